@@ -1,0 +1,80 @@
+"""KRM functions in Python: a ResourceList in, a ResourceList out, and every byte you do not change stays as it was.
+
+The names below load their modules when they are first used; `import krmfn` alone costs nothing. `run` is imported
+from its module (`from krmfn.run import run`), and so is what a function's tests use (`krmfn.testing`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from krmfn.config import ConfigError, load_config
+    from krmfn.errors import FieldError
+    from krmfn.fieldpath import FieldPath, format_path, parse_path
+    from krmfn.kubeobject import KubeObject
+    from krmfn.resourcelist import ResourceList, ResourceListError
+    from krmfn.result import (
+        ResourceRef,
+        Result,
+        ResultField,
+        ResultFile,
+        Severity,
+        exit_code,
+        sort_results,
+    )
+    from krmfn.source import Location, ObjectId, Source
+    from krmfn.value import Scalar, Value
+    from krmfn.yamltext import YamlError
+
+__all__ = [
+    "ConfigError",
+    "FieldError",
+    "FieldPath",
+    "KubeObject",
+    "Location",
+    "ObjectId",
+    "ResourceList",
+    "ResourceListError",
+    "ResourceRef",
+    "Result",
+    "ResultField",
+    "ResultFile",
+    "Scalar",
+    "Severity",
+    "Source",
+    "Value",
+    "YamlError",
+    "exit_code",
+    "format_path",
+    "load_config",
+    "parse_path",
+    "sort_results",
+]
+
+_MODULES = {
+    "config": ("ConfigError", "load_config"),
+    "errors": ("FieldError",),
+    "fieldpath": ("FieldPath", "format_path", "parse_path"),
+    "kubeobject": ("KubeObject",),
+    "resourcelist": ("ResourceList", "ResourceListError"),
+    "result": ("ResourceRef", "Result", "ResultField", "ResultFile", "Severity", "exit_code", "sort_results"),
+    "source": ("Location", "ObjectId", "Source"),
+    "value": ("Scalar", "Value"),
+    "yamltext": ("YamlError",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            from importlib import import_module
+
+            found = getattr(import_module(f"krmfn.{module}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f'module "krmfn" has no attribute "{name}"')
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,281 @@
+"""functionConfig as a pydantic model, with errors that name the field, its place and the nearest known name."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from krmfn.errors import told
+from krmfn.fieldpath import format_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+
+    ModelT = TypeVar("ModelT", bound=BaseModel)
+
+__all__ = ["ConfigError", "load_config"]
+
+_WANTED = {
+    "string_type": "a string",
+    "int_type": "an integer",
+    "int_parsing": "an integer",
+    "int_from_float": "an integer",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "dataclass_type": "a mapping",
+    "none_required": "null",
+}
+
+
+class ConfigError(ValueError):
+    """A functionConfig that is not what the function takes; `results` holds one error per wrong field."""
+
+    def __init__(self, results: tuple[Result, ...]) -> None:
+        super().__init__("; ".join(result.line_of_text().removeprefix("error: ") for result in results))
+        self.results = results
+
+
+def load_config(function_config: KubeObject | None, model: type[ModelT]) -> ModelT:
+    """The configuration that `function_config` states, as `model`.
+
+    `model` describes `spec` of a kind of your own, or the fields of a ConfigMap's `data`. A ConfigMap holds strings
+    only, so each entry is read as YAML (`emit: "[PodGang]"` is a list) unless the field takes strings; a key may be a
+    path (`spec.kai`, `spec.levels[0]`), and `spec.` in front of it may be left out. No functionConfig, an empty `spec`
+    and an empty `data` are all an empty mapping.
+
+    Fields beside `spec` are not looked at. Raises ConfigError, which holds a result per wrong field.
+    """
+    from pydantic import ValidationError
+
+    fields, places = _fields(function_config, model)
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        results = tuple(_result(function_config, model, detail, places) for detail in problems)
+        raise ConfigError(_distinct(results)) from None
+
+
+def _fields(config: KubeObject | None, model: type[BaseModel]) -> tuple[Mapping[str, Value], dict[str, str] | None]:
+    """The mapping to validate; for a ConfigMap, also the key of `data` that each field came from."""
+    if config is None:
+        return {}, {}
+    if config.get("kind") == "ConfigMap" and config.get("apiVersion") == "v1":
+        return _from_data(config, model)
+    spec = config.get("spec")
+    if spec is not None and not isinstance(spec, dict):
+        raise ConfigError((config.error("spec", f"must be a mapping; got {told(spec)}").to_result(),))
+    return spec or {}, None
+
+
+def _from_data(config: KubeObject, model: type[BaseModel]) -> tuple[Mapping[str, Value], dict[str, str]]:
+    from krmfn.fieldpath import parse_path
+
+    fields: dict[str, Value] = {}
+    places: dict[str, str] = {}
+    errors: list[Result] = []
+    data = config.get("data")
+    if data is not None and not isinstance(data, dict):
+        raise ConfigError((config.error("data", f"must be a mapping; got {told(data)}").to_result(),))
+    for key, text in (data or {}).items():
+        try:
+            path = parse_path(key.removeprefix("spec."))
+            if not path:
+                raise ValueError('must name a field; got ""')
+            _put(fields, path, _value(text, takes_string=_takes_string(model, path)))
+            places[format_path(path)] = key
+        except ValueError as error:
+            message = getattr(error, "message", str(error))
+            errors.append(config.error(("data", key), message).to_result())
+    if errors:
+        raise ConfigError(tuple(errors))
+    return fields, places
+
+
+def _value(text: Value, *, takes_string: bool) -> Value:
+    if takes_string or not isinstance(text, str):
+        return text
+    from krmfn.yamltext import read
+
+    return read(text)
+
+
+def _put(fields: dict[str, Value], path: FieldPath, value: Value) -> None:
+    target: Any = fields
+    for step, following in pairwise(path):
+        target = _child(target, step, [] if isinstance(following, int) else {}, path)
+    _child(target, path[-1], value, path, last=True)
+
+
+def _child(target: Any, step: str | int, new: Value, path: FieldPath, *, last: bool = False) -> Any:
+    clash = ValueError(f"must not also be set by another key of data; {format_path(path)} is")
+    if isinstance(step, int):
+        if not isinstance(target, list) or step > len(cast("list[Value]", target)):
+            raise ValueError(f"index {step} must follow the ones before it") from None
+        entries = cast("list[Value]", target)
+        if step == len(entries):
+            entries.append(new)
+        elif last:
+            raise clash
+        return entries[step]
+    if not isinstance(target, dict) or (last and step in target):
+        raise clash
+    return cast("dict[str, Value]", target).setdefault(step, new)
+
+
+def _takes_string(model: Any, path: FieldPath) -> bool:
+    """Whether the field at `path` is a string (or an enum or literal of strings), so that its text is its value."""
+    from enum import Enum
+    from typing import Literal, get_args, get_origin
+
+    annotation = _annotation(model, path)
+    options = _options(annotation)
+    return bool(options) and all(
+        option is str
+        or (isinstance(option, type) and issubclass(option, (str, Enum)))
+        or (get_origin(option) is Literal and all(isinstance(choice, str) for choice in get_args(option)))
+        for option in options
+    )
+
+
+def _options(annotation: Any) -> list[Any]:
+    """The types of a union but None; Annotated is looked through."""
+    from types import NoneType, UnionType
+    from typing import Annotated, Union, get_args, get_origin
+
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _options(get_args(annotation)[0])
+    if origin in (Union, UnionType):
+        return [option for part in get_args(annotation) for option in _options(part)]
+    return [] if annotation in (None, NoneType) else [annotation]
+
+
+def _annotation(model: Any, path: FieldPath) -> Any:
+    """The type of the field at `path`, None where the model has none."""
+    from typing import get_args
+
+    current: Any = model
+    for step in path:
+        if isinstance(step, int):
+            current = next((a for option in _options(current) for a in get_args(option)[:1]), None)
+            continue
+        found = None
+        for option in _options(current):
+            if step in _known(option):
+                found = _known(option)[step]
+            elif get_args(option)[1:]:
+                found = get_args(option)[1]
+        current = found
+    return current
+
+
+def _known(model: Any) -> dict[str, Any]:
+    """The fields of a model by the names that a configuration spells."""
+    fields: dict[str, Any] = getattr(model, "model_fields", {})
+    return {info.alias or name: info.annotation for name, info in fields.items()}
+
+
+def _result(
+    config: KubeObject | None, model: type[BaseModel], detail: ErrorDetails, places: dict[str, str] | None
+) -> Result:
+    path = _true_path(model, detail["loc"])
+    message = _message(model, path, detail)
+    if config is None:
+        from krmfn.result import Result, ResultField
+
+        return Result(f"functionConfig: {message}", field=ResultField(format_path(path)))
+    if places is None:
+        return config.error(("spec", *path), message).to_result()
+    for length in range(len(path), 0, -1):
+        # The entry of `data` that holds the field, which may be one of several in its YAML.
+        key = places.get(format_path(path[:length]))
+        if key is not None:
+            field = f"{format_path(path)} " if length < len(path) else ""
+            return config.error(("data", key), field + message).to_result()
+    return config.error(("data", format_path(path)), message).to_result()
+
+
+def _true_path(model: Any, loc: Sequence[str | int]) -> FieldPath:
+    """`loc` without the names of union members that pydantic puts between the steps."""
+    path: FieldPath = ()
+    for step in loc:
+        known = _annotation(model, path)
+        is_name = isinstance(step, str) and path and not any(_holds(option, step) for option in _options(known))
+        if is_name and step != loc[-1]:
+            continue
+        path = (*path, step)
+    return path
+
+
+def _holds(option: Any, step: str) -> bool:
+    from typing import get_args
+
+    return step in _known(option) or len(get_args(option)) > 1
+
+
+def _message(model: Any, path: FieldPath, detail: ErrorDetails) -> str:
+    kind, found, context = detail["type"], cast("Value", detail["input"]), detail.get("ctx", {})
+    if kind == "extra_forbidden":
+        return _unknown(model, path)
+    if kind == "missing":
+        return "must be given; there is none"
+    if kind in ("enum", "literal_error"):
+        known = ", ".join(f'"{choice}"' for choice in _choices(_annotation(model, path))) or context.get("expected", "")
+        return f"must be one of {known}; got {told(found)}"
+    if kind in _WANTED:
+        return f"must be {_WANTED[kind]}; got {told(found)}"
+    text = detail["msg"].removeprefix("Value error, ")
+    for start in ("Input should be ", "String should ", "List should "):
+        if text.startswith(start):
+            text = "must " + ("be " if start == "Input should be " else "") + text.removeprefix(start)
+    return f"{text}; got {told(found)}" if text.startswith("must ") and "got " not in text else text
+
+
+def _unknown(model: Any, path: FieldPath) -> str:
+    from difflib import get_close_matches
+
+    known = sorted({name for option in _options(_annotation(model, path[:-1])) for name in _known(option)})
+    near = get_close_matches(str(path[-1]), known, n=1, cutoff=0.6)
+    listed = ", ".join(f'"{name}"' for name in known)
+    hint = f'; did you mean "{near[0]}"?' if near else ""
+    return f'must be a known field; got "{path[-1]}"{hint}{" known: " if hint else "; known: "}{listed}'
+
+
+def _choices(annotation: Any) -> list[str]:
+    from enum import Enum
+    from typing import Literal, get_args, get_origin
+
+    found: list[str] = []
+    for option in _options(annotation):
+        if get_origin(option) is Literal:
+            found.extend(str(choice) for choice in get_args(option))
+        elif isinstance(option, type) and issubclass(option, Enum):
+            found.extend(str(member.value) for member in option)
+    return found
+
+
+def _distinct(results: Sequence[Result]) -> tuple[Result, ...]:
+    # Each member of a union reports its own; one text each is enough.
+    seen: dict[str, Result] = {}
+    for result in results:
+        seen.setdefault(result.line_of_text(), result)
+    return tuple(seen.values())

@@ -1,0 +1,182 @@
+"""The text around a list's items: cut apart on the way in, put together again on the way out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from krmfn.kubeobject import KubeObject
+from krmfn.source import Source
+from krmfn.yamltext import YamlError, read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krmfn.value import Value
+
+__all__ = ["Envelope", "cut"]
+
+_BLANKS = " \t"
+# A line at column 0 that is no entry, comment or blank; of the lines that start with a dash, those that are no entry.
+_MARGIN = re.compile(r"\n(?:[^\s#-]|-(?!\s))")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Envelope:
+    """A list's text in pieces: `head`, then the items, then `tail`.
+
+    `indent` is what stands before each dash, None for a flow list. `seams` are the texts before, between and after the
+    entries of a flow list. `simple` says that every item was cut by lines and read alone, so that pieces put together
+    again mean what they meant; other lists are read again after an edit. `rest` holds the fields other than `items`.
+    """
+
+    text: str
+    head: str
+    tail: str
+    indent: str | None
+    newline: str
+    items: tuple[KubeObject, ...]
+    rest: Mapping[str, Value]
+    function_config: KubeObject | None
+    simple: bool
+    seams: tuple[str, ...] = ()
+
+
+def cut(text: str) -> Envelope:
+    """`text` cut at its items. Raises YamlError where it cannot be read, FieldError where an item is no mapping."""
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        from krmfn.jsonlist import cut_json
+
+        envelope = cut_json(text)
+    else:
+        envelope = _cut_lines(text)
+    if envelope is None:
+        from krmfn.slowcut import cut_by_events
+
+        return cut_by_events(text)
+    return envelope
+
+
+def _cut_lines(text: str) -> Envelope | None:
+    """The list cut at the lines that start with its dash; None where that may be wrong.
+
+    A line at the dash's column that is no dash can only be inside a quoted or flow scalar. Then the piece before the
+    cut is not whole and cannot be read, so reading every piece alone proves the cut.
+    """
+    line_start = 0 if text.startswith("items:") else text.find("\nitems:") + 1
+    if line_start == 0 and not text.startswith("items:"):
+        return None
+    line_end = text.find("\n", line_start) + 1 or len(text)
+    key, after = line_start + 6, text[line_start + 6 : line_end]
+    value, _, comment = after.partition("#")
+    empty = value.strip() in ("[]", "null", "~")
+    if (value.strip() and not empty) or (comment and value[-1:] not in (" ", "\t")):
+        return None
+    bounds = _bounds(text, line_end)
+    if bounds is None or (empty and len(bounds[1]) > 1):
+        return None
+    indent, edges = bounds
+    head = text[:key] + after[len(value.rstrip(_BLANKS)) if empty else 0 :] + text[line_end : edges[0]]
+    newline = "\r\n" if text.endswith("\r\n", 0, line_end) else "\n"
+    return _read_pieces(text, head, indent, newline, edges)
+
+
+def _bounds(text: str, start: int) -> tuple[str, list[int]] | None:
+    """The dashes' indentation, and where each item's piece starts; the last edge is where the list ends."""
+    at, indent = start, ""
+    while at < len(text):
+        line_end = text.find("\n", at) + 1 or len(text)
+        line = text[at:line_end]
+        content = line.lstrip(" ")
+        if content[:1] == "-" and content[1:2] in (" ", "\n", "\r"):
+            indent = line[: len(line) - len(content)]
+            break
+        if content.strip() and not content.startswith("#"):
+            if content != line:
+                return None
+            break
+        at = line_end
+    stop = _end_of_list(text, at)
+    if stop is None:
+        return None
+    edges: list[int] = []
+    mark = f"\n{indent}-"
+    width = len(mark)
+    found = text.find(mark, at - 1, stop)
+    low = start
+    while found >= 0:
+        if text[found + width : found + width + 1] in (" ", "\n", "\r"):
+            edge = found + 1
+            if text[text.rfind("\n", low - 1, found) + 1 : edge].lstrip(" ").startswith("#"):
+                edge = own_start(text, edge, low, indent)
+            edges.append(edge)
+            low = found + 1
+        found = text.find(mark, found + width, stop)
+    edges.append(own_start(text, stop, low, ""))
+    return indent, edges
+
+
+def _end_of_list(text: str, start: int) -> int | None:
+    """Where the first line after the list starts; None where a dash that is no entry's starts one."""
+    found = _MARGIN.search(text, max(start - 1, 0))
+    if found is None:
+        return len(text)
+    stop = found.end() - 1
+    return None if text[stop] == "-" else stop
+
+
+def own_start(text: str, line_start: int, low: int, indent: str) -> int:
+    """Where the comment lines that stand directly above `line_start` begin: at column 0 or at `indent`, after `low`."""
+    while line_start > low:
+        above = text.rfind("\n", 0, line_start - 1) + 1
+        line = text[above:line_start]
+        if above < low or not line.startswith(("#", indent + "#")):
+            break
+        line_start = above
+    return line_start
+
+
+def _read_pieces(text: str, head: str, indent: str, newline: str, edges: Sequence[int]) -> Envelope | None:
+    tail = text[edges[-1] :]
+    items: list[KubeObject] = []
+    line = text.count("\n", 0, edges[0]) + 1
+    start = edges[0]
+    make = KubeObject.cut
+    try:
+        for end in edges[1:]:
+            piece = text[start:end]
+            entries = cast("list[dict[str, Value]]", read(piece))
+            if type(entries) is not list or len(entries) != 1 or type(entries[0]) is not dict:
+                return None
+            items.append(make(Source(piece, (0,), line), entries[0]))
+            line += piece.count("\n")
+            start = end
+        rest = _fields(head, tail)
+    except YamlError:
+        return None
+    if rest is None:
+        return None
+    config = _config(head, tail, line, rest)
+    return Envelope(text, head, tail, indent, newline, tuple(items), rest, config, simple=True)
+
+
+def _fields(head: str, tail: str) -> dict[str, Value] | None:
+    """The fields of the list but `items`; None where head and tail are not the two halves of one mapping."""
+    before, after = read(head), read(tail) if tail.strip() else None
+    if not isinstance(before, dict) or not isinstance(after, (dict, type(None))):
+        return None
+    fields, more = dict(before), after or {}
+    if "items" not in fields or fields.keys() & more.keys():
+        return None
+    del fields["items"]
+    return {**fields, **more}
+
+
+def _config(head: str, tail: str, tail_line: int, rest: Mapping[str, Value]) -> KubeObject | None:
+    config = rest.get("functionConfig")
+    if not isinstance(config, dict):
+        return None
+    in_tail = f"\n{tail}".find("\nfunctionConfig:") >= 0
+    source = Source(tail if in_tail else head, ("functionConfig",), tail_line if in_tail else 1)
+    return KubeObject.cut(source, config)

@@ -1,0 +1,266 @@
+"""One Kubernetes object: typed access, edits that splice its text, and where it came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast, final
+
+from krmfn.clientmeta import PATH_KEYS, client_index, client_path
+from krmfn.errors import FieldError, told
+from krmfn.fields import Fields, steps_of
+from krmfn.source import Location, ObjectId, Source, document_location, text_location
+from krmfn.yamltext import YamlError, read, write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+__all__ = ["FieldError", "KubeObject", "Location", "ObjectId", "Source"]
+
+_ANNOTATIONS: FieldPath = ("metadata", "annotations")
+_LABELS: FieldPath = ("metadata", "labels")
+_ID = ("apiVersion", "kind", "metadata.namespace", "metadata.name")
+_NOTHING: Mapping[str, Value] = {}
+
+
+@final
+class KubeObject(Fields):
+    """One object, as its text says it. Frozen: an edit returns another object and leaves every other byte as it was.
+
+    A path is a tuple (`("spec", "cliques", 2)`) or text (`"spec.cliques[2]"`). `value` and what comes from it is the
+    object's own and must not be changed in place.
+    """
+
+    __slots__ = ("_id", "_origin", "_source", "_value")
+
+    _source: Source | None
+    _value: Mapping[str, Value] | None
+    _id: ObjectId | None
+    _origin: KubeObject | None
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._value = None
+        self._id = None
+        self._origin = None
+
+    @classmethod
+    def parse(cls, text: str, *, file: str | None = None, line: int = 1) -> KubeObject:
+        """The object that the YAML document `text` is; `line` is where it starts in `file`, 1-based.
+
+        Raises FieldError where the text is no YAML or no mapping.
+        """
+        found = cls(Source(text, (), line, 1, file))
+        _ = found.value
+        return found
+
+    @classmethod
+    def new(cls, value: Mapping[str, Value], *, path: str | None = None) -> KubeObject:
+        """A new object, written in block style; with `path`, annotated as the content of that file of the package.
+
+        Clients then write it there. The text is written when it is first asked for.
+        """
+        found = cls._edited(None, value, None)
+        return found if path is None else found.with_annotation(PATH_KEYS[1], path)
+
+    @classmethod
+    def cut(cls, source: Source, value: Mapping[str, Value]) -> KubeObject:
+        """The object at `source.root` of `source.text`, already read as `value`."""
+        found = cls(source)
+        found._value = value
+        return found
+
+    @classmethod
+    def _edited(cls, source: Source | None, value: Mapping[str, Value], origin: KubeObject | None) -> KubeObject:
+        found = cls.__new__(cls)
+        found._source = source
+        found._value = value
+        found._id = None
+        found._origin = origin
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KubeObject):
+            return NotImplemented
+        return self is other or self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash(self.source.text)
+
+    def __repr__(self) -> str:
+        try:
+            return f"<KubeObject {self.id}>"
+        except ValueError:
+            return "<KubeObject>"
+
+    @property
+    def source(self) -> Source:
+        """The object's text as it stands in its file or list, and where."""
+        if self._source is None:
+            self._source = Source(write(self._value))
+        return self._source
+
+    @property
+    def origin(self) -> Source:
+        """The source that was read, before any edit; `location` counts in it."""
+        return self.source if self._origin is None else self._origin.source
+
+    @property
+    def written(self) -> bool:
+        """False for a new object whose text nobody has asked for yet."""
+        return self._source is not None
+
+    @property
+    def value(self) -> Mapping[str, Value]:
+        """The whole object. Raises FieldError where the text is no YAML or no mapping."""
+        if self._value is None:
+            self._value = _read(self.source)
+        return self._value
+
+    @property
+    def text(self) -> str:
+        """The object's YAML as a document of its own, with its comments, whatever list it was cut from."""
+        source = self.source
+        if not source.root:
+            return source.text
+        from krmfn.reindent import document_text
+
+        return document_text(source, self.value)
+
+    @property
+    def id(self) -> ObjectId:
+        """What tells it from other objects; a part that is absent is "". Raises FieldError: a part is no string."""
+        if self._id is None:
+            name, namespace = self.string("metadata.name"), self.string("metadata.namespace")
+            self._id = ObjectId(self.api_version, self.kind, namespace or "", name or "")
+        return self._id
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion`, "" when absent. Raises FieldError when it is no string."""
+        return self.string(("apiVersion",)) or ""
+
+    @property
+    def kind(self) -> str:
+        """`kind`, "" when absent. Raises FieldError when it is no string."""
+        return self.string(("kind",)) or ""
+
+    @property
+    def namespace(self) -> str:
+        """`metadata.namespace`, "" when absent. Raises FieldError when it is no string."""
+        return self.id.namespace
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`, "" when absent. Raises FieldError when it is no string."""
+        return self.id.name
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """`metadata.annotations`; empty when absent. Raises FieldError when one of them is no string."""
+        return self._strings(_ANNOTATIONS)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """`metadata.labels`; empty when absent. Raises FieldError when one of them is no string."""
+        return self._strings(_LABELS)
+
+    @property
+    def path(self) -> str | None:
+        """The file of the package that a client read the object from, or will write it to; slash-separated."""
+        return client_path(self._raw_annotations())
+
+    @property
+    def index(self) -> int | None:
+        """The place of the object among the documents of its file, from 0, where a client says it."""
+        return client_index(self._raw_annotations())
+
+    @property
+    def file(self) -> str | None:
+        """`path`, else the file that the object was parsed from."""
+        return self.path or (self.origin.file if self.written or self._origin is not None else None)
+
+    def set(self, path: FieldPath | str, value: Value) -> KubeObject:
+        """The object with `value` at `path`, its parents made as needed; itself when it holds that value already.
+
+        Raises FieldError where a parent is of another type, or an anchor on the way is used elsewhere.
+        """
+        from krmfn.edit import with_value
+
+        return self._spliced(*with_value(self, steps_of(path), value))
+
+    def remove(self, path: FieldPath | str, *, prune: bool = False) -> KubeObject:
+        """The object without what is at `path`; itself when there is nothing. `prune` removes emptied parents too.
+
+        Raises FieldError where an anchor on the way is used elsewhere.
+        """
+        from krmfn.edit import without_value
+
+        return self._spliced(*without_value(self, steps_of(path), prune=prune))
+
+    def with_annotation(self, key: str, value: str) -> KubeObject:
+        """The object with this annotation; itself when it has it already."""
+        return self.set((*_ANNOTATIONS, key), value)
+
+    def without_annotation(self, key: str) -> KubeObject:
+        """The object without this annotation, and without `annotations` when it was the last one."""
+        return self.remove((*_ANNOTATIONS, key), prune=True)
+
+    def with_label(self, key: str, value: str) -> KubeObject:
+        """The object with this label; itself when it has it already."""
+        return self.set((*_LABELS, key), value)
+
+    def location(self, path: FieldPath | str = (), *, key: bool = False) -> Location:
+        """Where the nearest existing part of `path` (with `key`, its key) stands, as the user knows the place.
+
+        The text that was read counts, before any edit. An object with a path annotation is located in that file: line
+        and column count within its own document, without the annotations the client added. Where `index` is above 0,
+        or the client dropped comments above the object, the line in the file is that much greater. An object that was
+        made, not read, is at 1:1.
+        """
+        if self._source is None and self._origin is None:
+            return Location(self.file, 1, 1)
+        origin, file = self.origin, self.path
+        steps = steps_of(path)
+        if file is not None and origin.file is None:
+            return document_location(origin, steps, file, key=key)
+        return text_location(origin, steps, key=key)
+
+    def error(self, path: FieldPath | str, message: str) -> FieldError:
+        """The error that says `message` of the field at `path`, with the object's id and the field's location."""
+        steps = steps_of(path)
+        parts = (self.get(path) for path in _ID)
+        object_id = ObjectId(*("" if part is None or isinstance(part, (dict, list)) else str(part) for part in parts))
+        return FieldError(object_id, steps, message, self.location(steps))
+
+    def _spliced(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:
+        if value is self._value:
+            return self
+        return self._edited(source, value, self if self._origin is None and self.written else self._origin)
+
+    def _strings(self, path: FieldPath) -> Mapping[str, str]:
+        found = self.typed(path, dict)
+        for key, item in cast("dict[str, Value]", found or {}).items():
+            if type(item) is not str:
+                self.refuse((*path, key), str, item)
+        return cast("Mapping[str, str]", found or {})
+
+    def _raw_annotations(self) -> Mapping[str, Value]:
+        found = self.get(_ANNOTATIONS)
+        return cast("Mapping[str, Value]", found) if isinstance(found, dict) else _NOTHING
+
+
+def _read(source: Source) -> Mapping[str, Value]:
+    try:
+        value: Any = read(source.text)
+    except YamlError as error:
+        column = error.column + (source.column - 1 if error.line == 1 else 0)
+        place = Location(source.file, source.line + error.line - 1, column)
+        raise FieldError(None, (), error.message, place) from None
+    for step in source.root:
+        value = value[step]
+    if not isinstance(value, dict):
+        place = Location(source.file, source.line, source.column)
+        raise FieldError(None, (), f"must be a mapping; got {told(cast('Value', value))}", place)
+    return cast("dict[str, Value]", value)

@@ -1,0 +1,171 @@
+"""A ResourceList in and out: what a function reads on stdin and writes on stdout, byte for byte.
+
+Source: functions-spec.md (KRM Functions Specification, ResourceList).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from krmfn.envelope import Envelope, cut
+from krmfn.errors import FieldError, told
+from krmfn.yamltext import YamlError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+
+__all__ = ["API_VERSIONS", "ResourceList", "ResourceListError"]
+
+API_VERSIONS = (
+    "config.kubernetes.io/v1",
+    "config.kubernetes.io/v1beta1",
+    "config.kubernetes.io/v1alpha1",
+)
+"""The versions of ResourceList that are read; a list is written in the version it came in."""
+
+_FIRST_KIND = re.compile(r"^[\"']?(apiVersion|kind)[\"']?:[ \t]*[\"']?([^\s\"'#,}]+)", re.MULTILINE)
+_HEAD = 65536
+_ADVICE = "run it through kustomize, kpt or `kpt fn source`"
+
+
+class ResourceListError(ValueError):
+    """A text that is no ResourceList: what it must be, and where. `line` and `column` are 1-based."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"<stdin>:{self.line}:{self.column}: {self.message}"
+
+    def __reduce__(self) -> tuple[type[ResourceListError], tuple[str, int, int]]:
+        return type(self), (self.message, self.line, self.column)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceList:
+    """A list of objects, the function's configuration and results. Make one with `parse`."""
+
+    items: tuple[KubeObject, ...]
+    function_config: KubeObject | None
+    results: tuple[Result, ...]
+    api_version: str
+    _envelope: Envelope
+    _read_results: tuple[Result, ...]
+
+    @classmethod
+    def parse(cls, text: str | bytes) -> ResourceList:
+        """The ResourceList that `text` is, in YAML or JSON; bytes are UTF-8.
+
+        Raises ResourceListError: empty, not UTF-8, not YAML, no ResourceList of a known version, items that are no
+        list of mappings.
+        """
+        decoded = text if isinstance(text, str) else _decode(text)
+        _refuse_others(decoded)
+        try:
+            envelope = cut(decoded)
+        except YamlError as error:
+            raise ResourceListError(error.message, error.line, error.column) from None
+        except FieldError as error:
+            raise ResourceListError(error.message, error.location.line, error.location.column) from None
+        version = _version(decoded, envelope.rest)
+        results = _results(envelope.rest.get("results"))
+        return cls(envelope.items, envelope.function_config, results, version, envelope, results)
+
+    def with_items(self, items: Iterable[KubeObject]) -> ResourceList:
+        """The list with these items: those that came in keep their text, new ones are written in the list's style."""
+        kept = items if isinstance(items, tuple) else tuple(items)
+        return ResourceList(
+            kept, self.function_config, self.results, self.api_version, self._envelope, self._read_results
+        )
+
+    def with_results(self, results: Iterable[Result]) -> ResourceList:
+        """The list with these results in the place of those it has."""
+        return ResourceList(
+            self.items, self.function_config, tuple(results), self.api_version, self._envelope, self._read_results
+        )
+
+    def as_read(self) -> ResourceList:
+        """The list as it came in: its own items and results."""
+        return self.with_items(self._envelope.items).with_results(self._read_results)
+
+    def to_text(self) -> str:
+        """The list's text: what was not changed stands as it came in, byte for byte.
+
+        A list that came without `items` gets an empty one. Raises FieldError where an item has no written form.
+        """
+        envelope = self._envelope
+        results: list[Value] | None = None
+        if self.results is not self._read_results and self.results != self._read_results:
+            results = [result.to_value() for result in self.results]
+        items = None if _all_same(self.items, envelope.items) else self.items
+        if items is None and results is None:
+            return envelope.text
+        from krmfn.assemble import assemble
+
+        return assemble(envelope, items, results)
+
+
+def _all_same(some: tuple[KubeObject, ...], others: tuple[KubeObject, ...]) -> bool:
+    return some is others or (len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True)))
+
+
+def _decode(data: bytes) -> str:
+    # Looked for before decoding: a large text that is something else is not worth its copy.
+    if b"ResourceList" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        _refuse_others(data[:_HEAD].decode("utf-8", "replace"))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")) + 1
+        found = f"got byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise ResourceListError(f"must be UTF-8; {found}", line, column) from None
+
+
+def _refuse_others(text: str) -> None:
+    if "ResourceList" in text:
+        return
+    head = text[:_HEAD]
+    if not head.strip("\ufeff \t\r\n") and (len(text) <= _HEAD or not text.strip("\ufeff \t\r\n")):
+        raise ResourceListError(f"must be a ResourceList; got nothing: {_ADVICE}")
+    found: dict[str, str] = {}
+    for match in _FIRST_KIND.finditer(head):
+        found.setdefault(match[1], match[2])
+    if "kind" in found:
+        first = f"{found.get('apiVersion', '')} {found['kind']}".strip()
+        raise ResourceListError(f"is a stream of manifests (first: {first}), not a ResourceList; {_ADVICE}")
+    raise ResourceListError(f"must be a ResourceList; got {told(head.strip().partition(chr(10))[0])}: {_ADVICE}")
+
+
+def _version(text: str, fields: Mapping[str, Value]) -> str:
+    kind, version = fields.get("kind"), fields.get("apiVersion")
+    if kind != "ResourceList":
+        first = f"{version if isinstance(version, str) else ''} {kind if isinstance(kind, str) else ''}".strip()
+        if first:
+            raise ResourceListError(f"is a stream of manifests (first: {first}), not a ResourceList; {_ADVICE}")
+        raise ResourceListError(f'kind must be "ResourceList"; got {told(kind)}')
+    if version not in API_VERSIONS:
+        known = ", ".join(f'"{name}"' for name in API_VERSIONS)
+        from krmfn.yamltext import locate_nearest
+
+        span = locate_nearest(text, ("apiVersion",))
+        got = "there is none" if version is None else f"got {told(version)}"
+        raise ResourceListError(f"apiVersion must be one of {known}; {got}", span.line, span.column)
+    return cast("str", version)
+
+
+def _results(value: Value) -> tuple[Result, ...]:
+    if not isinstance(value, list):
+        return ()
+    from krmfn.result import Result
+
+    return tuple(Result.from_value(entry) for entry in value)

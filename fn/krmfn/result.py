@@ -1,0 +1,191 @@
+"""One result of a function: an entry of the ResourceList's `results`, a line on stderr, and part of the exit code.
+
+Source: functions-spec.md (schema of ResourceList.results); kyaml fn/framework/result.go.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.source import ObjectId
+    from krmfn.value import Value
+
+__all__ = ["ResourceRef", "Result", "ResultField", "ResultFile", "Severity", "exit_code", "sort_results"]
+
+
+class Severity(StrEnum):
+    """How grave a result is; one ERROR makes the function fail."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRef:
+    """The object that a result is about; `namespace` is "" when it names none."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, object_id: ObjectId) -> ResourceRef:
+        """The reference to the object with this id."""
+        return cls(object_id.api_version, object_id.kind, object_id.namespace, object_id.name)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the schema takes it: API version, kind and name are all there."""
+        return bool(self.api_version and self.kind and self.name)
+
+    def __str__(self) -> str:
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ResultField:
+    """The field that a result is about. A `current` or `proposed` of None is left out of the result."""
+
+    path: str
+    current: Value = None
+    proposed: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFile:
+    """The file of the object, slash-separated and relative to the package; `index` counts its documents from 0."""
+
+    path: str
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a function has to say about its input.
+
+    `tags` are free; these are read here: `line` and `column` (1-based, in the file) and `rule` (a stable id).
+    """
+
+    message: str
+    severity: Severity = Severity.ERROR
+    resource_ref: ResourceRef | None = None
+    field: ResultField | None = None
+    file: ResultFile | None = None
+    tags: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+
+    def to_value(self) -> dict[str, Value]:
+        """The entry of `results`, its keys in the schema's order.
+
+        The schema wants a field only with a resource, and a resource only with API version, kind and name: what is
+        incomplete is left out.
+        """
+        value: dict[str, Value] = {"message": self.message, "severity": self.severity.value}
+        ref = self.resource_ref
+        if ref is not None and ref.complete:
+            value["resourceRef"] = _ref_value(ref)
+            if self.field is not None and self.field.path:
+                value["field"] = _field_value(self.field)
+        if self.file is not None and self.file.path:
+            index: dict[str, Value] = {} if self.file.index is None else {"index": self.file.index}
+            value["file"] = {"path": self.file.path, **index}
+        if self.tags:
+            value["tags"] = {str(key): str(tag) for key, tag in self.tags.items()}
+        return value
+
+    def line_of_text(self) -> str:
+        """The line for stderr: `error: workloads/a.yaml:12:5: PodCliqueSet team-a/a spec.x: message [rule]`."""
+        place = self.file.path if self.file is not None else ""
+        if "line" in self.tags:
+            place = f"{place or '<stdin>'}:{self.tags['line']}"
+            place += f":{self.tags['column']}" if "column" in self.tags else ""
+        subject = str(self.resource_ref) if self.resource_ref is not None else ""
+        if self.field is not None and self.field.path:
+            subject = f"{subject} {self.field.path}".lstrip()
+        rule = f" [{self.tags['rule']}]" if "rule" in self.tags else ""
+        text = ": ".join(part for part in (self.severity.value, place, subject, self.message) if part)
+        return " ".join(text.split("\n")) + rule
+
+    @classmethod
+    def from_value(cls, value: Value) -> Result:
+        """The result that an entry of `results` states; what does not follow the schema is left out."""
+        entry = _mapping(value)
+        ref, place, at = _mapping(entry.get("resourceRef")), _mapping(entry.get("field")), _mapping(entry.get("file"))
+        severity = entry.get("severity")
+        index = at.get("index")
+        return cls(
+            _text(entry.get("message")),
+            Severity(severity) if severity in ("error", "warning", "info") else Severity.ERROR,
+            _ref(ref) if ref else None,
+            ResultField(_text(place.get("path")), place.get("currentValue"), place.get("proposedValue"))
+            if place
+            else None,
+            ResultFile(_text(at.get("path")), index if isinstance(index, int) else None) if at else None,
+            {key: tag for key, tag in _mapping(entry.get("tags")).items() if isinstance(tag, str)},
+        )
+
+
+def sort_results(results: Iterable[Result]) -> tuple[Result, ...]:
+    """`results` by file, document, line, column, then errors before warnings before infos, then rule and message."""
+    return tuple(sorted(results, key=_sort_key))
+
+
+def exit_code(results: Iterable[Result]) -> int:
+    """1 when one of `results` is an error, else 0."""
+    return int(any(result.severity is Severity.ERROR for result in results))
+
+
+def _sort_key(result: Result) -> tuple[object, ...]:
+    file, tags, ref = result.file, result.tags, result.resource_ref
+    return (
+        file.path if file is not None else "",
+        file.index or 0 if file is not None else 0,
+        _number(tags.get("line")),
+        _number(tags.get("column")),
+        _ORDER[result.severity],
+        tags.get("rule", ""),
+        "" if ref is None else str(ref),
+        "" if result.field is None else result.field.path,
+        result.message,
+    )
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+
+def _ref_value(ref: ResourceRef) -> Value:
+    namespace = {"namespace": ref.namespace} if ref.namespace else {}
+    return {"apiVersion": ref.api_version, "kind": ref.kind, **namespace, "name": ref.name}
+
+
+def _field_value(place: ResultField) -> Value:
+    value: dict[str, Value] = {"path": place.path}
+    if place.current is not None:
+        value["currentValue"] = place.current
+    if place.proposed is not None:
+        value["proposedValue"] = place.proposed
+    return value
+
+
+def _ref(value: Mapping[str, Value]) -> ResourceRef:
+    return ResourceRef(*(_text(value.get(key)) for key in ("apiVersion", "kind", "namespace", "name")))
+
+
+def _mapping(value: Value) -> Mapping[str, Value]:
+    return cast("Mapping[str, Value]", value) if isinstance(value, dict) else {}
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else ""

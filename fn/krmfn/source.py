@@ -1,0 +1,110 @@
+"""Where an object's text came from, and how a place in it is told to a user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from krmfn.clientmeta import is_client_key
+
+if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
+
+__all__ = ["Location", "ObjectId", "Source", "document_location", "text_location"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An object's text, and where that text stands.
+
+    `root` is the path of the object within `text`: () for a document, (0,) for an entry cut from a block list, which
+    keeps its dash. `line` and `column` are the 1-based position of the first character of `text` in the file or in
+    stdin; `file` is None for stdin.
+    """
+
+    text: str
+    root: FieldPath = ()
+    line: int = 1
+    column: int = 1
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; `line` and `column` are 1-based, `file` is None for stdin."""
+
+    file: str | None
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file or '<stdin>'}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class ObjectId:
+    """What tells one Kubernetes object from another; `namespace` is "" when the object names none."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def short(self) -> str:
+        """`PodCliqueSet team-a/inference`: the id without its API version."""
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}".strip()
+
+    def __str__(self) -> str:
+        return f"{self.api_version} {self.short}"
+
+
+def text_location(source: Source, path: FieldPath, *, key: bool = False) -> Location:
+    """The nearest part of `path` that exists, counted in the file or stdin that `source` was cut from."""
+    line, column = _nearest(source, path, key)
+    return Location(source.file, source.line + line - 1, column + source.column - 1 if line == 1 else column)
+
+
+def document_location(source: Source, path: FieldPath, file: str, *, key: bool = False) -> Location:
+    """The nearest part of `path` that exists, counted in the document of `file` that a client made the item of.
+
+    What the client put around the document (the indentation of the list, its own annotations) is taken off again.
+    """
+    first_line, first_column = _nearest(source, (), key=False)
+    line, column = _nearest(source, path, key)
+    added = _lines_added(source, line)
+    # A comment on the dash's line is the document's own first line.
+    text_lines = source.text.split("\n", first_line)
+    dash = next((n for n, text in enumerate(text_lines, 1) if text.lstrip().startswith("-")), first_line)
+    start = min(dash, first_line) if source.root else first_line
+    return Location(file, max(line - start + 1 - added, 1), max(column - first_column + 1, 1))
+
+
+def _nearest(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
+    from krmfn.yamltext import YamlError, locate, locate_nearest
+
+    whole = source.root + path
+    try:
+        span = locate(source.text, whole, key=True) if key and path else None
+        span = span or locate_nearest(source.text, whole)
+    except YamlError as error:
+        return error.line, error.column
+    return span.line, span.column
+
+
+def _lines_added(source: Source, before_line: int) -> int:
+    """How many lines above `before_line` are annotations that the client wrote."""
+    from krmfn.yamltext import YamlError, locate
+
+    try:
+        span = locate(source.text, (*source.root, "metadata", "annotations"))
+    except YamlError:
+        return 0
+    if span is None or source.text.startswith("{", span.start):
+        return 0
+    lines = source.text[span.start : span.end].split("\n")
+    own = [is_client_key(line.lstrip(" \"'")) for line in lines]
+    above = sum(own[: max(before_line - span.line, 0)])
+    # The client made the whole mapping, its key's line too, when nobody else's annotation is in it.
+    return above + 1 if all(own) and before_line > span.line else above

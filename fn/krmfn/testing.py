@@ -1,0 +1,117 @@
+"""Case folders for the tests of a function: inputs, what it must write, what it must say.
+
+    cases/adds-a-label/
+      input.yaml        a ResourceList; or, in its place, the manifests of a package, and
+      _fnconfig.yaml    the functionConfig, where the case has one
+      _expected.yaml    what must be on stdout, byte for byte; absent when that is nothing
+      _stderr.txt       what must be on stderr; absent when that is nothing
+
+The exit code must be 1 when stderr has a line that starts with `error:`, else 0. Source of the layout: the golden
+tests of the Go SDK (krm-functions-sdk go/fn/testhelpers/golden.go).
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from krmfn.kubeobject import KubeObject
+from krmfn.resourcelist import ResourceList
+from krmfn.run import run
+from krmfn.yamltext import read, split_documents, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+__all__ = ["case_input", "collect_cases", "pytest_addoption", "run_case"]
+
+_INPUT, _CONFIG, _EXPECTED, _STDERR = "input.yaml", "_fnconfig.yaml", "_expected.yaml", "_stderr.txt"
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--update` to pytest, for a conftest.py to import: write what the function does now as what it must do."""
+    parser.addoption("--update", action="store_true", default=False, help="rewrite the expected files of case folders")
+
+
+def collect_cases(root: Path | str) -> tuple[Path, ...]:
+    """The case folders below `root`, sorted. Raises ValueError when there is none."""
+    folders = {file.parent for pattern in (_INPUT, _EXPECTED, _STDERR) for file in Path(root).rglob(pattern)}
+    if not folders:
+        raise ValueError(f'"{root}" must hold a case folder: one with {_INPUT}, {_EXPECTED} or {_STDERR}')
+    return tuple(sorted(folders))
+
+
+def case_input(folder: Path | str) -> bytes:
+    """What stdin holds in the case: `input.yaml` as it is, or a list made of the folder's manifests as kpt would."""
+    folder = Path(folder)
+    if (folder / _INPUT).is_file():
+        return (folder / _INPUT).read_bytes()
+    text = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
+    if (folder / _CONFIG).is_file():
+        text += write({"functionConfig": read(_text(folder / _CONFIG))})
+    items: list[KubeObject] = []
+    for file in sorted(folder.rglob("*")):
+        name = file.relative_to(folder).as_posix()
+        if file.suffix in _SUFFIXES and not file.name.startswith("_"):
+            items.extend(_manifests(name, _text(file)))
+    return ResourceList.parse(text).with_items(items).to_text().encode()
+
+
+def run_case(
+    folder: Path | str, function: Callable[..., ResourceList], *, config: type[Any] | None = None, update: bool = False
+) -> None:
+    """Runs `function` on the case in `folder`; raises AssertionError, with the difference, when it does otherwise.
+
+    `config` is the function's pydantic model. With `update`, the expected files are written instead.
+    """
+    folder = Path(folder)
+    stdout, stderr = io.BytesIO(), io.StringIO()
+    code = run(function, config=config, stdin=io.BytesIO(case_input(folder)), stdout=stdout, stderr=stderr)
+    got = {_EXPECTED: stdout.getvalue(), _STDERR: stderr.getvalue().encode()}
+    if update:
+        for name, data in got.items():
+            _put(folder / name, data)
+        return
+    differences = [_difference(folder / name, data) for name, data in got.items()]
+    wanted = int(any(line.startswith("error:") for line in stderr.getvalue().split("\n")))
+    if code != wanted:
+        differences.append(f"exit code must be {wanted}; got {code}\n")
+    if any(differences):
+        raise AssertionError(f"{folder}: differs from what it must be\n" + "".join(differences))
+
+
+def _manifests(name: str, text: str) -> list[KubeObject]:
+    found: list[KubeObject] = []
+    for number, document in enumerate(split_documents(text)):
+        if read(document.text) is None:
+            continue
+        item = KubeObject.parse(document.text, file=name, line=document.line)
+        item = item.with_annotation("config.kubernetes.io/index", str(number))
+        found.append(item.with_annotation("config.kubernetes.io/path", name))
+    return found
+
+
+def _text(file: Path) -> str:
+    # Without the universal newlines of read_text: a case may be about CRLF.
+    return file.read_bytes().decode("utf-8")
+
+
+def _put(file: Path, data: bytes) -> None:
+    if data:
+        file.write_bytes(data)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def _difference(file: Path, got: bytes) -> str:
+    wanted = file.read_bytes() if file.is_file() else b""
+    if wanted == got:
+        return ""
+    from difflib import unified_diff
+
+    before, after = ([f"{line}\n" for line in data.decode("utf-8", "replace").split("\n")] for data in (wanted, got))
+    return "".join(unified_diff(before, after, f"{file.name} (must be)", f"{file.name} (is)"))

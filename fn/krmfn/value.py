@@ -1,0 +1,11 @@
+"""What a YAML value is once read: the JSON types, with string keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence  # noqa: TC003 (whoever evaluates the alias needs them)
+from typing import TypeAlias
+
+__all__ = ["Scalar", "Value"]
+
+Scalar: TypeAlias = str | int | float | bool | None
+Value: TypeAlias = "Scalar | Mapping[str, Value] | Sequence[Value]"

@@ -1,0 +1,46 @@
+"""YAML as text: read a value, find a field, splice a value in, write block style.
+
+Edits touch no byte but the ones they must; what a text means is what it means to kyaml (kustomize, kpt). PyYAML is
+imported only by the functions that need it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from krmfn.yamltext.documents import Document, split_documents
+from krmfn.yamltext.error import YamlError
+from krmfn.yamltext.reader import read
+from krmfn.yamltext.scalars import resolve
+from krmfn.yamltext.writer import write
+
+if TYPE_CHECKING:
+    from krmfn.yamltext.edit import remove_value, set_value
+    from krmfn.yamltext.spans import Span, locate, locate_nearest
+
+__all__ = [
+    "Document",
+    "Span",
+    "YamlError",
+    "locate",
+    "locate_nearest",
+    "read",
+    "remove_value",
+    "resolve",
+    "set_value",
+    "split_documents",
+    "write",
+]
+
+_LAZY = {"locate": "spans", "locate_nearest": "spans", "Span": "spans", "set_value": "edit", "remove_value": "edit"}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = found
+    return found

@@ -1,0 +1,35 @@
+"""The one error of `krmfn.yamltext`: what is wrong with a text, and where."""
+
+from __future__ import annotations
+
+__all__ = ["YamlError", "error_at", "line_and_column"]
+
+
+class YamlError(ValueError):
+    """A text that is no YAML, or an edit that the text does not allow.
+
+    `line` and `column` are 1-based and count in the text that was given; lines end at LF only, as editors count them.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.message}"
+
+    def __reduce__(self) -> tuple[type[YamlError], tuple[str, int, int]]:
+        return type(self), (self.message, self.line, self.column)
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """The 1-based line and column of the character at `offset`."""
+    # libyaml's own marks also count NEL, LS and PS as line ends, which no editor does.
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def error_at(text: str, offset: int, message: str) -> YamlError:
+    """A `YamlError` that points at the character at `offset`."""
+    return YamlError(message, *line_and_column(text, offset))

@@ -1,0 +1,103 @@
+"""What a scalar means: the rules of go yaml.v3, which kyaml, kustomize and kpt read with.
+
+Source: gopkg.in/yaml.v3 resolve.go (`resolve`), decode.go (`scalar`); sigs.k8s.io/yaml yaml.go (keys).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krmfn.value import Scalar
+
+__all__ = ["key_text", "resolve"]
+
+_INF = math.inf
+_WORDS: dict[str, Scalar] = {
+    "": None,
+    **dict.fromkeys(("~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), _INF),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -_INF),
+}
+_NUMERIC_START = frozenset("+-.0123456789")
+_INTEGER = re.compile(r"([-+]?)(?:0[xX](?P<x>[0-9a-fA-F]+)|0[bB](?P<b>[01]+)|0[oO]?(?P<o>[0-7]+)|(?P<d>0|[1-9][0-9]*))")
+_SIGN_AFTER_PREFIX = re.compile(r"0(?:b([-+][01]+)|o([-+][0-7]+))")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_LOOSE_UNDERSCORE = re.compile(r"(?<![0-9])_|_(?![0-9])")
+_BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
+# Longer digits would only be slow: beyond this they are far out of a float's range, which yaml.v3 reads as a string.
+_LONGEST_NUMBER = 400
+
+
+def resolve(plain: str) -> Scalar:
+    """What the plain (unquoted, untagged) scalar `plain` means.
+
+    `012` is 10 and `0o14` 12; `yes`, `on`, dates and `1:30` are strings; `1_000` is 1000. An integer outside 64 bits
+    becomes a float; a float beyond a double's range stays a string.
+    """
+    if plain in _WORDS:
+        return _WORDS[plain]
+    if plain[0] not in _NUMERIC_START or len(plain) > _LONGEST_NUMBER:
+        return plain
+    if plain[0] == "." and _LOOSE_UNDERSCORE.search(plain):
+        return plain
+    digits = plain.replace("_", "")
+    integer = _integer(digits)
+    if integer is not None:
+        return integer
+    if _FLOAT.fullmatch(digits):
+        number = float(digits)
+        return plain if math.isinf(number) else number
+    return plain
+
+
+def _integer(digits: str) -> int | None:
+    """`digits` as Go's strconv.ParseInt(base 0), ParseUint and yaml.v3's own 0b and 0o read it."""
+    match = _INTEGER.fullmatch(digits)
+    if match is None:
+        # yaml.v3 hands what follows `0b` and `0o` to ParseInt, which takes a sign there.
+        odd = _SIGN_AFTER_PREFIX.fullmatch(digits)
+        return None if odd is None else int(odd[1] or odd[2], 2 if odd[1] else 8)
+    kind = match.lastgroup or "d"
+    number = int(match[kind], _BASES[kind])
+    sign = match[1]
+    if sign == "-":
+        return -number if number <= 1 << 63 else None
+    return number if number < 1 << (63 if sign else 64) else None
+
+
+def key_text(key: Scalar) -> str | None:
+    """The JSON object key that a YAML key becomes; None where it cannot be one (null, not a number, infinite)."""
+    if isinstance(key, str):
+        return key
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, int):
+        return str(key)
+    if key is None or math.isnan(key) or math.isinf(key):
+        return None
+    return _float_key(key)
+
+
+def _float_key(number: float) -> str:
+    # sigs.k8s.io/yaml: strconv.FormatFloat(key, 'g', -1, 32), the shortest digits that give the same 32-bit float.
+    import struct
+
+    try:
+        target = struct.pack("f", number)
+    except OverflowError:
+        return "+Inf" if number > 0 else "-Inf"
+    number = struct.unpack("f", target)[0]
+    text = next(
+        (t for t in (f"{number:.{p}e}" for p in range(9)) if struct.pack("f", float(t)) == target), repr(number)
+    )
+    mantissa, _, exponent = text.partition("e")
+    power = int(exponent)
+    if -4 <= power < 21:
+        return f"{float(text):.{max(0, len(mantissa.partition('.')[2]) - power)}f}"
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"

@@ -1,0 +1,232 @@
+"""The text surgery of edits: one entry inserted, replaced or removed, given where things stand."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from krmfn.yamltext.error import error_at
+from krmfn.yamltext.events import MappingStartEvent, SequenceStartEvent
+from krmfn.yamltext.quote import double_quoted, flow_key, literal_lines
+from krmfn.yamltext.spans import after_gap
+from krmfn.yamltext.writer import block_lines, flow
+
+if TYPE_CHECKING:
+    from krmfn.value import Value
+    from krmfn.yamltext.spans import Node, Walk
+
+__all__ = ["insert_entry", "insert_item", "remove_entry", "remove_item", "replace"]
+
+_PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s|#[^\n]*)+)*")
+_DEEP_COMMENT = re.compile(r"(?:[ \t\r]*\n)* +#")
+
+
+def insert_entry(text: str, walk: Walk, name: str, value: Value) -> str:
+    """A new key at the end of the last node, which is a mapping."""
+    node = walk.nodes[-1]
+    if node.event.flow_style:
+        if _opens_up(text, node):
+            return replace(text, walk, {name: value})
+        quoted = _quotes_keys(text, walk)
+        spelled = double_quoted(name) if quoted else flow_key(name)
+        entry = f"{spelled}: {flow(value, quoted_keys=quoted)}"
+        if text[_own_start(text, node)] != "{":
+            # A lone pair in a list, `[a: b]`, needs braces to hold two.
+            return f"{text[: node.start]}{{{text[node.start : node.end]}, {entry}}}{text[node.end :]}"
+        return _insert_in_flow(text, node, entry)
+    return _insert_lines(text, node.previous_end, {name: value}, _column(text, node.first))
+
+
+def insert_item(text: str, walk: Walk, value: Value) -> str:
+    """A new item at the end of the last node, which is a list."""
+    node = walk.nodes[-1]
+    if node.event.flow_style:
+        if _opens_up(text, node):
+            return replace(text, walk, [value])
+        return _insert_in_flow(text, node, flow(value, quoted_keys=_quotes_keys(text, walk)))
+    return _insert_lines(text, node.previous_end, [value], _column(text, _own_start(text, node)))
+
+
+def replace(text: str, walk: Walk, value: Value) -> str:
+    """`value` in the place of the last node."""
+    node = walk.nodes[-1]
+    if node.in_flow:
+        new = flow(value, quoted_keys=_quotes_keys(text, walk))
+        colon = "" if node.start < node.end else " " if text[node.start - 1] == ":" else ": "
+        return text[: node.start] + colon + new + text[max(node.start, node.end) :]
+    if len(walk.nodes) > 1 and type(walk.nodes[-2].event) is MappingStartEvent:
+        return _replace_entry(text, walk, value)
+    return _replace_in_place(text, walk, value)
+
+
+def remove_entry(text: str, walk: Walk) -> str:
+    """The text without the last node and its key; another entry stands beside it."""
+    parent, node = walk.nodes[-2:]
+    if parent.event.flow_style:
+        return _remove_in_flow(text, parent, node, node.key_start)
+    line = text.rfind("\n", 0, node.key_start) + 1
+    explicit = text[line : node.key_start].rstrip(" \t")
+    start = line + len(explicit) - 1 if explicit.endswith("?") else node.key_start
+    return _remove_lines(text, start, node)
+
+
+def remove_item(text: str, walk: Walk) -> str:
+    """The text without the last node, an item of a list that has others."""
+    parent, node = walk.nodes[-2:]
+    if parent.event.flow_style:
+        return _remove_in_flow(text, parent, node, node.start)
+    return _remove_lines(text, after_gap(text, parent.previous_end) if parent.count else _own_start(text, parent), node)
+
+
+def _opens_up(text: str, node: Node) -> bool:
+    """Whether an empty `{}` or `[]` may become a block: nothing stands in it, and no flow collection holds it."""
+    return not node.count and not node.in_flow and not text[_own_start(text, node) + 1 : node.end - 1].strip()
+
+
+def _insert_in_flow(text: str, node: Node, entry: str) -> str:
+    if not node.count:
+        at = _own_start(text, node) + 1
+        return text[:at] + entry + (" " if text[at] == "#" else "") + text[at:]
+    at = node.previous_end
+    line = text.rfind("\n", 0, node.first) + 1
+    lead = text[line : node.first]
+    comma = "," + _line_end(text) + lead if line > node.start and not lead.strip(" \t") else ", "
+    # After an empty value the comma must not touch the colon: older readers take `:,` for text.
+    return text[:at] + (" " if text[at - 1] == ":" else "") + comma + entry + text[at:]
+
+
+def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
+    """The lines of `entry` after the line that holds the last character before `after`."""
+    at = _end_of_line(text, after)
+    lines = block_lines(entry, " " * column, literals=not _DEEP_COMMENT.match(text, at))
+    end = _line_end(text)
+    return text[:at] + end + end.join(lines) + text[at:]
+
+
+def _replace_entry(text: str, walk: Walk, value: Value) -> str:
+    """A new value for a key of a block mapping."""
+    node = walk.nodes[-1]
+    colon = after_gap(text, node.key_end) + 1
+    if text[colon - 1 : colon] != ":":
+        raise error_at(text, node.key_start, 'a key without ":" cannot be given a value; write ":" after it')
+    start = colon if node.start == node.end else node.start
+    end = max(node.end, start)
+    at = _end_of_line(text, end)
+    line = text.rfind("\n", 0, start) + 1
+    below = line > colon
+    inline, lines = _entry_text(text, walk, value, at, allow_literal=text.count("\n", colon, line) < 2)
+    tail = text[at:]
+    added = "".join([_line_end(text) + each for each in lines])
+    if not below:
+        return text[:colon] + _space(text, colon, start, inline) + inline + text[end:at] + added + tail
+    # What stands between the key and its value are comments; they stay.
+    between = text[colon:line].removesuffix("\n").removesuffix("\r")
+    return text[:colon] + (" " + inline if inline else "") + between + added + tail
+
+
+def _space(text: str, colon: int, start: int, inline: str) -> str:
+    return (text[colon:start] or " ") if inline else ""
+
+
+def _entry_text(text: str, walk: Walk, value: Value, at: int, *, allow_literal: bool) -> tuple[str, list[str]]:
+    """What stands on the key's line, and the lines below it."""
+    parent, node = walk.nodes[-2:]
+    column = _column(text, parent.first)
+    literals = allow_literal and not _DEEP_COMMENT.match(text, at)
+    if isinstance(value, str):
+        body = literal_lines(value) if literals else None
+        if body is not None:
+            indent = " " * (column + 2)
+            return ("|" if value.endswith("\n") else "|-"), [indent + each if each else "" for each in body]
+    if not isinstance(value, (dict, list, tuple)) or not value:
+        return block_lines([value], literals=False)[0].removeprefix("- "), []
+    kind = type(node.event)
+    same_kind = kind is MappingStartEvent if isinstance(value, dict) else kind is SequenceStartEvent
+    if same_kind and not node.event.flow_style:
+        column = _column(text, _own_start(text, node))
+    elif isinstance(value, dict):
+        column += _indent_step(text, walk)
+    return "", block_lines(value, " " * column, literals=literals)
+
+
+def _replace_in_place(text: str, walk: Walk, value: Value) -> str:
+    """A new value for an item of a block list, or for the whole document."""
+    node = walk.nodes[-1]
+    start, end = node.start, max(node.start, node.end)
+    at = _end_of_line(text, end)
+    space = " " if start == end and text[start - 1 : start] == "-" else ""
+    column = _column(text, start) + len(space)
+    marker = text[start - column : start].startswith("---")
+    if marker or text[end:at].strip() or not isinstance(value, (dict, list, tuple)) or not value:
+        new = flow(value) if isinstance(value, (dict, list, tuple)) else block_lines([value], literals=False)[0][2:]
+        return text[:start] + (" " if marker and start == end else space) + new + text[end:]
+    lines = block_lines(value, " " * column, literals=not _DEEP_COMMENT.match(text, at))
+    return text[:start] + space + _line_end(text).join(lines).lstrip(" ") + text[end:]
+
+
+def _remove_lines(text: str, start: int, node: Node) -> str:
+    line = text.rfind("\n", 0, start) + 1
+    at = _end_of_line(text, max(start, node.key_end, node.end))
+    if not text[line:start].strip():
+        after = text.find("\n", at) + 1
+        if after:
+            return text[:line] + text[after:]
+        return text[:line].removesuffix("\n").removesuffix("\r")
+    # It shares its line with the dash of the list that holds it; the next entry moves up to the dash.
+    if node.next_start >= 0 and not text[at : node.next_start].strip():
+        return text[:start] + text[node.next_start :]
+    return text[:start].rstrip(" ") + text[at:]
+
+
+def _remove_in_flow(text: str, parent: Node, node: Node, start: int) -> str:
+    end = max(node.start, node.end) if node.end > start else node.key_end
+    if parent.count:
+        between = text[parent.previous_end : start]
+        if "#" not in between:
+            return text[: parent.previous_end] + text[end:]
+        comma = after_gap(text, parent.previous_end)
+        return text[:comma] + text[comma + 1 : start] + text[end:]
+    if "#" not in text[end : node.next_start]:
+        return text[:start] + text[node.next_start :]
+    return text[:start] + text[after_gap(text, end) + 1 :]
+
+
+def _quotes_keys(text: str, walk: Walk) -> bool:
+    """Whether the keys around the last node are in double quotes, as in JSON."""
+    last = walk.nodes[-1].last_key
+    if last is not None:
+        return last.style == '"'
+    keys = [node.key_start for node in walk.nodes if node.key_start >= 0]
+    return bool(keys) and text[keys[-1]] == '"'
+
+
+def _indent_step(text: str, walk: Walk) -> int:
+    """How much deeper the document indents a mapping inside a mapping; 2 where it does not show."""
+    columns = [_column(text, node.first) for node in walk.nodes[:-1] if type(node.event) is MappingStartEvent]
+    if len(columns) < 2 or type(walk.nodes[-3].event) is not MappingStartEvent:
+        return 2
+    step = columns[-1] - columns[-2]
+    return step if 1 <= step <= 8 else 2
+
+
+def _own_start(text: str, node: Node) -> int:
+    """Where a collection itself starts, after its anchor and tag."""
+    match = _PROPERTIES.match(text, node.start)
+    return match.end() if match else node.start
+
+
+def _column(text: str, offset: int) -> int:
+    return offset - text.rfind("\n", 0, offset) - 1
+
+
+def _end_of_line(text: str, offset: int) -> int:
+    """Where the line that holds `offset` ends, before its break."""
+    at = text.find("\n", offset)
+    if at < 0:
+        return len(text)
+    return at - 1 if at > offset and text[at - 1] == "\r" else at
+
+
+def _line_end(text: str) -> str:
+    at = text.find("\n")
+    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"

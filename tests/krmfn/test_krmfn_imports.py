@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import krmfn
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that are there after `code` in a Python of its own."""
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(ran.stdout.split())
+
+
+def test_importing_krmfn_loads_nothing_of_it() -> None:
+    assert {name for name in loaded("import krmfn") if name.startswith(("krmfn.", "yaml", "pydantic"))} == set()
+
+
+HOT = """
+import io
+from krmfn.run import run
+from krmfn import KubeObject
+text = b"apiVersion: config.kubernetes.io/v1\\nkind: ResourceList\\nitems:\\n- kind: A\\nfunctionConfig:\\n  kind: F\\n"
+new = KubeObject.new({"kind": "B"})
+assert not run(lambda rl: rl.with_items([*rl.items, new]), stdin=io.BytesIO(text), stdout=io.BytesIO())
+"""
+
+
+def test_a_plain_run_loads_neither_pyyaml_nor_pydantic() -> None:
+    unwanted = {"yaml", "pydantic", "json", "difflib", "argparse", "krmfn.slowcut", "krmfn.config"}
+    assert loaded(HOT) & unwanted == set()
+
+
+@pytest.mark.parametrize("name", krmfn.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(krmfn, name) is not None
+    assert name in dir(krmfn)
+
+
+def test_other_names_are_not() -> None:
+    with pytest.raises(AttributeError, match='has no attribute "nothing"'):
+        _ = krmfn.nothing  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from yamltext_documents import KEYS, SCALARS, VALUES, documents
+
+from krmfn.yamltext import Span, YamlError, locate, locate_nearest, read, remove_value, set_value
+
+if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+
+def paths_of(value: Value, path: FieldPath = ()) -> list[FieldPath]:
+    found = [path] if path else []
+    if isinstance(value, dict):
+        for key, item in value.items():
+            found += paths_of(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            found += paths_of(item, (*path, index))
+    return found
+
+
+def mappings_of(value: Value) -> list[FieldPath]:
+    return [()] + [path for path in paths_of(value) if isinstance(at(value, path), dict)]
+
+
+def at(value: Any, path: FieldPath) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def with_value(value: Any, path: FieldPath, new: Value) -> Any:
+    if not path:
+        return new
+    if isinstance(value, list):
+        items: list[Any] = [*cast("list[Any]", value)]
+        if path[0] == len(items):
+            items.append(None)
+        index = cast("int", path[0])
+        items[index] = with_value(items[index], path[1:], new)
+        return items
+    mapping: dict[Any, Any] = {**(value or {})}
+    mapping[path[0]] = with_value(mapping.get(path[0]), path[1:], new)
+    return mapping
+
+
+def without(value: Any, path: FieldPath) -> Any:
+    step, rest = path[0], path[1:]
+    if rest:
+        return with_value(value, (step,), without(value[step], rest))
+    if isinstance(value, dict):
+        return {k: v for k, v in cast("dict[Any, Any]", value).items() if k != step}
+    return [v for i, v in enumerate(value) if i != step]
+
+
+def common(one: str, other: str) -> int:
+    """How many characters both start with."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def unchanged(text: str, new: str) -> tuple[int, int]:
+    """The [start, end) of `text` that `new` does not have."""
+    start = common(text, new)
+    back = common(text[start:][::-1], new[start:][::-1])
+    return start, len(text) - back
+
+
+@settings(max_examples=400, deadline=None)
+@given(documents(), st.data(), VALUES)
+def test_a_replaced_value_is_read_back_and_nothing_else_changes(
+    document: tuple[str, dict[str, Value]], data: st.DataObject, new: Value
+) -> None:
+    text, value = document
+    path = data.draw(st.sampled_from(paths_of(value)))
+    span = locate(text, path)
+    assert span is not None
+    edited = set_value(text, path, new)
+    assert read(edited) == with_value(value, path, new), edited
+    start, end = unchanged(text, edited)
+    if start < end:
+        first = text.rfind("\n", 0, min(start, span.start)) + 1
+        assert text[first:start].count("\n") <= text[first : span.start].count("\n")
+        last = text.find("\n", span.end)
+        assert end <= (last + 1 if last >= 0 else len(text))
+    assert set_value(edited, path, new) == edited
+
+
+@settings(max_examples=400, deadline=None)
+@given(documents(), st.data(), KEYS, VALUES)
+def test_an_inserted_key_is_read_back_and_removing_it_gives_the_text_back(
+    document: tuple[str, dict[str, Value]], data: st.DataObject, key: str, new: Value
+) -> None:
+    text, value = document
+    parent = data.draw(st.sampled_from(mappings_of(value)))
+    if key in at(value, parent):
+        return
+    path = (*parent, key)
+    edited = set_value(text, path, new)
+    assert read(edited) == with_value(value, path, new), edited
+    if at(value, parent):
+        start, end = unchanged(text, edited)
+        assert start >= end, "an insertion only inserts"
+        assert remove_value(edited, path) == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents(), st.data())
+def test_a_removed_value_is_gone_and_nothing_else(document: tuple[str, dict[str, Value]], data: st.DataObject) -> None:
+    text, value = document
+    path = data.draw(st.sampled_from(paths_of(value)))
+    edited = remove_value(text, path)
+    assert read(edited) == without(value, path), edited
+
+
+@settings(max_examples=200, deadline=None)
+@given(documents(), st.data(), SCALARS)
+def test_missing_parents_are_created_and_pruned(
+    document: tuple[str, dict[str, Value]], data: st.DataObject, new: Value
+) -> None:
+    text, value = document
+    parent = data.draw(st.sampled_from(mappings_of(value)))
+    path = (*parent, "new key", "x", 0, "y")
+    edited = set_value(text, path, new)
+    assert at(read(edited), path) == new
+    if at(value, parent):
+        assert remove_value(edited, path, prune=True) == text
+
+
+@settings(deadline=None)
+@given(documents(), st.data())
+def test_setting_what_is_there_changes_nothing(document: tuple[str, dict[str, Value]], data: st.DataObject) -> None:
+    text, value = document
+    path = data.draw(st.sampled_from(paths_of(value)))
+    assert set_value(text, path, at(read(text), path)) == text
+
+
+@settings(deadline=None)
+@given(documents(), st.data())
+def test_the_span_of_a_value_reads_as_the_value(document: tuple[str, dict[str, Value]], data: st.DataObject) -> None:
+    text, value = document
+    path = data.draw(st.sampled_from(paths_of(value)))
+    span = locate(text, path)
+    assert span is not None
+    assert span.line == text.count("\n", 0, span.start) + 1
+    if isinstance(at(value, path), (int, float, bool)):
+        assert read(text[span.start : span.end]) == at(value, path)
+    key = locate(text, path, key=True)
+    if isinstance(path[-1], str) and key is not None:
+        assert read("{" + text[key.start : key.end] + ": 1}") == {path[-1]: 1}
+    assert locate(text, (*path, "no such key")) is None
+    assert locate_nearest(text, (*path, "no such key", 1)) == span
+
+
+CHUNK = """\
+- apiVersion: v1
+  kind: X # k
+  metadata:
+    name: a
+    annotations:
+      a: "b"   # inline
+      c: |
+        text
+
+    # about labels
+    labels: {} # none
+    empty:
+    flow: {a: 1, "b": [1]}
+  spec:
+    list:
+    - a
+    - b: 1
+      c: 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "old", "new"),
+    [
+        (("metadata", "annotations", "k"), "v: w", "        text\n", '        text\n      k: "v: w"\n'),
+        (("metadata", "labels", "k"), "1", "labels: {} # none\n", 'labels: # none\n      k: "1"\n'),
+        (("metadata", "empty", "x"), 1, "empty:\n", "empty:\n      x: 1\n"),
+        (("metadata", "flow", "k"), "v", '"b": [1]}', '"b": [1], "k": "v"}'),
+        (("metadata", "annotations", "a"), "z", '"b"   # inline', "z   # inline"),
+        (("metadata", "annotations", "c"), "z", "|\n        text\n", "z\n"),
+        (("metadata", "annotations", "a"), "x\ny", '"b"   # inline\n', "|-   # inline\n        x\n        y\n"),
+        (("spec", "list", 1), "s", "- b: 1\n      c: 2\n", "- s\n"),
+        (("spec", "list", 2, "r"), True, "      c: 2\n", "      c: 2\n    - r: true\n"),
+        (("spec", "list", 0), {"a": 1, "b": [1]}, "- a\n", "- a: 1\n      b:\n      - 1\n"),
+        (("kind",), {"a": "b"}, "kind: X # k\n", "kind: # k\n    a: b\n"),
+        (("status", "x"), {}, "      c: 2\n", "      c: 2\n  status:\n    x: {}\n"),
+    ],
+)
+@pytest.mark.parametrize("crlf", [False, True])
+def test_a_chunk_of_a_list_is_spliced(path: FieldPath, value: Value, old: str, new: str, crlf: bool) -> None:
+    assert CHUNK.count(old) == 1
+    text, expected = CHUNK, CHUNK.replace(old, new)
+    if crlf:
+        text, expected = text.replace("\n", "\r\n"), expected.replace("\n", "\r\n")
+    assert set_value(text, (0, *path), value) == expected
+    assert at(read(expected), (0, *path)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value", "new"),
+    [
+        ("", ("a", "b"), 1, "a:\n  b: 1\n"),
+        ("# only\n", ("a",), 1, "# only\na: 1\n"),
+        ("{}", ("a",), 1, "a: 1"),
+        ("a: 1", ("b",), 2, "a: 1\nb: 2"),
+        ("---\na: 1\n", ("b",), 2, "---\na: 1\nb: 2\n"),
+        ("a: 1\n...\n", ("b",), 2, "a: 1\nb: 2\n...\n"),
+        ('{"a":{"b":1}}', ("a", "c"), "x", '{"a":{"b":1, "c": "x"}}'),
+        ('{"a": {}}', ("a", "c"), "x", '{"a": {"c": "x"}}'),
+        ('{\n  "a": {\n    "b": 1\n  }\n}\n', ("a", "c"), [1], '{\n  "a": {\n    "b": 1,\n    "c": [1]\n  }\n}\n'),
+        ("a: {b: 1, # one\n  }\n", ("a", "c"), 2, "a: {b: 1, c: 2, # one\n  }\n"),
+        ("a: {b: }\n", ("a", "c"), 2, "a: {b: , c: 2 }\n"),
+        ("a: [b: 1, c]\n", ("a", 0, "d"), 2, "a: [{b: 1, d: 2}, c]\n"),
+        ("a: {b, c: 1}\n", ("a", "b"), 2, "a: {b: 2, c: 1}\n"),
+        ("a: {b, c: }\n", ("a", "c"), 2, "a: {b, c: 2 }\n"),
+        ("a: [ ]\n", ("a", 0), 2, "a:\n- 2\n"),
+        ("a:\n    b:\n        c: 1\n", ("a", "d", "e"), 2, "a:\n    b:\n        c: 1\n    d:\n      e: 2\n"),
+        ("a:\n    b:\n", ("a", "b", "c"), 2, "a:\n    b:\n        c: 2\n"),
+        ("a: |+\n  x\n\nb: 1\n", ("a",), "z", "a: z\nb: 1\n"),
+        ("a:\n  b: |+\n    x\n\n", ("a", "c"), 1, "a:\n  b: |+\n    x\n\n  c: 1\n"),
+        ("a:\n  b: 1\n    # deep\n", ("a", "c"), "x\ny\n", 'a:\n  b: 1\n  c: "x\\ny\\n"\n    # deep\n'),
+        ("a: # why\n  # more\n  b: 1\nc: 2\n", ("a",), 1, "a: 1 # why\n  # more\nc: 2\n"),
+        ("\ufeffa: \U0001f600\nb: 1\n", ("b",), 2, "\ufeffa: \U0001f600\nb: 2\n"),
+        ('a: "\u0085\u2028"\nb: 1\n', ("b",), 2, 'a: "\u0085\u2028"\nb: 2\n'),
+        ("a: 012\n", ("a",), 10, "a: 012\n"),
+        ("a: 1\n", ("a",), True, "a: true\n"),
+        ("a: ~ # none\n", ("a", "b"), 1, "a: # none\n  b: 1\n"),
+        ("? a\n: b\n", ("a",), "c", "? a\n: c\n"),
+        ("a: &x {b: 1}\nc: 2\n", ("a", "b"), 2, "a: &x {b: 2}\nc: 2\n"),
+        ("a: &x {b: 1}\nc: *x\n", ("c", "d"), 2, "a: &x {b: 1}\nc:\n  b: 1\n  d: 2\n"),
+        (
+            "a: &x {b: {d: 1}}\nc:\n  <<: *x\n",
+            ("c", "b", "e"),
+            2,
+            "a: &x {b: {d: 1}}\nc:\n  <<: *x\n  b:\n    d: 1\n    e: 2\n",
+        ),
+    ],
+)
+def test_odd_texts_are_spliced(text: str, path: FieldPath, value: Value, new: str) -> None:
+    assert set_value(text, path, value) == new
+    assert at(read(new), path) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ("a: x\n", ("a", "b"), '1:4: "a" must be a mapping to hold "b"; got "x"'),
+        ("a: [1]\n", ("a", "b"), '1:4: "a" must be a mapping to hold "b"; got a list'),
+        ("a: [1]\n", ("a", 3), '1:4: "a" has 1 items; the index to set must be at most 1; got 3'),
+        ("a: {}\n", ("a", "b", 1), "1:1: the first index of a new list must be 0; got 1"),
+    ],
+)
+def test_what_cannot_be_set_is_an_error(text: str, path: FieldPath, message: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        set_value(text, path, 1)
+    assert str(caught.value) == message
+
+
+def test_a_shared_value_is_not_edited_in_place() -> None:
+    text = "a: &x {b: 1}\nc: *x\n"
+    with pytest.raises(YamlError, match='1:4: anchor "x" shares this value'):
+        set_value(text, ("a", "b"), 2)
+    with pytest.raises(YamlError, match='1:4: anchor "x" shares this value'):
+        remove_value(text, ("a", "b"))
+
+
+def test_an_anchor_that_is_needed_elsewhere_is_not_taken_away() -> None:
+    for edit in (partial(set_value, path=("a",), value=1), partial(remove_value, path=("a",))):
+        with pytest.raises(YamlError, match='2:6: anchor "x" shares this value'):
+            edit("a:\n  b: &x 1\nc: *x\n")
+    assert set_value("a: &x 1\nc: *x\n", ("a",), 1) == "a: &x 1\nc: *x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "prune", "new"),
+    [
+        ("- a: 1\n  b: 2\n", (0, "a"), False, "- b: 2\n"),
+        ("- a: 1\n  # c\n  b: 2\n", (0, "a"), False, "-\n  # c\n  b: 2\n"),
+        ("a:\n  b: 1 # x\nc: 2\n", ("a", "b"), False, "a: {}\nc: 2\n"),
+        ("a:\n  b: 1 # x\nc: 2\n", ("a", "b"), True, "c: 2\n"),
+        ("# a\na: 1\n# b\nb: 2\n", ("a",), False, "# a\n# b\nb: 2\n"),
+        ("a: 1\r\nb: 2", ("b",), False, "a: 1"),
+        ("a: [1, 2, 3]\n", ("a", 1), False, "a: [1, 3]\n"),
+        ("a: [1, 2, 3]\n", ("a", 0), False, "a: [2, 3]\n"),
+        ("a:\n- x\n- y\n", ("a", 0), False, "a:\n- y\n"),
+        ("a: {b: 1, # one\n  c: 2}\n", ("a", "c"), False, "a: {b: 1 # one\n  }\n"),
+        ("a: 1\n", ("b", "c"), True, "a: 1\n"),
+        ("a: &x {b: 1, c: 2}\nd: *x\n", ("d", "b"), False, "a: &x {b: 1, c: 2}\nd:\n  c: 2\n"),
+    ],
+)
+def test_removal_takes_the_lines_of_its_entry_only(text: str, path: FieldPath, prune: bool, new: str) -> None:
+    assert remove_value(text, path, prune=prune) == new
+
+
+def test_spans_count_characters_and_lines_as_editors_do() -> None:
+    text = '\ufeffa: \U0001f600\u2028\r\nb:\r\n  c: "é\U0001f600"  # x\r\n  d: |\r\n    x\r\n'
+    found = locate(text, ("b", "c"))
+    assert found is not None
+    assert text[found.start : found.end] == '"é\U0001f600"'
+    assert found == Span(found.start, found.end, 3, 6)
+    assert locate(text, ("b", "c"), key=True) == Span(found.start - 3, found.start - 2, 3, 3)
+    assert locate_nearest(text, ("b", "d", "e")) == locate(text, ("b", "d"))
+    assert locate_nearest("", ("a",)) == Span(0, 0, 1, 1)
+
+
+def test_an_annotation_is_found_and_set_quickly() -> None:
+    text = CHUNK + "".join(f"    - name: n{i}\n      value: v{i}\n" for i in range(100))
+    start = time.perf_counter()
+    for _ in range(200):
+        set_value(text, (0, "metadata", "annotations", "k"), "v")
+    assert (time.perf_counter() - start) / 200 < 0.001

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+import yaml_rs
+from hypothesis import given, settings
+from yamltext_documents import KEYS, VALUES, WORDS
+
+from krmfn.yamltext import YamlError, read, resolve, write
+from krmfn.yamltext.build import read_libyaml
+
+if TYPE_CHECKING:
+    from krmfn.value import Value
+
+
+def load_yaml_1_1(text: str) -> Any:
+    return yaml.load(text, Loader=yaml.CSafeLoader)
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES)
+def test_every_reader_gives_back_what_was_written(value: Value) -> None:
+    text = write(value)
+    assert repr(read(text)) == repr(value)
+    assert repr(read_libyaml(text)) == repr(value)
+    assert repr(load_yaml_1_1(text)) == repr(value)
+
+
+@settings(deadline=None)
+@given(VALUES)
+def test_the_rust_reader_gives_back_what_was_written(value: Value) -> None:
+    assert repr(yaml_rs.loads(write(value), parse_datetime=False)) == repr(value)
+
+
+@settings(deadline=None)
+@given(KEYS | WORDS)
+def test_keys_and_values_are_spelled_alike(text: str) -> None:
+    assert load_yaml_1_1(write({text: text})) == {text: text}
+
+
+@pytest.mark.parametrize("word", ["y", "N", "yes", "No", "ON", "off", "null", "~", "1", "012", "0o14", "1_000", ".5",
+    "1e3",
+    "1:30", "2001-01-01", "<<", "=", " a", "a ", "a: b", "a #b", "#a", "-", "- a", "?", "*a", "&a", "!a", "%a", "@a",
+    "`a", "",
+    ".inf", "nan", "0x1F", "+1", "1.", "TRUE", "a:", "12e03", "1E3"])  # fmt: skip
+def test_what_some_reader_takes_for_another_type_is_quoted(word: str) -> None:
+    assert write({"k": word}) == f'k: "{word}"\n'
+
+
+@pytest.mark.parametrize(
+    "word", ["a", "8Gi", "100m", "team-a/x", "http://x:80/y", "a b", "registry.example/web:1.2", "v1", "a_x"]
+)
+def test_plain_words_stay_plain(word: str) -> None:
+    assert write({"k": word}) == f"k: {word}\n"
+
+
+def test_the_layout_is_that_of_kubectl() -> None:
+    value: Value = {
+        "a": [1, {"b": "x", "c": []}, ["d", ["e"]]],
+        "s": "x\n\n y\n",
+        "t": "x\ny",
+        "u": "x\n\n",
+        "e": {},
+        "f": 1e20,
+    }
+    assert write(value) == (
+        "a:\n- 1\n- b: x\n  c: []\n- - d\n  - - e\ns: |\n  x\n\n   y\nt: |-\n  x\n  y\n"
+        'u: "x\\n\\n"\ne: {}\nf: 1.0e+20\n'
+    )
+
+
+def test_long_strings_are_not_folded_and_long_keys_are_explicit() -> None:
+    value = {"a" * 3000: "b c " * 1000 + "d"}
+    assert max(map(len, write(value).split("\n"))) > 4000
+    assert load_yaml_1_1(write({"x": [value]})) == {"x": [value]} == read(write({"x": [value]}))
+
+
+def test_what_no_reader_could_read_is_an_error() -> None:
+    deep: Value = []
+    for _ in range(600):
+        deep = [deep]
+    with pytest.raises(YamlError, match="nested deeper than 500 levels"):
+        write(deep)
+    with pytest.raises(YamlError, match="surrogate"):
+        write("\ud800")
+
+
+def test_resolve_and_write_know_the_same_words() -> None:
+    for word in ("true", "Null", ".NaN", "+.inf"):
+        assert resolve(word) != word
+        assert write(word) == f'"{word}"\n'

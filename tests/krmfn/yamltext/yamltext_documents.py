@@ -1,0 +1,161 @@
+"""Documents for property tests: a value, spelled in one of the many ways that YAML allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+from krmfn.yamltext import resolve
+from krmfn.yamltext.quote import double_quoted, literal_lines
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from krmfn.value import Scalar, Value
+
+TEXT = st.text(
+    st.one_of(
+        st.sampled_from("ab01 -:#'\"\\{}[],&*!|>%@`?=~_.yn\n\té日\U0001f600\u0085\u2028\ufeff\u00a0"),
+        st.characters(exclude_categories=("Cs",)),
+    ),
+    max_size=12,
+)
+KEYS = st.one_of(
+    st.sampled_from(
+        ["a", "b", "metadata", "grove.io/x", "y", "on", "012", "1", "null", "<<", "=", "a b", "é", "", "-", "a: b"]
+    ),
+    TEXT,
+)
+WORDS = st.sampled_from(
+    [
+        "a",
+        "b",
+        "y",
+        "n",
+        "yes",
+        "NO",
+        "on",
+        "off",
+        "True",
+        "null",
+        "~",
+        "012",
+        "0o14",
+        "1_000",
+        ".5",
+        "1e3",
+        "1:30",
+        "2001-01-01",
+        "<<",
+        "=",
+        "-",
+        "--",
+        "0x1F",
+        ".inf",
+        "NaN",
+        "inf",
+        "1.2.3",
+        "8Gi",
+        "_1",
+        "+1",
+        "0",
+    ]
+)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    WORDS,
+    TEXT,
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=4)),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
+
+
+class Speller:
+    """Spells a value as text, each choice left to a random source."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+
+    def document(self, value: dict[str, Value]) -> str:
+        """A document with comments, any mix of styles, LF or CRLF, with or without a last line end."""
+        lines = ["# head"] if self.chance() else []
+        lines += self.block(value, 0)
+        if self.chance():
+            lines.append("# end")
+        end = self.random.choice(["\n", "\n", "\r\n"])
+        return end.join(lines) + (end if self.chance(0.8) else "")
+
+    def chance(self, odds: float = 0.3) -> bool:
+        return self.random.random() < odds
+
+    def comment(self) -> str:
+        return " # note: {x}" if self.chance() else ""
+
+    def block(self, value: Value, indent: int) -> list[str]:
+        """The lines of a mapping or list that is not empty."""
+        space = " " * indent
+        out: list[str] = []
+        if isinstance(value, dict):
+            step = self.random.choice([2, 2, 2, 1, 4])
+            for name, item in value.items():
+                if self.chance(0.15):
+                    out += ["", f"{space}# about the next"]
+                out += self.entry(space + self.scalar(name, key=True) + ":", item, indent, step)
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                if isinstance(item, (dict, list)) and item and self.chance(0.7):
+                    first, *rest = self.block(item, indent + 2)
+                    while not first.strip() or first.lstrip().startswith("#"):
+                        first, *rest = rest
+                    out += [f"{space}- {first[indent + 2 :]}", *rest]
+                else:
+                    out += self.entry(space + "-", item, indent, 2)
+        return out
+
+    def entry(self, head: str, item: Value, indent: int, step: int) -> list[str]:
+        if isinstance(item, str) and self.chance() and (lines := literal_lines(item)) is not None:
+            mark = "|" if item.endswith("\n") else "|-"
+            return [f"{head} {mark}{self.comment()}", *(" " * (indent + step) + line if line else "" for line in lines)]
+        if isinstance(item, (dict, list)) and item and self.chance(0.75):
+            deeper = indent + step
+            if isinstance(item, list) and not head.endswith("-") and self.chance(0.5):
+                deeper = indent
+            return [head + self.comment(), *self.block(item, deeper)]
+        if item is None and self.chance():
+            return [head + self.comment()]
+        return [f"{head} {self.flow(item)}{self.comment()}"]
+
+    def flow(self, value: Value) -> str:
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{self.scalar(k, key=True)}: {self.flow(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, (list, tuple)):
+            return "[" + ", ".join(self.flow(v) for v in value) + "]"
+        return self.scalar(value)  # pyright: ignore[reportArgumentType]
+
+    def scalar(self, value: Scalar, *, key: bool = False) -> str:
+        if isinstance(value, str):
+            if value.isascii() and value.isalnum() and resolve(value) == value and self.chance(0.7):
+                return value
+            if value.isascii() and value.isprintable() and value and self.chance(0.5):
+                return "'" + value.replace("'", "''") + "'"
+            return double_quoted(value)
+        if value is None:
+            return self.random.choice(["null", "~"])
+        if isinstance(value, bool):
+            return str(value).lower() if key or self.chance(0.7) else str(value)
+        return repr(value)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[str, Any]:
+    value: Any = draw(OBJECTS)
+    random = draw(st.randoms(use_true_random=False))
+    return Speller(random).document(value), value
