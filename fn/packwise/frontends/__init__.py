@@ -1,0 +1,5 @@
+"""Front ends: the workload APIs that packwise reads, one package each."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Grove's PodCliqueSet: its schema, defaults, rules, names, PodGangs and conditions."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

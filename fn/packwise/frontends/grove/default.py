@@ -1,0 +1,195 @@
+"""What admission fills in: CRD defaults, the webhook's D1..D9, Go's typed round trip. Source: operator.md 2."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove.duration import format_duration, parse_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
+
+__all__ = ["default"]
+
+_MNNVL = "grove.io/auto-mnnvl"
+_GPU = "nvidia.com/gpu"
+_ZERO_QUANTITY = re.compile(r"[+-]?[0.]*(?:[A-Za-z].*)?")
+_CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
+
+_TEMPLATE_FIELDS = frozenset({
+    "cliques", "cliqueStartupType", "priorityClassName", "headlessServiceConfig", "topologyConstraint",
+    "terminationDelay", "podCliqueScalingGroups",
+})  # fmt: skip
+_CLIQUE_FIELDS = frozenset({"name", "labels", "annotations", "topologyConstraint", "spec"})
+_CLIQUE_SPEC_FIELDS = frozenset({"roleName", "podSpec", "replicas", "minAvailable", "startsAfter", "autoScalingConfig"})
+_GROUP_FIELDS = frozenset({"name", "cliqueNames", "replicas", "minAvailable", "scaleConfig", "topologyConstraint"})
+
+
+def default(
+    value: Mapping[str, Value], *, auto_mnnvl: bool = False, create: bool = True, topology_name_field: str | None = None
+) -> Mapping[str, Value]:
+    """`value`, a PodCliqueSet, as the API server stores it; `value` itself is not changed, parts of it are shared.
+
+    `auto_mnnvl` is the operator's network.autoMNNVLEnabled (D9, for new objects only). `topology_name_field` is the
+    revision's field of that meaning. Unknown fields of Grove's own are pruned, status is left as it is. A value of a
+    wrong type stays: `schema.check_shape` reports it.
+    """
+    out = dict(value)
+    metadata: dict[str, Value] = {
+        key: entry for key, entry in _mapping(value.get("metadata")).items() if entry is not None
+    }
+    if _is_blank(metadata.get("namespace")):
+        metadata["namespace"] = "default"
+    spec = dict(_mapping(value.get("spec")))
+    template = _template(_mapping(spec.get("template")), topology_name_field)
+    spec = _keep(spec, frozenset({"replicas", "updateStrategy"}))
+    if spec.get("replicas") == 0 and spec.get("replicas") is not False:
+        del spec["replicas"]
+    strategy = spec.get("updateStrategy")
+    if isinstance(strategy, dict):
+        spec["updateStrategy"] = {"type": strategy.get("type") or "RollingRecreate"}
+    spec["template"] = template
+    if create and auto_mnnvl and _MNNVL not in _mapping(metadata.get("annotations")) and _wants_gpu(template):
+        metadata["annotations"] = {**_mapping(metadata.get("annotations")), _MNNVL: "enabled"}
+    out["metadata"] = metadata
+    out["spec"] = spec
+    return out
+
+
+def _template(value: Mapping[str, Value], topology_name_field: str | None) -> dict[str, Value]:
+    known = _TEMPLATE_FIELDS | {topology_name_field} if topology_name_field else _TEMPLATE_FIELDS
+    out = _keep(value, known)
+    _default_constraint(out)
+    if "cliqueStartupType" not in out:
+        out["cliqueStartupType"] = "CliqueStartupTypeAnyOrder"
+    cliques = out.get("cliques", [])
+    out["cliques"] = (
+        [_clique(entry) if isinstance(entry, dict) else entry for entry in cliques]
+        if isinstance(cliques, list)
+        else cliques
+    )
+    groups = out.get("podCliqueScalingGroups")
+    if isinstance(groups, list):
+        out["podCliqueScalingGroups"] = [_group(entry) if isinstance(entry, dict) else entry for entry in groups]
+    delay = out.get("terminationDelay")
+    if delay is None:
+        out["terminationDelay"] = "4h0m0s"
+    elif isinstance(delay, str):
+        parsed = parse_duration(delay)
+        out["terminationDelay"] = delay if parsed is None else format_duration(parsed)
+    headless = out.get("headlessServiceConfig")
+    if headless is None:
+        out["headlessServiceConfig"] = {"publishNotReadyAddresses": True}
+    elif isinstance(headless, dict):
+        published = headless.get("publishNotReadyAddresses")
+        out["headlessServiceConfig"] = {"publishNotReadyAddresses": True if published is None else published}
+    return _without_empty(out, ("podCliqueScalingGroups", "priorityClassName"))
+
+
+def _clique(value: Mapping[str, Value]) -> Mapping[str, Value]:
+    out = _keep(value, _CLIQUE_FIELDS)
+    spec = _keep(_mapping(out.get("spec")), _CLIQUE_SPEC_FIELDS)
+    replicas = spec.get("replicas", 0)
+    spec["replicas"] = 1 if replicas == 0 and replicas is not False else replicas
+    # Both follow what the author wrote, not the 1 that stands in for it.
+    spec.setdefault("minAvailable", replicas)
+    scaling = spec.get("autoScalingConfig")
+    if isinstance(scaling, dict):
+        spec["autoScalingConfig"] = _auto_scaling(scaling, replicas)
+    spec.setdefault("roleName", "")
+    pod_spec = spec.get("podSpec")
+    spec["podSpec"] = _pod_spec(_mapping(pod_spec)) if pod_spec is None or isinstance(pod_spec, dict) else pod_spec
+    out["spec"] = _without_empty(spec, ("startsAfter",))
+    out.setdefault("name", "")
+    _default_constraint(out)
+    return _without_empty(out, ("labels", "annotations"))
+
+
+def _group(value: Mapping[str, Value]) -> Mapping[str, Value]:
+    out = _keep(value, _GROUP_FIELDS)
+    out.setdefault("replicas", 1)
+    out.setdefault("minAvailable", 1)
+    out.setdefault("name", "")
+    scaling = out.get("scaleConfig")
+    if isinstance(scaling, dict):
+        out["scaleConfig"] = _auto_scaling(scaling, out["replicas"])
+    _default_constraint(out)
+    return out
+
+
+def _default_constraint(owner: dict[str, Value]) -> None:
+    found = owner.get("topologyConstraint")
+    if isinstance(found, dict):
+        owner["topologyConstraint"] = {"packDomain": found.get("packDomain") or ""}
+
+
+def _auto_scaling(value: Mapping[str, Value], replicas: Value) -> Mapping[str, Value]:
+    out = _keep(value, frozenset({"minReplicas", "maxReplicas", "metrics"}))
+    out.setdefault("minReplicas", replicas)
+    out.setdefault("maxReplicas", 0)
+    return _without_empty(out, ("metrics",))
+
+
+def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
+    out: dict[str, Value] = {
+        key: entry for key, entry in value.items() if entry is not None and (entry != [] or key == "containers")
+    }
+    if "containers" not in out:
+        out["containers"] = None
+    if _is_blank(out.get("restartPolicy")):
+        out["restartPolicy"] = "Always"
+    out.setdefault("terminationGracePeriodSeconds", 30)
+    for key in _CONTAINER_LISTS:
+        containers = out.get(key)
+        if isinstance(containers, list):
+            out[key] = [_container(entry) if isinstance(entry, dict) else entry for entry in containers]
+    return out
+
+
+def _container(value: Mapping[str, Value]) -> Mapping[str, Value]:
+    out = {key: entry for key, entry in value.items() if entry is not None and entry != []}
+    out.setdefault("name", "")
+    out.setdefault("resources", {})
+    ports = out.get("ports")
+    if isinstance(ports, list):
+        out["ports"] = [{"protocol": "TCP", **port} if isinstance(port, dict) else port for port in ports]
+    return out
+
+
+def _wants_gpu(template: Mapping[str, Value]) -> bool:
+    cliques = template.get("cliques")
+    for clique in cliques if isinstance(cliques, list) else ():
+        pod_spec = _mapping(_mapping(_mapping(clique).get("spec")).get("podSpec"))
+        for key in ("containers", "initContainers"):
+            containers = pod_spec.get(key)
+            if any(_has_gpu(container) for container in (containers if isinstance(containers, list) else ())):
+                return True
+    return False
+
+
+def _has_gpu(container: Value) -> bool:
+    resources = _mapping(_mapping(container).get("resources"))
+    amounts = [_mapping(resources.get(key)).get(_GPU) for key in ("limits", "requests")]
+    return any(amount is not None and not _ZERO_QUANTITY.fullmatch(str(amount)) for amount in amounts)
+
+
+def _mapping(value: Value) -> Mapping[str, Value]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_blank(value: Value) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _keep(value: Mapping[str, Value], known: frozenset[str]) -> dict[str, Value]:
+    return {key: entry for key, entry in value.items() if entry is not None and key in known}
+
+
+def _without_empty(value: dict[str, Value], keys: tuple[str, ...]) -> dict[str, Value]:
+    for key in keys:
+        if key in value and value[key] in ("", [], {}):
+            del value[key]
+    return value

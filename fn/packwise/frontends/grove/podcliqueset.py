@@ -1,0 +1,189 @@
+"""A PodCliqueSet as the rules and the PodGangs read it: frozen, typed, read once from the defaulted value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.value import Value
+
+__all__ = ["AutoScaling", "Clique", "PodCliqueSet", "ScalingGroup", "TopologyConstraint"]
+
+_EMPTY: Mapping[str, Value] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyConstraint:
+    """Pack each replica within one `pack_domain`."""
+
+    pack_domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class AutoScaling:
+    """Bounds of an autoscaler, in replicas."""
+
+    min_replicas: int | None
+    max_replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clique:
+    """One entry of `spec.template.cliques`."""
+
+    name: str
+    role: str
+    replicas: int
+    min_available: int
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    starts_after: tuple[str, ...] | None
+    auto_scaling: AutoScaling | None
+    topology: TopologyConstraint | None
+    pod_spec: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingGroup:
+    """One entry of `spec.template.podCliqueScalingGroups`."""
+
+    name: str
+    clique_names: tuple[str, ...]
+    replicas: int
+    min_available: int
+    auto_scaling: AutoScaling | None
+    topology: TopologyConstraint | None
+
+
+@dataclass(frozen=True, slots=True)
+class PodCliqueSet:
+    """A defaulted PodCliqueSet. Values of a wrong type read as absent: `schema.check_shape` reports those."""
+
+    name: str
+    namespace: str
+    metadata: Mapping[str, Value]
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    replicas: int
+    startup_type: str
+    priority_class: str
+    termination_delay: str
+    topology: TopologyConstraint | None
+    topology_name: str | None
+    cliques: tuple[Clique, ...]
+    groups: tuple[ScalingGroup, ...]
+
+    @classmethod
+    def read(cls, value: Mapping[str, Value]) -> PodCliqueSet:
+        """The view of `value`, which `default.default` returned."""
+        metadata = _mapping(value, "metadata")
+        spec = _mapping(value, "spec")
+        template = _mapping(spec, "template")
+        return cls(
+            name=_text(metadata, "name"),
+            namespace=_text(metadata, "namespace"),
+            metadata=metadata,
+            labels=_texts_by_key(metadata, "labels"),
+            annotations=_texts_by_key(metadata, "annotations"),
+            replicas=_number(spec, "replicas", 0),
+            startup_type=_text(template, "cliqueStartupType"),
+            priority_class=_text(template, "priorityClassName"),
+            termination_delay=_text(template, "terminationDelay"),
+            topology=_topology(template),
+            topology_name=_text(template, "clusterTopologyName") or None,
+            cliques=tuple([_clique(entry) for entry in _entries(template, "cliques")]),
+            groups=tuple([_group(entry) for entry in _entries(template, "podCliqueScalingGroups")]),
+        )
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether any constraint stands at any of the three levels."""
+        return next(self.constraints(), None) is not None
+
+    def constraints(self) -> Iterator[TopologyConstraint]:
+        """Every constraint: the set's, the cliques', the groups', in the operator's order."""
+        if self.topology:
+            yield self.topology
+        for part in (*self.cliques, *self.groups):
+            if part.topology:
+                yield part.topology
+
+    def grouped_cliques(self) -> frozenset[str]:
+        """Names of the cliques that are members of a scaling group."""
+        return frozenset(name for group in self.groups for name in group.clique_names)
+
+
+def _clique(value: Mapping[str, Value]) -> Clique:
+    spec = _mapping(value, "spec")
+    return Clique(
+        name=_text(value, "name"),
+        role=_text(spec, "roleName"),
+        replicas=_number(spec, "replicas", 0),
+        min_available=_number(spec, "minAvailable", 0),
+        labels=_texts_by_key(value, "labels"),
+        annotations=_texts_by_key(value, "annotations"),
+        starts_after=_texts(spec, "startsAfter") or None,
+        auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
+        topology=_topology(value),
+        pod_spec=_mapping(spec, "podSpec"),
+    )
+
+
+def _group(value: Mapping[str, Value]) -> ScalingGroup:
+    return ScalingGroup(
+        name=_text(value, "name"),
+        clique_names=_texts(value, "cliqueNames"),
+        replicas=_number(value, "replicas", 1),
+        min_available=_number(value, "minAvailable", 1),
+        auto_scaling=_auto_scaling(value, "scaleConfig"),
+        topology=_topology(value),
+    )
+
+
+def _topology(value: Mapping[str, Value]) -> TopologyConstraint | None:
+    found = value.get("topologyConstraint")
+    return TopologyConstraint(_text(found, "packDomain")) if isinstance(found, dict) else None
+
+
+def _auto_scaling(value: Mapping[str, Value], key: str) -> AutoScaling | None:
+    found = value.get(key)
+    if not isinstance(found, dict):
+        return None
+    least = found.get("minReplicas")
+    return AutoScaling(least if type(least) is int else None, _number(found, "maxReplicas", 0))
+
+
+def _mapping(value: Mapping[str, Value], key: str) -> Mapping[str, Value]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else _EMPTY
+
+
+def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:
+    found = value.get(key)
+    # An entry of another type keeps its place, so that indices in messages stay those of the file.
+    return [entry if isinstance(entry, dict) else _EMPTY for entry in found] if isinstance(found, list) else []
+
+
+def _text(value: Mapping[str, Value], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _number(value: Mapping[str, Value], key: str, default: int) -> int:
+    found = value.get(key)
+    return found if type(found) is int else default
+
+
+def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:
+    found = value.get(key)
+    return tuple([entry if isinstance(entry, str) else "" for entry in found]) if isinstance(found, list) else ()
+
+
+def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
+    found = value.get(key)
+    if not isinstance(found, dict):
+        return cast("Mapping[str, str]", _EMPTY)
+    return {name: text if isinstance(text, str) else "" for name, text in found.items()}

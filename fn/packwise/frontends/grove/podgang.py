@@ -1,0 +1,211 @@
+"""The PodGangs of a PodCliqueSet, as the operator builds them before any pod exists. Source: operator.md 7."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.value import Value
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
+    from packwise.revisions import Revision
+    from packwise.topology import ClusterTopology
+
+__all__ = ["API_VERSION", "KIND", "TOPOLOGY_NAME", "GroupConfig", "PodGang", "PodGroup", "count_podgangs", "podgangs"]
+
+API_VERSION = "scheduler.grove.io/v1alpha1"
+KIND = "PodGang"
+TOPOLOGY_NAME = "grove.io/topology-name"
+"""Annotation that tells KAI which Topology the label keys belong to."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """The pods of one PodClique; `required` is the node label key they are packed by, or None."""
+
+    name: str
+    min_replicas: int
+    required: str | None = None
+
+    def to_value(self) -> Mapping[str, Value]:
+        """The entry of `spec.podgroups`."""
+        value: dict[str, Value] = {"name": self.name, "podReferences": [], "minReplicas": self.min_replicas}
+        if self.required is not None:
+            value["topologyConstraint"] = {"packConstraint": {"required": self.required}}
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConfig:
+    """PodGroups that are packed together: one replica of a scaling group that names a constraint."""
+
+    name: str
+    pod_group_names: tuple[str, ...]
+    required: str | None = None
+
+    def to_value(self) -> Mapping[str, Value]:
+        """The entry of `spec.topologyConstraintGroupConfigs`; it stays when its level is gone."""
+        value: dict[str, Value] = {"name": self.name, "podGroupNames": list(self.pod_group_names)}
+        if self.required is not None:
+            value["topologyConstraint"] = {"packConstraint": {"required": self.required}}
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class PodGang:
+    """One PodGang. `replica` is the PodCliqueSet's; `group` and `group_replica` are set on scaled PodGangs only."""
+
+    name: str
+    namespace: str
+    workload: str
+    pod_groups: tuple[PodGroup, ...]
+    group_configs: tuple[GroupConfig, ...] = ()
+    required: str | None = None
+    priority_class: str = ""
+    topology_name: str | None = None
+    replica: int = 0
+    group: str | None = None
+    group_replica: int | None = None
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def to_value(self) -> Mapping[str, Value]:
+        """The manifest, without owner reference (a render knows no uid) and status."""
+        metadata: dict[str, Value] = {"name": self.name, "namespace": self.namespace, "labels": self.labels}
+        if self.topology_name is not None:
+            metadata["annotations"] = {TOPOLOGY_NAME: self.topology_name}
+        spec: dict[str, Value] = {"podgroups": [group.to_value() for group in self.pod_groups]}
+        if self.required is not None:
+            spec["topologyConstraint"] = {"packConstraint": {"required": self.required}}
+        if self.group_configs:
+            spec["topologyConstraintGroupConfigs"] = [config.to_value() for config in self.group_configs]
+        if self.priority_class:
+            spec["priorityClassName"] = self.priority_class
+        return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+
+
+def podgangs(
+    pcs: PodCliqueSet,
+    topology: ClusterTopology | None,
+    *,
+    enabled: bool,
+    live_replicas: Mapping[tuple[str, str], int],
+    revision: Revision,
+) -> tuple[PodGang, ...]:
+    """Base PodGangs by replica, then scaled ones by replica, group and group replica: the operator's order.
+
+    `topology` is the one the workload resolves to (None: its constraints are dropped); `enabled` is whether TAS is.
+    `live_replicas` maps (namespace, PodCliqueScalingGroup name) to the replicas an autoscaler has set.
+    The result can be large: `count_podgangs` tells how large, cheaply.
+    """
+    plan = _Plan(pcs, topology if enabled else None, enabled, live_replicas, revision)
+    base = [plan.base(replica) for replica in range(pcs.replicas)]
+    return (*base, *plan.scaled())
+
+
+def count_podgangs(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> int:
+    """How many entries (PodGangs and the PodGroups in them) `podgangs` would build; counts without building."""
+    grouped = pcs.grouped_cliques()
+    standalone = sum(clique.name not in grouped for clique in pcs.cliques)
+    fixed = sum((1 + len(group.clique_names)) * max(group.replicas, group.min_available) for group in pcs.groups)
+    live = sum(max(count, 0) for count in live_replicas.values()) if pcs.groups else 0
+    return max(pcs.replicas, 0) * (1 + standalone + fixed) + live
+
+
+class _Plan:
+    """What all PodGangs of one PodCliqueSet have in common, worked out once."""
+
+    __slots__ = ("_by_name", "_config_keys", "_enabled", "_keys", "_labels", "_live", "_name", "_pcs", "_standalone")
+
+    def __init__(
+        self,
+        pcs: PodCliqueSet,
+        topology: ClusterTopology | None,
+        enabled: bool,
+        live_replicas: Mapping[tuple[str, str], int],
+        revision: Revision,
+    ) -> None:
+        def key(constraint: TopologyConstraint | None) -> str | None:
+            return topology.key_of(constraint.pack_domain) if constraint and topology else None
+
+        grouped = pcs.grouped_cliques()
+        # Of two cliques of one name the operator's lookup finds the first.
+        self._by_name = {clique.name: (clique, key(clique.topology)) for clique in reversed(pcs.cliques)}
+        self._standalone = [(c, key(c.topology)) for c in pcs.cliques if c.name not in grouped]
+        self._config_keys = [key(group.topology) for group in pcs.groups]
+        self._keys = key(pcs.topology)
+        self._pcs, self._enabled, self._live = pcs, enabled, live_replicas
+        name = topology.name if topology else revision.default_topology
+        self._name = (name, name if enabled and revision.annotate_unconstrained else None)
+        self._labels = {
+            "app.kubernetes.io/component": "podgang",
+            "app.kubernetes.io/managed-by": "grove-operator",
+            "app.kubernetes.io/part-of": pcs.name,
+        }
+
+    def base(self, replica: int) -> PodGang:
+        """The base PodGang of one replica."""
+        pcs = self._pcs
+        groups = [
+            PodGroup(names.standalone_clique(pcs.name, replica, clique.name), clique.min_available, key)
+            for clique, key in self._standalone
+        ]
+        configs: list[GroupConfig] = []
+        for group, key in zip(pcs.groups, self._config_keys, strict=True):
+            fqn = names.scaling_group(pcs.name, replica, group.name)
+            for index in range(group.min_available):
+                members = self._members(fqn, index, group)
+                groups += members
+                if group.topology and self._enabled:
+                    configs.append(GroupConfig(f"{fqn}-{index}", tuple([m.name for m in members]), key))
+        name = names.base_podgang(pcs.name, replica)
+        return self._gang(name, groups, self._keys, tuple(configs), (replica, None, None))
+
+    def scaled(self) -> Iterator[PodGang]:
+        """The scaled PodGangs of all replicas."""
+        pcs = self._pcs
+        for replica in range(pcs.replicas):
+            for group, own_key in zip(pcs.groups, self._config_keys, strict=True):
+                fqn = names.scaling_group(pcs.name, replica, group.name)
+                # A group whose own level is gone does not fall back to the set's constraint.
+                key = own_key if group.topology else self._keys
+                count = self._live.get((pcs.namespace, fqn), group.replicas)
+                for index in range(group.min_available, count):
+                    name = names.scaled_podgang(fqn, index, group.min_available)
+                    members = self._members(fqn, index, group)
+                    yield self._gang(name, members, key, (), (replica, group.name, index))
+
+    def _members(self, fqn: str, index: int, group: ScalingGroup) -> list[PodGroup]:
+        found: list[tuple[Clique, str | None]] = [
+            self._by_name[name] for name in group.clique_names if name in self._by_name
+        ]
+        return [PodGroup(names.grouped_clique(fqn, index, c.name), c.min_available, key) for c, key in found]
+
+    def _gang(
+        self,
+        name: str,
+        pod_groups: list[PodGroup],
+        required: str | None,
+        configs: tuple[GroupConfig, ...],
+        at: tuple[int, str | None, int | None],
+    ) -> PodGang:
+        topology_name, annotated = self._name
+        if annotated is None and (required or any(part.required for part in (*pod_groups, *configs))):
+            annotated = topology_name
+        return PodGang(
+            name=name,
+            namespace=self._pcs.namespace,
+            workload=self._pcs.name,
+            pod_groups=tuple(pod_groups),
+            group_configs=configs,
+            required=required,
+            priority_class=self._pcs.priority_class,
+            topology_name=annotated,
+            replica=at[0],
+            group=at[1],
+            group_replica=at[2],
+            labels=self._labels,
+        )

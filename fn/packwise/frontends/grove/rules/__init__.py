@@ -1,0 +1,111 @@
+"""The validation rules as one table, and the two runs over it. Source: operator.md 4 and 5."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from packwise.frontends.grove.resolution import chosen_topology
+from packwise.frontends.grove.rules.autoscaling import AUTOSCALING
+from packwise.frontends.grove.rules.cliques import (
+    CLIQUE_NAME,
+    CLIQUE_NAME_DNS,
+    CLIQUE_SIZE,
+    CLIQUES_ANY,
+    CLIQUES_UNIQUE,
+    SET,
+    TERMINATION,
+)  # fmt: skip
+from packwise.frontends.grove.rules.metadata import CLIQUE_METADATA, METADATA
+from packwise.frontends.grove.rules.mnnvl import MNNVL, MNNVL_UPDATE
+from packwise.frontends.grove.rules.name_length import CLIQUE_NAME_LENGTH, GROUP_NAME_LENGTH
+from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
+from packwise.frontends.grove.rules.pod_spec import POD_SPEC
+from packwise.frontends.grove.rules.rule import (
+    CliqueAt,
+    Context,
+    GroupAt,
+    Rule,
+    Scope,
+    Update,
+    Violation,
+    rules_of,
+    run,
+)
+from packwise.frontends.grove.rules.scaling_groups import GROUP_NAMES, GROUP_SIZE, GROUPS_TOGETHER
+from packwise.frontends.grove.rules.startup import DEPENDENCIES, DEPENDENCY_GRAPH
+from packwise.frontends.grove.rules.topology import TOPOLOGY
+from packwise.frontends.grove.rules.update import UPDATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+
+__all__ = [
+    "RULES",
+    "WHOLE",
+    "Context",
+    "ErrorType",
+    "OperatorError",
+    "Rule",
+    "Violation",
+    "validate_create",
+    "validate_update",
+]
+
+
+def _cliques(pcs: PodCliqueSet, _context: Context) -> Iterable[CliqueAt]:
+    grouped = pcs.grouped_cliques()
+    return [CliqueAt(pcs, index, clique, clique.name in grouped) for index, clique in enumerate(pcs.cliques)]
+
+
+def _groups(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
+    return [GroupAt(pcs, index, group) for index, group in enumerate(pcs.groups)]
+
+
+WHOLE = (
+    *METADATA,
+    *SET,
+    *CLIQUES_ANY,
+    Scope(_cliques, (
+        *CLIQUE_NAME,
+        *CLIQUE_METADATA,
+        *CLIQUE_SIZE,
+        *DEPENDENCIES,
+        *AUTOSCALING,
+        *POD_SPEC,
+        *CLIQUE_NAME_DNS,
+        *CLIQUE_NAME_LENGTH,
+    )),
+    *CLIQUES_UNIQUE,
+    *DEPENDENCY_GRAPH,
+    Scope(_groups, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE)),
+    *GROUPS_TOGETHER,
+    *TERMINATION,
+)  # fmt: skip
+"""Rules of one PodCliqueSet by itself, on create and update alike, in the operator's order."""
+
+RULES: tuple[Rule[Any], ...] = tuple(rules_of((*TOPOLOGY, *WHOLE, *MNNVL, *MNNVL_UPDATE, *UPDATE)))
+"""Every rule once, in the order they run: the documentation's table."""
+
+
+def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule[Any], Violation]]:
+    """What the webhook finds in a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
+    return run((*TOPOLOGY, *WHOLE, *MNNVL), pcs, replace(context, create=True))
+
+
+def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule[Any], Violation]]:
+    """What the webhook finds in an update, in its order: the new object's own violations, else forbidden changes.
+
+    Both are read from defaulted values. Where the revision lets a workload choose another topology, the topology rules
+    run as for a new workload when it does.
+    """
+    context = replace(context, create=False)
+    found = run(WHOLE, new, context) + run(MNNVL_UPDATE, Update(old, new), context)
+    if found:
+        return found
+    found = run(UPDATE, Update(old, new), context)
+    if chosen_topology(old, context.revision) != chosen_topology(new, context.revision):
+        found += run(TOPOLOGY, new, context)
+    return found

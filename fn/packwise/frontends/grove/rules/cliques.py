@@ -1,0 +1,178 @@
+"""The set's own numbers and its cliques: names, roles, replicas. Source: operator.md R02..R11, R25, R27..R29, R42."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove.duration import format_duration, parse_duration
+from packwise.frontends.grove.rules.kubernetes import is_dns_subdomain
+from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError, TypedText
+from packwise.frontends.grove.rules.rule import (
+    TEMPLATE,
+    CliqueAt,
+    Context,
+    Rule,
+    Violation,
+    invalid,
+    list_known,
+    required,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+
+__all__ = [
+    "CLIQUES_ANY",
+    "CLIQUES_UNIQUE",
+    "CLIQUE_NAME",
+    "CLIQUE_NAME_DNS",
+    "CLIQUE_SIZE",
+    "SET",
+    "TERMINATION",
+    "duplicates",
+]
+
+_STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "CliqueStartupTypeInOrder")
+_CLIQUES = "spec.template.cliques"
+
+
+def duplicates(names: Iterable[str]) -> list[str]:
+    """Each name that occurs more than once, in the order of first occurrence."""
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+    return [name for name, count in seen.items() if count > 1]
+
+
+def _replicas(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    if pcs.replicas < 0:
+        text = "must be greater than or equal to 0"
+        yield invalid(("spec", "replicas"), pcs.replicas, text, f'{text}; got "{pcs.replicas}"')
+
+
+def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    if pcs.startup_type not in _STARTUP_TYPES:
+        known = " ".join([f"{name}:{{}}" for name in _STARTUP_TYPES])
+        message = f'must be one of {list_known(_STARTUP_TYPES)}; got "{pcs.startup_type}"'
+        path = (*TEMPLATE, "cliqueStartupType")
+        yield invalid(path, TypedText(pcs.startup_type), f"can only be one of map[{known}]", message)
+
+
+def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    if not pcs.cliques:
+        yield required(
+            (*TEMPLATE, "cliques"), "at least one PodClique must be defined", "must hold at least one clique; got none"
+        )
+
+
+def _termination_delay(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    delay = parse_duration(pcs.termination_delay)
+    if delay is not None and delay <= 0:
+        path = (*TEMPLATE, "terminationDelay")
+        text = "terminationDelay must be greater than 0"
+        shown = format_duration(delay)
+        yield invalid(path, TypedText(shown), text, f'must be a duration greater than 0; got "{pcs.termination_delay}"')
+
+
+def _named(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    if not at.clique.name.strip():
+        yield required(at.path("name"), "field cannot be empty", "must name the clique")
+
+
+def _name_dns(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    name = at.clique.name
+    if not is_dns_subdomain(name):
+        text = "invalid PodCliqueTemplateSpec name, must be a valid DNS subdomain"
+        message = f'must be a DNS subdomain (lower case letters, digits, "-" and "."); got "{name}"'
+        yield invalid(at.path("name"), name, text, message)
+
+
+def _clique_replicas(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    if at.clique.replicas <= 0:
+        text = "must be greater than 0"
+        yield invalid(at.path("spec", "replicas"), at.clique.replicas, text, f'{text}; got "{at.clique.replicas}"')
+
+
+def _min_positive(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    least = at.clique.min_available
+    if least <= 0:
+        text = "must be greater than 0"
+        message = f'{text}; got "{least}"'
+        if least == 0:
+            message += " (left out, it is what `replicas` was before defaulting: write `replicas`)"
+        yield invalid(at.path("spec", "minAvailable"), least, text, message)
+
+
+def _min_at_most(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    least = at.clique.min_available
+    if least > at.clique.replicas:
+        message = f'must not be greater than replicas ("{at.clique.replicas}"); got "{least}"'
+        yield invalid(at.path("spec", "minAvailable"), least, "minAvailable must not be greater than replicas", message)
+
+
+def _duplicate(names: Sequence[str], field: str, *steps: str) -> Iterator[Violation]:
+    repeated = duplicates(names)
+    if repeated:
+        at = len(names) - 1 - names[::-1].index(repeated[0])
+        path: FieldPath = (*TEMPLATE, "cliques", at, *steps)
+        error = OperatorError(f"{_CLIQUES}.{field}", ErrorType.DUPLICATE, repeated)
+        yield Violation(path, f"must be unique among the cliques; more than once: {list_known(repeated)}", error)
+
+
+def _unique_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    return _duplicate([clique.name for clique in pcs.cliques], "name", "name")
+
+
+def _unique_roles(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    return _duplicate([clique.role for clique in pcs.cliques], "roleName", "spec", "roleName")
+
+
+def _one_scheduler(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    names = [clique.pod_spec.get("schedulerName") or "default-scheduler" for clique in pcs.cliques]
+    other = next((index for index, name in enumerate(names) if name != names[0]), None)
+    if other is not None:
+        message = (
+            f'must be the same for all cliques; got "{names[other]}", and "{names[0]}" for "{pcs.cliques[0].name}"'
+        )
+        path = (*TEMPLATE, "cliques", other, "spec", "podSpec", "schedulerName")
+        text = "the schedulerName for all pods have to be the same"
+        yield invalid(path, names[0], text, message, field=f"{_CLIQUES}.spec.podSpec.schedulerName")
+
+
+SET = (
+    Rule("replicas", "spec.replicas is not negative; 0 gives no PodGangs.", "operator.md R02", _replicas),
+    Rule("startup-type", "cliqueStartupType is one of the three.", "operator.md R03", _startup_type),
+)
+"""Rules of the set's own fields."""
+
+CLIQUES_ANY = (Rule("cliques", "There is at least one clique.", "operator.md R04", _any_clique),)
+"""Runs before the cliques are looked at one by one."""
+
+CLIQUE_NAME = (Rule("clique-name", "A clique has a name.", "operator.md R05", _named, scope="clique"),)
+"""Runs first for each clique."""
+
+CLIQUE_SIZE = (
+    Rule("clique-replicas", "A clique has at least one replica.", "operator.md R08", _clique_replicas, scope="clique"),
+    Rule("clique-min-available", "minAvailable is at least 1.", "operator.md R10", _min_positive, scope="clique"),
+    Rule("clique-min-available-max", "minAvailable is at most replicas.", "operator.md R11", _min_at_most,
+         scope="clique"),
+)  # fmt: skip
+"""The numbers of a clique."""
+
+CLIQUE_NAME_DNS = (
+    Rule("clique-name-dns", "A clique's name is a DNS subdomain.", "operator.md R25", _name_dns, scope="clique"),
+)
+"""Runs after the spec of each clique."""
+
+CLIQUES_UNIQUE = (
+    Rule("clique-names-unique", "No two cliques have the same name.", "operator.md R27", _unique_names),
+    Rule("clique-roles-unique", "No two cliques have the same roleName.", "operator.md R28", _unique_roles),
+    Rule("one-scheduler", "All cliques name the same scheduler.", "operator.md R29", _one_scheduler),
+)
+"""What holds among the cliques."""
+
+TERMINATION = (Rule("termination-delay", "terminationDelay is greater than 0.", "operator.md R42", _termination_delay),)
+"""Runs after the scaling groups."""

@@ -1,0 +1,158 @@
+"""metadata: Kubernetes' ObjectMeta rules; labels and annotations of cliques. Source: operator.md R01, R06, R07."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.fieldpath import format_path
+from packwise.frontends.grove.rules import kubernetes
+from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
+from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Violation, invalid, required
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+
+__all__ = ["CLIQUE_METADATA", "METADATA"]
+
+
+def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    prefix = pcs.metadata.get("generateName")
+    if isinstance(prefix, str) and prefix:
+        path: FieldPath = ("metadata", "generateName")
+        for text in kubernetes.dns_subdomain(kubernetes.mask_trailing_dash(prefix)):
+            yield invalid(path, prefix, text, f'must be the beginning of a DNS subdomain; got "{prefix}": {text}')
+    path = ("metadata", "name")
+    if not pcs.name:
+        yield required(path, "name or generateName is required", "must name the PodCliqueSet; a render needs the name")
+        return
+    for text in kubernetes.dns_subdomain(pcs.name):
+        yield invalid(path, pcs.name, text, f'must be a DNS subdomain; got "{pcs.name}": {text}')
+
+
+def _namespace(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    path: FieldPath = ("metadata", "namespace")
+    for text in kubernetes.dns_label(pcs.namespace):
+        yield invalid(path, pcs.namespace, text, f'must be a DNS label; got "{pcs.namespace}": {text}')
+
+
+def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    found = pcs.metadata.get("generation")
+    if type(found) is int and found < 0:
+        text = "must be greater than or equal to 0"
+        yield invalid(("metadata", "generation"), found, text, f'{text}; got "{found}"')
+
+
+def _labels(labels: Mapping[str, str], path: FieldPath) -> Iterator[Violation]:
+    field = format_path(path)
+    for key, value in labels.items():
+        for text in kubernetes.qualified_name(key):
+            yield invalid((*path, key), key, text, f'key "{key}" must be a valid label key: {text}', field=field)
+        for text in kubernetes.label_value(value):
+            message = f'label "{key}" must have a valid label value; got "{value}": {text}'
+            yield invalid((*path, key), value, text, message, field=field)
+
+
+def _annotations(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Violation]:
+    field = format_path(path)
+    for key in annotations:
+        for text in kubernetes.qualified_name(key.lower()):
+            yield invalid((*path, key), key, text, f'key "{key}" must be a valid annotation key: {text}', field=field)
+    size = sum(_bytes(key) + _bytes(value) for key, value in annotations.items())
+    limit = kubernetes.MAX_ANNOTATION_BYTES
+    if size > limit:
+        error = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
+        yield Violation(path, f"keys and values must not be more than {limit} bytes together; got {size}", error)
+
+
+def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    path: FieldPath = ("metadata", "ownerReferences")
+    owners = _mappings(pcs.metadata.get("ownerReferences"))
+    controllers: list[str] = []
+    for index, owner in enumerate(owners):
+        for key in ("apiVersion", "kind", "name", "uid"):
+            value = owner.get(key)
+            text = "version must not be empty" if key == "apiVersion" else "must not be empty"
+            # Of an apiVersion the group may be empty, the version may not.
+            if not isinstance(value, str) or not (value.split("/")[-1] if key == "apiVersion" else value):
+                shown = value if isinstance(value, str) else ""
+                yield invalid((*path, index, key), shown, text, text, field=f"metadata.ownerReferences.{key}")
+        if owner.get("controller") is True:
+            named = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controllers:
+                text = (
+                    "Only one reference can have Controller set to true. "
+                    f'Found "true" in references for {controllers[0]} and {named}'
+                )
+                message = f"only one owner must be the controller; got {controllers[0]} and {named}"
+                shown = [_owner_value(entry) for entry in owners]
+                yield invalid((*path, index), shown, text, message, field="metadata.ownerReferences")
+            else:
+                controllers.append(named)
+
+
+def _finalizers(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    path: FieldPath = ("metadata", "finalizers")
+    found = pcs.metadata.get("finalizers")
+    names = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    for index, name in enumerate(names):
+        for text in kubernetes.qualified_name(name):
+            message = f'must be a qualified name; got "{name}": {text}'
+            yield invalid((*path, index), name, text, message, field="metadata.finalizers")
+    if {"orphan", "foregroundDeletion"} <= set(names):
+        text = "finalizer orphan and foregroundDeletion cannot be both set"
+        yield invalid(path, names, text, 'must not hold both "orphan" and "foregroundDeletion"')
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _mappings(value: Value) -> list[Mapping[str, Value]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _owner_value(owner: Mapping[str, Value]) -> Mapping[str, Value]:
+    shown: dict[str, Value] = {key: owner.get(key) or "" for key in ("apiVersion", "kind", "name", "uid")}
+    return shown | {key: owner[key] for key in ("controller", "blockOwnerDeletion") if owner.get(key) is not None}
+
+
+def _set_labels(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    return _labels(pcs.labels, ("metadata", "labels"))
+
+
+def _set_annotations(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+    return _annotations(pcs.annotations, ("metadata", "annotations"))
+
+
+def _clique_labels(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    return _labels(at.clique.labels, at.path("labels"))
+
+
+def _clique_annotations(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    return _annotations(at.clique.annotations, at.path("annotations"))
+
+
+_R01 = "operator.md R01"
+
+METADATA = (
+    Rule("metadata-name", "metadata.name is a DNS subdomain of at most 253 bytes.", _R01, _name),
+    Rule("metadata-namespace", "metadata.namespace is a DNS label of at most 63 bytes.", _R01, _namespace),
+    Rule("metadata-generation", "metadata.generation is not negative.", _R01, _generation),
+    Rule("metadata-labels", "Label keys and values are valid for Kubernetes.", _R01, _set_labels),
+    Rule("metadata-annotations", "Annotation keys are valid, all annotations at most 256 KiB.", _R01, _set_annotations),
+    Rule("metadata-owner-references", "Owner references are complete, one controller at most.", _R01, _owners),
+    Rule("metadata-finalizers", "Finalizers are qualified names that do not contradict each other.", _R01, _finalizers),
+)
+"""The rules of the PodCliqueSet's own metadata."""
+
+CLIQUE_METADATA = (
+    Rule("clique-labels", "Label keys and values of a clique are valid for Kubernetes.", "operator.md R06",
+         _clique_labels, scope="clique"),
+    Rule("clique-annotations", "Annotation keys of a clique are valid, 256 KiB at most.", "operator.md R07",
+         _clique_annotations, scope="clique"),
+)  # fmt: skip
+"""The rules of the labels and annotations that a clique gives its pods."""

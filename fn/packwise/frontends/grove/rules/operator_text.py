@@ -1,0 +1,90 @@
+"""The operator's own error texts: Go's `field.Error`. Source: apimachinery v0.34, util/validation/field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krmfn.value import Value
+
+__all__ = ["ErrorType", "OperatorError", "TypedText", "go_json", "go_quote"]
+
+
+class ErrorType(StrEnum):
+    """Kinds of `field.Error`, as they are printed."""
+
+    INVALID = "Invalid value"
+    REQUIRED = "Required value"
+    DUPLICATE = "Duplicate value"
+    FORBIDDEN = "Forbidden"
+    NOT_SUPPORTED = "Unsupported value"
+    NOT_FOUND = "Not found"
+    TOO_LONG = "Too long"
+
+
+_WITHOUT_VALUE = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG})
+
+_GO_ESCAPES = {
+    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"',
+}  # fmt: skip
+
+
+class TypedText(str):
+    """A string of a named Go type (a topology domain): Go prints it as JSON, not with %q."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorError:
+    """One `field.Error`: `field` is the operator's path, which is not always a true one."""
+
+    field: str
+    type: ErrorType
+    value: Value = None
+    detail: str = ""
+
+    def text(self) -> str:
+        """The error as the webhook prints it: `<field>: <type>: <value>: <detail>`."""
+        body: str = self.type
+        if self.type not in _WITHOUT_VALUE:
+            body += f": {_go_value(self.value)}"
+        if self.detail:
+            body += f": {self.detail}"
+        return f"{self.field}: {body}"
+
+
+def go_quote(text: str) -> str:
+    """`text` as Go's `%q` prints it."""
+    if text.isalnum() and text.isascii():
+        return f'"{text}"'
+    return '"' + "".join([_GO_ESCAPES.get(char) or _go_char(char) for char in text]) + '"'
+
+
+def go_json(value: Value) -> str:
+    """`value` as Go's `json.Marshal` prints it: no spaces, `<`, `>` and `&` escaped, keys in the given order."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def _go_char(char: str) -> str:
+    code = ord(char)
+    if char == " " or (char.isprintable() and char != "\u00a0"):
+        return char
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _go_value(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and not isinstance(value, TypedText):
+        return go_quote(value)
+    return str(value) if isinstance(value, int) else go_json(value)

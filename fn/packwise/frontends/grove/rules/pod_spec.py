@@ -1,0 +1,103 @@
+"""The few rules Grove has for pod templates. Source: operator.md R20..R24."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from krmfn.fieldpath import format_path
+from packwise.frontends.grove.rules import kubernetes
+from packwise.frontends.grove.rules.cliques import duplicates
+from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
+from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Scope, Violation, invalid, list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krmfn.fieldpath import FieldPath
+
+__all__ = ["POD_SPEC"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Env:
+    """The environment of one container, names only; the operator's path has `podSpec.spec`."""
+
+    path: FieldPath
+    field: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Variable:
+    env: _Env
+    index: int
+    name: str
+
+
+def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
+    found: list[_Env] = []
+    for kind in ("containers", "initContainers"):
+        containers = at.clique.pod_spec.get(kind)
+        for index, container in enumerate(containers if isinstance(containers, list) else ()):
+            env = container.get("env") if isinstance(container, dict) else None
+            if isinstance(env, list) and env:
+                names = [entry.get("name") if isinstance(entry, dict) else "" for entry in env]
+                field = format_path(at.path("spec", "podSpec", "spec", kind, index, "env"))
+                path = at.path("spec", "podSpec", kind, index, "env")
+                found.append(_Env(path, field, tuple([name if isinstance(name, str) else "" for name in names])))
+    return found
+
+
+def _variables(env: _Env, _context: Context) -> Iterable[_Variable]:
+    return [_Variable(env, index, name) for index, name in enumerate(env.names)]
+
+
+def _env_name(variable: _Variable, _context: Context) -> Iterator[Violation]:
+    wrong = "; ".join(kubernetes.env_name(variable.name))
+    if wrong:
+        path = (*variable.env.path, variable.index, "name")
+        message = f'must be a valid name of an environment variable; got "{variable.name}": {wrong}'
+        yield invalid(path, variable.name, wrong, message, field=f"{variable.env.field}[{variable.index}].name")
+
+
+def _env_unique(env: _Env, _context: Context) -> Iterator[Violation]:
+    repeated = duplicates(env.names)
+    if repeated:
+        message = f"must set each variable once; more than once: {list_known(repeated)}"
+        yield Violation(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
+
+
+def _spread(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    found = at.clique.pod_spec.get("topologySpreadConstraints")
+    if found is not None:
+        message = "must not be set: Grove places the pods by topologyConstraint; remove it"
+        field = format_path(at.path("spec", "podSpec", "spec", "topologySpreadConstraints"))
+        yield invalid(
+            at.path("spec", "podSpec", "topologySpreadConstraints"), found, "must not be set", message, field=field
+        )
+
+
+def _node_name(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+    found = at.clique.pod_spec.get("nodeName")
+    if isinstance(found, str) and found.strip():
+        message = f'must not be set: the scheduler chooses the nodes of a gang; got "{found}"'
+        field = format_path(at.path("spec", "podSpec", "spec", "nodeName"))
+        yield invalid(at.path("spec", "podSpec", "nodeName"), found, "must not be set", message, field=field)
+
+
+POD_SPEC = (
+    Rule("pod-topology-spread", "New pod templates have no topologySpreadConstraints.", "operator.md R20", _spread,
+         create_only=True, scope="clique"),
+    Rule("pod-node-name", "New pod templates have no nodeName.", "operator.md R21", _node_name, create_only=True,
+         scope="clique"),
+    Scope(_environments, (
+        Scope(_variables, (
+            Rule("env-name", "Environment variables have valid names.", "operator.md R22, R24", _env_name,
+                 scope="clique"),
+        )),
+        Rule("env-unique", "A container sets each environment variable once.", "operator.md R23", _env_unique,
+             scope="clique"),
+    )),
+)  # fmt: skip
+"""Rules of one clique's pod template."""

@@ -1,0 +1,201 @@
+"""What a rule is: a name, a line of documentation, a check; and how a tree of rules runs in the operator's order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from krmfn.fieldpath import format_path
+from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
+from packwise.revisions import GREP_244, Revision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
+    from packwise.topology import ClusterTopology
+
+__all__ = [
+    "TEMPLATE",
+    "CliqueAt",
+    "Context",
+    "GroupAt",
+    "Node",
+    "Rule",
+    "Scope",
+    "Update",
+    "Violation",
+    "closest",
+    "forbidden",
+    "invalid",
+    "list_known",
+    "required",
+    "rules_of",
+    "run",
+]
+
+S = TypeVar("S")
+
+TEMPLATE: FieldPath = ("spec", "template")
+"""Path of the part of a PodCliqueSet that nearly every rule is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a rule may know beside the workload.
+
+    `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
+    `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled.
+    `scheduled`: the workload's scheduled pods, as far as its PodCliques' status tells.
+    """
+
+    enabled: bool = False
+    domains: tuple[str, ...] = ()
+    topologies: Mapping[str, ClusterTopology] = field(default_factory=dict[str, "ClusterTopology"])
+    auto_mnnvl: bool = False
+    scheduled: int = 0
+    revision: Revision = GREP_244
+    create: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One breach. `path` is the true path in the author's file and `message` packwise's own text.
+
+    `operator` is what the operator would say, None where it would say nothing (or has said it already).
+    """
+
+    path: FieldPath
+    message: str
+    operator: OperatorError | None = None
+
+    @property
+    def operator_message(self) -> str | None:
+        """The operator's own text, or None."""
+        return self.operator.text() if self.operator else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[S]):
+    """One rule: `name` is stable and public, `summary` one line of documentation, `source` where it is written down."""
+
+    name: str
+    summary: str
+    source: str
+    check: Callable[[S, Context], Iterable[Violation]]
+    severity: str = "error"
+    create_only: bool = False
+    scope: str = "workload"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope(Generic[S]):
+    """Rules that run once for each part of a subject, all of them for one part before the next part."""
+
+    parts: Callable[[S, Context], Iterable[Any]]
+    nodes: tuple[Node, ...]
+
+
+Node: TypeAlias = "Rule[Any] | Scope[Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class CliqueAt:
+    """A clique where it stands; `grouped` tells whether a scaling group has it as a member."""
+
+    pcs: PodCliqueSet
+    index: int
+    clique: Clique
+    grouped: bool
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below this clique."""
+        return (*TEMPLATE, "cliques", self.index, *steps)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAt:
+    """A scaling group where it stands."""
+
+    pcs: PodCliqueSet
+    index: int
+    group: ScalingGroup
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below this scaling group."""
+        return (*TEMPLATE, "podCliqueScalingGroups", self.index, *steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A PodCliqueSet before and after, both defaulted."""
+
+    old: PodCliqueSet
+    new: PodCliqueSet
+
+
+def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[Rule[Any], Violation]]:
+    """Every violation in the operator's order; the operator's text stands once, however often it would be repeated."""
+    said: dict[str, set[FieldPath]] = {}
+    found: list[tuple[Rule[Any], Violation]] = []
+    for rule, violation in _walk(nodes, subject, context):
+        text = violation.operator_message
+        if text is None:
+            found.append((rule, violation))
+        elif text not in said:
+            said[text] = {violation.path}
+            found.append((rule, violation))
+        elif violation.path not in said[text]:
+            # Another place in the file, for which the operator says the same words once.
+            said[text].add(violation.path)
+            found.append((rule, replace(violation, operator=None)))
+    return found
+
+
+def rules_of(nodes: Iterable[Node]) -> Iterator[Rule[Any]]:
+    """Every rule of a tree, in order: the documentation's list."""
+    for node in nodes:
+        if isinstance(node, Rule):
+            yield node
+        else:
+            yield from rules_of(node.nodes)
+
+
+def _walk(nodes: Iterable[Node], subject: object, context: Context) -> Iterator[tuple[Rule[Any], Violation]]:
+    for node in nodes:
+        if isinstance(node, Scope):
+            for part in node.parts(subject, context):
+                yield from _walk(node.nodes, part, context)
+        elif context.create or not node.create_only:
+            for violation in node.check(subject, context):
+                yield node, violation
+
+
+def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Violation:
+    """An `Invalid value` of the operator at `field` (default: the true path), with packwise's own `message`."""
+    return Violation(path, message, OperatorError(field or format_path(path), ErrorType.INVALID, value, detail))
+
+
+def required(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Violation:
+    """A `Required value` of the operator."""
+    return Violation(path, message, OperatorError(field or format_path(path), ErrorType.REQUIRED, None, detail))
+
+
+def forbidden(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Violation:
+    """A `Forbidden` of the operator."""
+    return Violation(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?` for the nearest of `known`, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1)
+    return f'; did you mean "{near[0]}"?' if near else ""
+
+
+def list_known(names: Iterable[str]) -> str:
+    """Names for a message: `"a", "b"`, or `none`."""
+    return ", ".join([f'"{name}"' for name in names]) or "none"

@@ -1,0 +1,253 @@
+"""What may not change once a PodCliqueSet exists.
+
+Source: operator.md 5 (U01..U12), revisions.md `grep-244-multi` rule 2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from packwise.frontends.grove.resolution import chosen_topology
+from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError, TypedText, go_json
+from packwise.frontends.grove.rules.rule import (
+    TEMPLATE,
+    CliqueAt,
+    Context,
+    GroupAt,
+    Rule,
+    Scope,
+    Update,
+    Violation,
+    forbidden,
+    invalid,
+)  # fmt: skip
+from packwise.frontends.grove.rules.topology import Placed, placed_constraints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
+
+__all__ = ["UPDATE"]
+
+_CLIQUES = "spec.template.cliques"
+_GROUPS = "spec.template.podCliqueScalingGroups"
+_ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
+_RECREATE = "delete and create the PodCliqueSet to change this"
+
+
+def _clique_count(update: Update, _context: Context) -> Iterator[Violation]:
+    old, new = len(update.old.cliques), len(update.new.cliques)
+    if old != new:
+        message = f"must keep its {old} cliques once the PodCliqueSet exists; got {new}; {_RECREATE}"
+        text = "not allowed to change clique composition"
+        yield forbidden((*TEMPLATE, "cliques"), text, message)
+
+
+class _CliqueChange:
+    """A clique of the new set and the one of that name in the old; `old` None: there was none."""
+
+    __slots__ = ("at", "old", "old_index", "ordered")
+
+    def __init__(self, at: CliqueAt, old: tuple[int, Clique] | None, ordered: bool) -> None:
+        self.at = at
+        self.old_index, self.old = old if old else (-1, None)
+        self.ordered = ordered
+
+
+def _clique_changes(update: Update, _context: Context) -> Iterable[_CliqueChange]:
+    old = {clique.name: (index, clique) for index, clique in enumerate(update.old.cliques)}
+    ordered = update.new.startup_type in _ORDERED
+    for index, clique in enumerate(update.new.cliques):
+        at = CliqueAt(update.new, index, clique, False)
+        yield _CliqueChange(at, old.get(clique.name), ordered)
+
+
+def _clique_known(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+    if change.old is None:
+        name = change.at.clique.name
+        text = f"not allowed to change clique composition, new clique name '{name}' is not allowed"
+        message = f'must be the name of a clique that existed before; got "{name}"; {_RECREATE}'
+        yield forbidden(change.at.path("name"), text, message, field=f"{_CLIQUES}.name")
+
+
+def _clique_order(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+    at, name = change.at, change.at.clique.name
+    if change.old is not None and change.ordered and change.old_index != at.index:
+        text = (
+            "clique order cannot be changed when StartupType is InOrder or Explicit. "
+            f"Expected '{name}' at position {at.index}, got '{name}'"
+        )
+        message = (
+            f'clique "{name}" must stay at index {change.old_index}, since the startup type is {at.pcs.startup_type}'
+        )
+        yield invalid(at.path(), name, text, message, field=_CLIQUES)
+
+
+def _clique_role(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+    if change.old and change.old.role != change.at.clique.role:
+        path = change.at.path("spec", "roleName")
+        yield _immutable(path, f"{_CLIQUES}.spec.roleName", change.old.role, change.at.clique.role)
+
+
+def _clique_min(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+    old, new = change.old, change.at.clique
+    if old and old.min_available != new.min_available:
+        path = change.at.path("spec", "minAvailable")
+        hint = " (left out, it follows replicas: write it out to change replicas alone)"
+        yield _immutable(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
+
+
+def _clique_starts_after(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+    old, new = change.old, change.at.clique
+    if old and (old.starts_after or ()) != (new.starts_after or ()):
+        path = change.at.path("spec", "startsAfter")
+        value = list(new.starts_after) if new.starts_after else None
+        yield _immutable(path, f"{_CLIQUES}.spec.startsAfter", list(old.starts_after or ()), value)
+
+
+def _startup_type(update: Update, _context: Context) -> Iterator[Violation]:
+    old, new = update.old.startup_type, update.new.startup_type
+    if old != new:
+        path = (*TEMPLATE, "cliqueStartupType")
+        yield _immutable(path, "spec.template.cliqueStartupType", old, TypedText(new))
+
+
+def _group_count(update: Update, _context: Context) -> Iterator[Violation]:
+    old, new = len(update.old.groups), len(update.new.groups)
+    if old != new:
+        message = f"must keep its {old} scaling groups once the PodCliqueSet exists; got {new}; {_RECREATE}"
+        text = "not allowed to add or remove PodCliqueScalingGroupConfigs"
+        yield forbidden((*TEMPLATE, "podCliqueScalingGroups"), text, message)
+
+
+class _GroupChange:
+    """A scaling group of the new set and the one of that name in the old; `old` None: there was none."""
+
+    __slots__ = ("at", "old")
+
+    def __init__(self, at: GroupAt, old: ScalingGroup | None) -> None:
+        self.at, self.old = at, old
+
+
+def _group_changes(update: Update, _context: Context) -> Iterable[_GroupChange]:
+    # With another number of groups the operator looks no further.
+    if len(update.old.groups) == len(update.new.groups):
+        old = {group.name: group for group in update.old.groups}
+        for index, group in enumerate(update.new.groups):
+            yield _GroupChange(GroupAt(update.new, index, group), old.get(group.name))
+
+
+def _group_known(change: _GroupChange, _context: Context) -> Iterator[Violation]:
+    if change.old is None:
+        name = change.at.group.name
+        text = f"not allowed to change scaling group composition, new scaling group name '{name}' is not allowed"
+        message = f'must be the name of a scaling group that existed before; got "{name}"; {_RECREATE}'
+        yield forbidden(change.at.path("name"), text, message, field=f"{_GROUPS}.name")
+
+
+def _group_members(change: _GroupChange, _context: Context) -> Iterator[Violation]:
+    old, new = change.old, change.at.group
+    if old and old.clique_names != new.clique_names:
+        path = change.at.path("cliqueNames")
+        yield _immutable(path, f"{_GROUPS}.cliqueNames", list(old.clique_names), list(new.clique_names))
+
+
+def _group_min(change: _GroupChange, _context: Context) -> Iterator[Violation]:
+    old, new = change.old, change.at.group
+    if old and old.min_available != new.min_available:
+        path = change.at.path("minAvailable")
+        yield _immutable(path, f"{_GROUPS}.minAvailable", old.min_available, new.min_available)
+
+
+def _constraints(update: Update, context: Context) -> Iterator[Violation]:
+    old = {(p.kind, p.name): p for p in placed_constraints(update.old, context)}
+    new = {p.path: p for p in placed_constraints(update.new, context)}
+    for owner in _owners(update, context):
+        before, after = old.get((owner.kind, owner.name)), new.get(owner.path)
+        change = _constraint_change(before, after)
+        if change:
+            detail, message = change
+            text = f"{owner.owner} topology constraint {detail}"
+            error = OperatorError(owner.field, ErrorType.FORBIDDEN, None, text)
+            yield Violation(owner.path, f"{message}; {_RECREATE}", error)
+
+
+def _constraint_change(before: Placed | None, after: Placed | None) -> tuple[str, str] | None:
+    if before is None and after is None:
+        return None
+    if before is None:
+        return "cannot be added after creation", "must not be added once the PodCliqueSet exists"
+    if after is None:
+        return (
+            "cannot be removed after creation",
+            f'must not be removed once the PodCliqueSet exists; it was "{before.domain}"',
+        )
+    if before.domain == after.domain:
+        return None
+    detail = f"cannot be changed from '{before.domain}' to '{after.domain}'"
+    return detail, f'must stay "{before.domain}" once the PodCliqueSet exists; got "{after.domain}"'
+
+
+def _owners(update: Update, context: Context) -> Iterator[Placed]:
+    """Every place of the new set where a constraint can stand."""
+    field = f"spec.template.{context.revision.group_constraint_field}"
+    steps: FieldPath = ("topologyConstraint",)
+    yield Placed((*TEMPLATE, *steps), "spec.template.topologyConstraint", "", "PodCliqueSet", "")
+    for index, clique in enumerate(update.new.cliques):
+        path = (*TEMPLATE, "cliques", index, *steps)
+        yield Placed(path, f"{_CLIQUES}[{index}].topologyConstraint", "", "PodClique", clique.name)
+    for index, group in enumerate(update.new.groups):
+        path = (*TEMPLATE, "podCliqueScalingGroups", index, *steps)
+        yield Placed(path, f"{field}[{index}].topologyConstraint", "", "PodCliqueScalingGroup", group.name)
+
+
+def _topology_name(update: Update, context: Context) -> Iterator[Violation]:
+    field = context.revision.topology_name_field
+    old, new = chosen_topology(update.old, context.revision), chosen_topology(update.new, context.revision)
+    if field and old != new and context.scheduled > 0:
+        message = (
+            f'must stay {_shown(old)} while pods of the workload are scheduled ("{context.scheduled}" are); '
+            f"got {_shown(new)}; scale the workload to 0 first"
+        )
+        yield Violation((*TEMPLATE, field), message)
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "unset"
+    return f'"{value}"' if isinstance(value, str | int) else go_json(value)
+
+
+def _immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Violation:
+    message = f"must stay {_shown(old)} once the PodCliqueSet exists; got {_shown(new)}{hint}"
+    return invalid(path, new, "field is immutable", message, field=field)
+
+
+def _rule(name: str, summary: str, source: str, check: Callable[[Any, Context], Iterable[Violation]]) -> Rule[Any]:
+    return Rule(name, summary, source, check, scope="update")
+
+
+UPDATE = (
+    _rule("update-clique-count", "No clique is added or removed.", "operator.md U01", _clique_count),
+    Scope(_clique_changes, (
+        _rule("update-clique-name", "No clique is renamed.", "operator.md U02", _clique_known),
+        _rule("update-clique-order", "Ordered cliques keep their places.", "operator.md U03", _clique_order),
+        _rule("update-clique-role", "roleName never changes.", "operator.md U04", _clique_role),
+        _rule("update-clique-min-available", "minAvailable never changes.", "operator.md U05", _clique_min),
+        _rule("update-clique-starts-after", "startsAfter never changes.", "operator.md U06", _clique_starts_after),
+    )),
+    _rule("update-startup-type", "cliqueStartupType never changes.", "operator.md U07", _startup_type),
+    _rule("update-group-count", "No scaling group is added or removed.", "operator.md U08", _group_count),
+    Scope(_group_changes, (
+        _rule("update-group-name", "No scaling group is renamed.", "operator.md U09", _group_known),
+        _rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10", _group_members),
+        _rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11", _group_min),
+    )),
+    _rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),
+    _rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
+          "revisions.md grep-244-multi 2", _topology_name),
+)  # fmt: skip
+"""Rules of an update, in the operator's order; they run when the new object itself is valid."""

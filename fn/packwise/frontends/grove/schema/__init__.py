@@ -1,0 +1,8 @@
+"""The shape of a PodCliqueSet: what decoding and the API server's schema refuse, and fields that nobody knows."""
+
+from __future__ import annotations
+
+from packwise.frontends.grove.schema.check import ShapeProblem, check_shape
+from packwise.frontends.grove.schema.stage import Stage
+
+__all__ = ["ShapeProblem", "Stage", "check_shape"]

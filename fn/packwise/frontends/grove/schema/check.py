@@ -1,0 +1,214 @@
+"""Checks a PodCliqueSet against the table: types as Go decodes them, the rest as the API server's schema does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from krmfn.fieldpath import format_path
+from packwise.frontends.grove.duration import parse_duration
+from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError, go_quote
+from packwise.frontends.grove.rules.rule import closest, list_known
+from packwise.frontends.grove.schema.kinds import Array, Duration, Flag, Number, Object, Open, Text, TextMap
+from packwise.frontends.grove.schema.stage import Stage
+from packwise.frontends.grove.schema.table import REPLACED, podcliqueset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.frontends.grove.schema.kinds import Kind
+
+__all__ = ["ShapeProblem", "check_shape"]
+
+_EMPTY: dict[str, Value] = {}
+_NOUNS = {
+    "integer": "an integer",
+    "string": "a string",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeProblem:
+    """Something the API server refuses before any webhook, or (`is_unknown_field`) drops without a word.
+
+    `operator_message` is its own text. The decoder tells only its first problem, so only that has one.
+    """
+
+    path: FieldPath
+    message: str
+    stage: Stage | None
+    operator_message: str | None = None
+    is_unknown_field: bool = False
+
+    @property
+    def field(self) -> str:
+        """The path as text."""
+        return format_path(self.path)
+
+
+def check_shape(value: Value, *, topology_name_field: str | None = None) -> list[ShapeProblem]:
+    """Decode problems first, in the decoder's order, then the schema's, then unknown fields in the file's order.
+
+    `value` is the object as written, before defaulting. `topology_name_field`: see `Revision`. An object with
+    a decode problem is not fit for defaulting and rules.
+    """
+    check = _Check()
+    check.object(value if value is not None else {}, podcliqueset(topology_name_field), (), "PodCliqueSet", "")
+    return [*check.decode, *check.schema, *check.unknown]
+
+
+class _Check:
+    """Collects problems on one walk. `struct` and `dotted` are what Go's decoder says about where it is."""
+
+    __slots__ = ("decode", "schema", "unknown")
+
+    def __init__(self) -> None:
+        self.decode: list[ShapeProblem] = []
+        self.schema: list[ShapeProblem] = []
+        self.unknown: list[ShapeProblem] = []
+
+    def object(self, value: Value, kind: Object, path: FieldPath, struct: str, dotted: str) -> None:
+        if not isinstance(value, dict):
+            self._type(value, kind, path, struct, dotted)
+            return
+        fields = kind.fields
+        for name, field in fields.items():
+            found = value.get(name)
+            if found is None:
+                if field.required:
+                    self._schema((*path, name), ErrorType.REQUIRED, None, "", "must be set")
+                if not field.zero_when_absent:
+                    continue
+                found = _EMPTY if isinstance(field.kind, Object) else ""
+            self._value(found, field.kind, (*path, name), kind.struct, f"{dotted}.{name}" if dotted else name)
+        if kind.closed and not value.keys() <= fields.keys():
+            self._unknown(value, sorted(fields), path)
+
+    def _value(self, value: Value, kind: Kind, path: FieldPath, struct: str, dotted: str) -> None:
+        _CHECKS[type(kind)](self, value, kind, path, struct, dotted)
+
+    def array(self, value: Value, kind: Array, path: FieldPath, struct: str, dotted: str) -> None:
+        if not isinstance(value, list):
+            self._type(value, kind, path, struct, dotted)
+            return
+        for index, entry in enumerate(value):
+            if entry is None and not isinstance(kind.item, Open):
+                # Go would take it for an empty string or crash on it; nobody means it.
+                message = f"must be {_NOUNS[kind.item.json]}; got null; remove the entry or fill it in"
+                self.decode.append(ShapeProblem((*path, index), message, Stage.DECODE))
+            else:
+                self._value(entry, kind.item, (*path, index), struct, dotted)
+        if kind.keys and len(value) > 1:
+            self._duplicates(value, kind.keys, path)
+
+    def text(self, value: Value, kind: Text, path: FieldPath, struct: str, dotted: str) -> None:
+        if not isinstance(value, str):
+            self._type(value, kind, path, struct, dotted)
+        elif kind.enum and value not in kind.enum and not (kind.empty_is_absent and not value):
+            known = ", ".join([go_quote(name) for name in kind.enum])
+            message = f'must be one of {list_known(kind.enum)}; got "{value}"{closest(value, kind.enum)}'
+            self._schema(path, ErrorType.NOT_SUPPORTED, value, f"supported values: {known}", message)
+
+    def number(self, value: Value, kind: Number, path: FieldPath, struct: str, dotted: str) -> None:
+        limit = 1 << (kind.bits - 1)
+        if type(value) is not int or not -limit <= value < limit:
+            self._type(value, kind, path, struct, dotted)
+
+    def flag(self, value: Value, kind: Flag, path: FieldPath, struct: str, dotted: str) -> None:
+        if not isinstance(value, bool):
+            self._type(value, kind, path, struct, dotted)
+
+    def duration(self, value: Value, _kind: Duration, path: FieldPath, _struct: str, _dotted: str) -> None:
+        if not isinstance(value, str):
+            text = f"json: cannot unmarshal {_go_kind(value)} into Go value of type string"
+        elif parse_duration(value) is None:
+            text = f"time: {_duration_fault(value)} {go_quote(value)}"
+        else:
+            return
+        self._decode(path, f"must be a duration such as 4h0m0s or 90s; got {_shown(value)}", text)
+
+    def text_map(self, value: Value, kind: TextMap, path: FieldPath, struct: str, dotted: str) -> None:
+        if not isinstance(value, dict):
+            self._type(value, kind, path, struct, dotted)
+            return
+        for key in sorted(value):
+            if not isinstance(value[key], str) and value[key] is not None:
+                self._type(value[key], Text(), (*path, key), struct, dotted)
+
+    def open(self, _value: Value, _kind: Open, _path: FieldPath, _struct: str, _dotted: str) -> None:
+        return
+
+    def _duplicates(self, entries: Sequence[Value], keys: Mapping[str, str | None], path: FieldPath) -> None:
+        seen: set[tuple[str, ...]] = set()
+        for index, entry in enumerate(entries):
+            if not isinstance(entry, dict):
+                continue
+            found: dict[str, Value] = {key: entry.get(key, absent) for key, absent in keys.items()}
+            found = {key: part for key, part in found.items() if part is not None}
+            identity = tuple([repr(part) for part in found.values()])
+            if found and identity in seen:
+                shown = ", ".join([f'{key} "{part}"' for key, part in found.items()])
+                self._schema((*path, index), ErrorType.DUPLICATE, found, "", f"must be the only entry with {shown}")
+            seen.add(identity)
+
+    def _unknown(self, value: Mapping[str, Value], names: Sequence[str], path: FieldPath) -> None:
+        where = f'"{format_path(path)}"' if path else "a PodCliqueSet"
+        for name in value:
+            if name not in names:
+                replacement = REPLACED.get(name)
+                hint = f"; it is now {replacement}" if replacement else closest(name, names)
+                message = f'must be a field of {where}; got "{name}", known: {list_known(names)}{hint}'
+                self.unknown.append(ShapeProblem((*path, name), message, None, is_unknown_field=True))
+
+    def _type(self, value: Value, kind: Kind, path: FieldPath, struct: str, dotted: str) -> None:
+        go, wanted = ("", "object") if isinstance(kind, Open) else (kind.go, kind.json)
+        text = f"json: cannot unmarshal {_go_kind(value)} into Go struct field {struct}.{dotted} of type {go}"
+        noun = _NOUNS[wanted]
+        if type(value) is int and isinstance(kind, Number):
+            noun = f"an integer of {kind.bits} bits"
+        self._decode(path, f"must be {noun}; got {_shown(value)}", text)
+
+    def _decode(self, path: FieldPath, message: str, text: str) -> None:
+        self.decode.append(ShapeProblem(path, message, Stage.DECODE, None if self.decode else text))
+
+    def _schema(self, path: FieldPath, kind: ErrorType, value: Value, detail: str, message: str) -> None:
+        text = OperatorError(format_path(path), kind, value, detail).text()
+        self.schema.append(ShapeProblem(path, message, Stage.SCHEMA, text))
+
+
+_CHECKS: dict[type, Callable[[_Check, Value, Kind, FieldPath, str, str], None]] = {
+    Object: _Check.object,  # pyright: ignore[reportAssignmentType]
+    Array: _Check.array,  # pyright: ignore[reportAssignmentType]
+    Text: _Check.text,  # pyright: ignore[reportAssignmentType]
+    Number: _Check.number,  # pyright: ignore[reportAssignmentType]
+    Flag: _Check.flag,  # pyright: ignore[reportAssignmentType]
+    Duration: _Check.duration,  # pyright: ignore[reportAssignmentType]
+    TextMap: _Check.text_map,  # pyright: ignore[reportAssignmentType]
+    Open: _Check.open,  # pyright: ignore[reportAssignmentType]
+}
+
+
+def _go_kind(value: Value) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return f"number {value}" if isinstance(value, float) or abs(value) >= 1 << 31 else "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    return "a list" if isinstance(value, list) else f'"{value}"'
+
+
+def _duration_fault(text: str) -> str:
+    bare = text[1:] if text[:1] in {"-", "+"} else text
+    if bare[:1].isdigit() and bare.replace(".", "", 1).isdigit():
+        return "missing unit in duration"
+    return "invalid duration"

@@ -1,0 +1,174 @@
+"""The fields of a PodCliqueSet, as a table. Source: Grove v0.1.0-alpha.7's API; operator.md 1 and 3."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove.schema.kinds import (
+    INT32,
+    INT64,
+    Array,
+    Duration,
+    Field,
+    Flag,
+    Object,
+    Open,
+    Text,
+    TextMap,
+)  # fmt: skip
+from packwise.topology import DOMAINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["REPLACED", "podcliqueset"]
+
+REPLACED = {
+    "podCliqueScalingGroupConfigs": "podCliqueScalingGroups",
+    "scalingGroups": "podCliqueScalingGroups",
+    "networkPackGroupConfigs": "topologyConstraint of a scaling group or a clique",
+    "replicaSpreadConstraints": "topologyConstraint",
+    "schedulingPolicyConfig": "topologyConstraint",
+    "startupType": "cliqueStartupType",
+    "scaleConfig": "autoScalingConfig",
+}
+"""Fields of earlier designs and samples, and what stands in their place."""
+
+_ANY = Field(Open())
+_TEXT = Field(Text())
+
+
+def _open(names: Iterable[str]) -> dict[str, Field]:
+    return dict.fromkeys(names, _ANY)
+
+
+def _named(struct: str, **fields: Field) -> Object:
+    return Object(struct, {"name": _TEXT, **fields}, closed=False, package="v1")
+
+
+def _by(go: str, item: Object, **keys: str | None) -> Field:
+    return Field(Array(item, f"[]v1.{go}", keys))
+
+
+_OTHER = Object("", {}, closed=False, package="v1")
+
+_ENV = _named("EnvVar", value=_TEXT)
+_PORT = Object("ContainerPort", {
+    "containerPort": Field(INT32),
+    "protocol": Field(Text(go="v1.Protocol")),
+}, closed=False, package="v1")  # fmt: skip
+_RESOURCES = Object("ResourceRequirements", {"claims": _by("ResourceClaim", _named("ResourceClaim"), name=None)},
+                    closed=False, package="v1")  # fmt: skip
+
+
+def _container(struct: str) -> Object:
+    return _named(
+        struct,
+        env=_by("EnvVar", _ENV, name=None),
+        ports=_by("ContainerPort", _PORT, containerPort=None, protocol="TCP"),
+        resources=Field(_RESOURCES),
+        volumeMounts=_by("VolumeMount", _named("VolumeMount", mountPath=_TEXT), mountPath=None),
+        volumeDevices=_by("VolumeDevice", _named("VolumeDevice", devicePath=_TEXT), devicePath=None),
+    )
+
+
+_CONTAINER = _container("Container")
+
+_POD_SPEC = Object("PodSpec", {
+    "containers": Field(Array(_CONTAINER, "[]v1.Container", {"name": None}), required=True),
+    "ephemeralContainers": _by("EphemeralContainer", _container("EphemeralContainerCommon"), name=None),
+    "hostAliases": _by("HostAlias", Object("HostAlias", {"ip": _TEXT}, closed=False, package="v1"), ip=None),
+    "imagePullSecrets": _by("LocalObjectReference", _named("LocalObjectReference"), name=None),
+    "initContainers": _by("Container", _CONTAINER, name=None),
+    "nodeName": _TEXT,
+    "resourceClaims": _by("PodResourceClaim", _named("PodResourceClaim"), name=None),
+    "restartPolicy": Field(Text(go="v1.RestartPolicy")),
+    "schedulerName": _TEXT,
+    "schedulingGates": _by("PodSchedulingGate", _named("PodSchedulingGate"), name=None),
+    "terminationGracePeriodSeconds": Field(INT64),
+    "topologySpreadConstraints": _by("TopologySpreadConstraint", _OTHER, topologyKey=None, whenUnsatisfiable=None),
+    "volumes": _by("Volume", _named("Volume"), name=None),
+}, closed=False, package="v1")  # fmt: skip
+
+_CONSTRAINT = Field(Object("TopologyConstraint", {
+    "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
+}))  # fmt: skip
+
+_AUTO_SCALING = Field(Object("AutoScalingConfig", {
+    "maxReplicas": Field(INT32),
+    "metrics": Field(Array(Open(), "[]v2.MetricSpec")),
+    "minReplicas": Field(INT32),
+}))  # fmt: skip
+
+_CLIQUE = Object("PodCliqueTemplateSpec", {
+    "annotations": Field(TextMap()),
+    "labels": Field(TextMap()),
+    "name": _TEXT,
+    "spec": Field(Object("PodCliqueSpec", {
+        "autoScalingConfig": _AUTO_SCALING,
+        "minAvailable": Field(INT32),
+        "podSpec": Field(_POD_SPEC, zero_when_absent=True),
+        "replicas": Field(INT32),
+        "roleName": _TEXT,
+        "startsAfter": Field(Array(Text(), "[]string")),
+    }), zero_when_absent=True),
+    "topologyConstraint": _CONSTRAINT,
+})  # fmt: skip
+
+_GROUP = Object("PodCliqueScalingGroupConfig", {
+    "cliqueNames": Field(Array(Text(), "[]string"), required=True),
+    "minAvailable": Field(INT32),
+    "name": _TEXT,
+    "replicas": Field(INT32),
+    "scaleConfig": _AUTO_SCALING,
+    "topologyConstraint": _CONSTRAINT,
+})  # fmt: skip
+
+_TEMPLATE = {
+    "cliqueStartupType": Field(Text(
+        ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"),
+        "v1alpha1.CliqueStartupType",
+    )),
+    "cliques": Field(Array(_CLIQUE, "[]*v1alpha1.PodCliqueTemplateSpec")),
+    "headlessServiceConfig": Field(Object("HeadlessServiceConfig", {"publishNotReadyAddresses": Field(Flag())})),
+    "podCliqueScalingGroups": Field(Array(_GROUP, "[]v1alpha1.PodCliqueScalingGroupConfig")),
+    "priorityClassName": _TEXT,
+    "terminationDelay": Field(Duration()),
+    "topologyConstraint": _CONSTRAINT,
+}  # fmt: skip
+
+_STRATEGY = Object("PodCliqueSetUpdateStrategy", {
+    "type": Field(Text(("RollingRecreate", "OnDelete"), "v1alpha1.UpdateStrategyType", empty_is_absent=True)),
+})  # fmt: skip
+
+_METADATA = Object("ObjectMeta", {
+    "annotations": Field(TextMap()),
+    "finalizers": Field(Array(Text(), "[]string")),
+    "generateName": _TEXT,
+    "generation": Field(INT64),
+    "labels": Field(TextMap()),
+    "name": _TEXT,
+    "namespace": _TEXT,
+    **_open(("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "managedFields", "ownerReferences",
+             "resourceVersion", "selfLink", "uid", "clusterName")),
+}, package="v1")  # fmt: skip
+
+
+@cache
+def podcliqueset(topology_name_field: str | None) -> Object:
+    """The PodCliqueSet; `topology_name_field` is the revision's own field of `spec.template`, if it has one."""
+    named = {topology_name_field: _TEXT} if topology_name_field else {}
+    template = Object("PodCliqueSetTemplateSpec", dict(sorted({**_TEMPLATE, **named}.items())))
+    spec = Object("PodCliqueSetSpec", {
+        "replicas": Field(INT32),
+        "template": Field(template, zero_when_absent=True),
+        "updateStrategy": Field(_STRATEGY),
+    })  # fmt: skip
+    return Object("PodCliqueSet", {
+        "apiVersion": _TEXT,
+        "kind": _TEXT,
+        "metadata": Field(_METADATA),
+        "spec": Field(spec, zero_when_absent=True),
+        "status": _ANY,
+    })  # fmt: skip

@@ -1,0 +1,91 @@
+"""Cases of testdata: a base workload, edits to it, and the findings they lead to."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from krmfn.fieldpath import format_path, parse_path
+from krmfn.yamltext import read
+from packwise.frontends.grove.default import default
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
+from packwise.frontends.grove.rules import Context, validate_create, validate_update
+from packwise.revisions import REVISIONS
+from packwise.topology import ClusterTopology, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["TOPOLOGIES", "context_of", "edited", "load_cases", "outcome", "view_of"]
+
+TESTDATA = Path(__file__).parents[3] / "testdata"
+
+TOPOLOGIES = {
+    "grove-topology": ClusterTopology(
+        "grove-topology",
+        (Level("zone", "example.com/zone"), Level("rack", "example.com/rack"), Level("host", "kubernetes.io/hostname")),
+    ),
+    "gb200": ClusterTopology("gb200", (Level("rack", "nvidia.com/rack"), Level("block", "nvidia.com/block"))),
+}
+
+
+def load_cases(folder: str) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", read((TESTDATA / folder / "cases.yaml").read_text()))
+
+
+def edited(edits: Mapping[str, Any]) -> dict[str, Any]:
+    """The base workload with each path set (None: removed); `swap` exchanges two cliques."""
+    value = cast("dict[str, Any]", read((TESTDATA / "grove-rules" / "base.yaml").read_text()))
+    for path, new in edits.items():
+        if path == "swap":
+            cliques = value["spec"]["template"]["cliques"]
+            cliques[new[0]], cliques[new[1]] = cliques[new[1]], cliques[new[0]]
+            continue
+        *parents, last = parse_path(path)
+        at: Any = value
+        for step in parents:
+            at = at.setdefault(step, {}) if isinstance(step, str) else at[step]
+        if new is None:
+            del at[last]
+        elif last == len(at) and not isinstance(last, str):
+            at.append(copy.deepcopy(new))
+        else:
+            at[last] = copy.deepcopy(new)
+    return value
+
+
+def context_of(config: Mapping[str, Any]) -> Context:
+    topologies = {name: TOPOLOGIES[name] for name in config.get("topologies", TOPOLOGIES)}
+    return Context(
+        enabled=config.get("enabled", True),
+        domains=("rack", "zone", "host"),
+        topologies=topologies,
+        scheduled=config.get("scheduled", 0),
+        revision=REVISIONS[config.get("revision", "grep-244")],
+    )
+
+
+def view_of(value: Mapping[str, Any], context: Context, *, create: bool) -> PodCliqueSet:
+    field = context.revision.topology_name_field
+    return PodCliqueSet.read(default(value, create=create, topology_name_field=field))
+
+
+def outcome(case: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The findings of a case, as they stand under `expect`."""
+    context = context_of(case.get("context") or {})
+    old = case.get("old")
+    new = view_of(edited(case.get("edit") or {}), context, create=old is None)
+    if old is None:
+        found = validate_create(new, context)
+    else:
+        found = validate_update(view_of(edited(old), context, create=False), new, context)
+    return [
+        {
+            "rule": rule.name,
+            "path": format_path(violation.path),
+            "message": violation.message,
+            "operator": violation.operator_message,
+        }
+        for rule, violation in found
+    ]

@@ -1,0 +1,122 @@
+"""PodGangs and conditions where no golden speaks: the multi revision, live replicas, missing topologies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from packwise.frontends.grove.condition import WorkloadCondition, workload_condition
+from packwise.frontends.grove.podgang import PodGang, count_podgangs, podgangs
+from packwise.frontends.grove.resolution import resolve_topology
+from packwise.revisions import GREP_244, GREP_244_MULTI, Revision
+from packwise.topology import ClusterTopology, Level, sort_levels
+
+from .cases import TOPOLOGIES, context_of, edited, view_of
+
+T = "spec.template."
+MULTI = context_of({"revision": "grep-244-multi"})
+KIND = "TopologyLevelsUnavailable"
+
+
+def gangs_of(
+    edits: dict[str, Any], topology: ClusterTopology | None, *, enabled: bool = True, live: int | None = None
+) -> tuple[PodGang, ...]:
+    pcs = view_of(edited(edits), MULTI, create=True)
+    replicas = {} if live is None else {("team-a", "wl-0-workers"): live}
+    return podgangs(pcs, topology, enabled=enabled, live_replicas=replicas, revision=GREP_244_MULTI)
+
+
+def test_only_podgangs_with_a_translated_constraint_name_their_topology() -> None:
+    gangs = gangs_of({T + "cliques[0].topologyConstraint.packDomain": "rack"}, TOPOLOGIES["gb200"])
+    assert [(g.name, g.topology_name) for g in gangs] == [("wl-0", "gb200"), ("wl-0-workers-0", None)]
+
+
+def test_a_missing_level_leaves_the_group_config_without_constraint_and_no_fallback() -> None:
+    edits = {
+        T + "topologyConstraint.packDomain": "rack",
+        T + "podCliqueScalingGroups[0].topologyConstraint.packDomain": "numa",
+    }
+    base, scaled = gangs_of(edits, TOPOLOGIES["gb200"])
+    assert [(c.name, c.required) for c in base.group_configs] == [("wl-0-workers-0", None)]
+    assert (base.required, scaled.required, scaled.topology_name) == ("nvidia.com/rack", None, None)
+
+
+def test_without_topology_the_podgangs_stay_and_the_constraints_go() -> None:
+    edits = {T + "topologyConstraint.packDomain": "rack", T + "priorityClassName": "high"}
+    for topology, enabled in ((None, True), (TOPOLOGIES["gb200"], False)):
+        values = [gang.to_value() for gang in gangs_of(edits, topology, enabled=enabled)]
+        assert "topologyConstraint" not in str(values)
+        assert "annotations" not in str(values)
+        assert str(values).count("'priorityClassName': 'high'") == 2
+
+
+@pytest.mark.parametrize(("live", "names"), [
+    (0, ["wl-0"]),
+    (1, ["wl-0"]),
+    (4, ["wl-0", "wl-0-workers-0", "wl-0-workers-1", "wl-0-workers-2"]),
+])  # fmt: skip
+def test_live_replicas_win(live: int, names: list[str]) -> None:
+    assert [gang.name for gang in gangs_of({}, None, live=live)] == names
+
+
+def test_zero_replicas_give_no_podgangs() -> None:
+    assert gangs_of({"spec.replicas": 0}, None) == ()
+
+
+def test_the_count_is_known_before_anything_is_built() -> None:
+    pcs = view_of(edited({"spec.replicas": 2000000000}), MULTI, create=True)
+    assert count_podgangs(pcs, {}) == 2000000000 * 8
+
+
+def test_resolution() -> None:
+    def name(edits: dict[str, Any], revision: Revision) -> str | None:
+        return resolve_topology(view_of(edited(edits), MULTI, create=True), revision)
+
+    constrained = {T + "topologyConstraint.packDomain": "rack"}
+    assert name({}, GREP_244) == "grove-topology"
+    assert name({}, GREP_244_MULTI) is None
+    assert name(constrained, GREP_244_MULTI) == "grove-topology"
+    assert name({**constrained, T + "clusterTopologyName": "x"}, GREP_244_MULTI) == "x"
+
+
+CONSTRAINED = {T + "topologyConstraint.packDomain": "host"}
+ALL = ("False", "AllClusterTopologyLevelsAvailable")
+CONDITIONS: list[tuple[str, dict[str, Any], str | None, bool, Revision, tuple[str, str, str] | None]] = [
+    ("multi, no constraint", {}, None, True, GREP_244_MULTI, (*ALL, "No topology constraints defined")),
+    ("multi, available", CONSTRAINED, "grove-topology", True, GREP_244_MULTI,
+     (*ALL, "All topology levels are available")),
+    ("multi, gone", CONSTRAINED, "gb200", True, GREP_244_MULTI,
+     ("True", "ClusterTopologyLevelsUnavailable", "Unavailable topology domains: [host]")),
+    ("multi, no topology", CONSTRAINED, None, True, GREP_244_MULTI,
+     ("Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")),
+    ("multi, disabled", CONSTRAINED, None, False, GREP_244_MULTI,
+     ("Unknown", "TopologyAwareSchedulingDisabled",
+      "Topology constraints are defined but Topology Aware Scheduling is disabled")),
+    ("multi, disabled, no constraint", {}, None, False, GREP_244_MULTI, None),
+    ("one topology, no constraint", {}, "grove-topology", True, GREP_244, (*ALL, "All topology levels are available")),
+    ("one topology, missing", {}, None, True, GREP_244,
+     ("Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")),
+    ("one topology, disabled", CONSTRAINED, None, False, GREP_244, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("_name", "edits", "topology", "enabled", "revision", "want"), CONDITIONS)
+def test_condition(
+    _name: str,
+    edits: dict[str, Any],
+    topology: str | None,
+    *,
+    enabled: bool,
+    revision: Revision,
+    want: tuple[str, str, str] | None,
+) -> None:
+    pcs = view_of(edited(edits), MULTI, create=True)
+    chosen = TOPOLOGIES[topology] if topology else None
+    have = workload_condition(pcs, chosen, enabled=enabled, revision=revision)
+    assert have == (WorkloadCondition(KIND, *want) if want else None)
+
+
+def test_levels_sort_broadest_first() -> None:
+    levels = [Level("numa", "n"), Level("region", "r"), Level("host", "h"), Level("zone", "z")]
+    assert [level.domain for level in sort_levels(levels)] == ["region", "zone", "host", "numa"]

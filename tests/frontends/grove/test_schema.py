@@ -1,0 +1,94 @@
+"""Decode problems, schema problems and unknown fields of a PodCliqueSet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.fieldpath import format_path
+from packwise.frontends.grove.schema import Stage, check_shape
+
+from .cases import edited
+
+T = "spec.template."
+CLIQUE = "spec.template.cliques[0]."
+INTO = "json: cannot unmarshal {} into Go struct field {} of type {}"
+
+DECODE = [
+    ("spec.replicas", "two", "must be an integer; got \"two\"",
+     INTO.format("string", "PodCliqueSetSpec.spec.replicas", "int32")),
+    ("spec.replicas", True, 'must be an integer; got "True"',
+     INTO.format("bool", "PodCliqueSetSpec.spec.replicas", "int32")),
+    ("spec.replicas", 3000000000, 'must be an integer of 32 bits; got "3000000000"',
+     INTO.format("number 3000000000", "PodCliqueSetSpec.spec.replicas", "int32")),
+    (CLIQUE + "spec.podSpec", "x", 'must be a mapping; got "x"',
+     INTO.format("string", "PodCliqueSpec.spec.template.cliques.spec.podSpec", "v1.PodSpec")),
+    (CLIQUE + "spec.startsAfter", "a", 'must be a list; got "a"',
+     INTO.format("string", "PodCliqueSpec.spec.template.cliques.spec.startsAfter", "[]string")),
+    (CLIQUE + "labels", {"a": 1}, 'must be a string; got "1"',
+     INTO.format("number", "PodCliqueTemplateSpec.spec.template.cliques.labels", "string")),
+    (T + "terminationDelay", "soon", 'must be a duration such as 4h0m0s or 90s; got "soon"',
+     'time: invalid duration "soon"'),
+    (T + "terminationDelay", 5, 'must be a duration such as 4h0m0s or 90s; got "5"',
+     "json: cannot unmarshal number into Go value of type string"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "value", "message", "text"), DECODE)
+def test_decode(path: str, value: Any, message: str, text: str) -> None:
+    (problem,) = check_shape(edited({path: value}))
+    assert (problem.stage, problem.message, problem.operator_message) == (Stage.DECODE, message, text)
+    assert format_path(problem.path).startswith(path)
+
+
+SCHEMA: list[tuple[dict[str, Any], str]] = [
+    ({T + "cliqueStartupType": "InOrder"},
+     f'{T}cliqueStartupType: Unsupported value: "InOrder": supported values: "CliqueStartupTypeAnyOrder", '
+     '"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"'),
+    ({T + "topologyConstraint": {}},
+     f'{T}topologyConstraint.packDomain: Unsupported value: "": supported values: "region", "zone", "datacenter", '
+     '"block", "rack", "host", "numa"'),
+    ({"spec.updateStrategy.type": "Never"},
+     'spec.updateStrategy.type: Unsupported value: "Never": supported values: "RollingRecreate", "OnDelete"'),
+    ({CLIQUE + "spec.podSpec": None}, f"{CLIQUE}spec.podSpec.containers: Required value"),
+    ({CLIQUE + "spec": None}, f"{CLIQUE}spec.podSpec.containers: Required value"),
+    ({T + "podCliqueScalingGroups[0].cliqueNames": None},
+     f"{T}podCliqueScalingGroups[0].cliqueNames: Required value"),
+    ({CLIQUE + "spec.podSpec.containers[1]": {"name": "main"}},
+     f'{CLIQUE}spec.podSpec.containers[1]: Duplicate value: {{"name":"main"}}'),
+    ({CLIQUE + "spec.podSpec.containers[0].ports": [{"containerPort": 1}, {"containerPort": 1, "protocol": "TCP"}]},
+     f'{CLIQUE}spec.podSpec.containers[0].ports[1]: Duplicate value: {{"containerPort":1,"protocol":"TCP"}}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("edits", "text"), SCHEMA)
+def test_schema(edits: dict[str, Any], text: str) -> None:
+    (problem,) = check_shape(edited(edits))
+    assert (problem.stage, problem.operator_message) == (Stage.SCHEMA, text)
+
+
+def test_what_the_round_trip_heals_is_no_problem() -> None:
+    edits = {CLIQUE + "name": None, CLIQUE + "spec.roleName": None, CLIQUE + "spec.replicas": None}
+    assert check_shape(edited(edits)) == []
+    assert check_shape({"spec": None}) == []
+
+
+def test_unknown_fields_name_what_is_meant() -> None:
+    problems = check_shape(
+        edited({T + "terminationdelay": "1h", CLIQUE + "autoScalingConfig": {}, "spec.scalingGroups": []})
+    )
+    assert [(p.field, p.message.split(";")[-1].strip(), p.stage, p.operator_message) for p in problems] == [
+        ("spec.template.cliques[0].autoScalingConfig", NO_FIELD_OF_CLIQUE, None, None),
+        ("spec.template.terminationdelay", 'did you mean "terminationDelay"?', None, None),
+        ("spec.scalingGroups", "it is now podCliqueScalingGroups", None, None),
+    ]
+
+
+NO_FIELD_OF_CLIQUE = 'got "autoScalingConfig", known: "annotations", "labels", "name", "spec", "topologyConstraint"'
+
+
+def test_the_topology_name_is_a_field_of_the_revisions_that_have_it() -> None:
+    value = edited({T + "clusterTopologyName": "x"})
+    assert [problem.field for problem in check_shape(value)] == ["spec.template.clusterTopologyName"]
+    assert check_shape(value, topology_name_field="clusterTopologyName") == []
