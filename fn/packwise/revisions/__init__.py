@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from packwise.revisions.revision import GREP_244, GREP_244_MULTI, REVISIONS, ConditionTexts, Revision
+from packwise.revisions.revision import DEFAULT, GREP_244, GREP_244_MULTI, REVISIONS, ConditionTexts, Revision
 
-__all__ = ["GREP_244", "GREP_244_MULTI", "REVISIONS", "ConditionTexts", "Revision"]
+__all__ = ["DEFAULT", "GREP_244", "GREP_244_MULTI", "REVISIONS", "ConditionTexts", "Revision"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["GREP_244", "GREP_244_MULTI", "REVISIONS", "ConditionTexts", "Revision"]
+__all__ = ["DEFAULT", "GREP_244", "GREP_244_MULTI", "REVISIONS", "ConditionTexts", "Revision"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,23 @@ class Revision:
     name: str
     """The name users write in `spec.revision`."""
 
+    configuration_key: str
+    """The key of the topology section in a configuration."""
+
+    chosen_by_key: bool
+    """Whether that key alone chooses this revision, or only `spec.revision` does."""
+
     topology_name_field: str | None
-    """Field of `spec.template` that chooses the workload's ClusterTopology; None where there is only one."""
+    """Field of `spec.template` that chooses a workload's ClusterTopology; None where there is only the operator's."""
 
     default_topology: str
     """The ClusterTopology a workload with constraints resolves to when it names none."""
+
+    topology_labels: tuple[tuple[str, str], ...]
+    """Labels of the ClusterTopology that the operator makes."""
+
+    scheduler_profiles: bool
+    """Whether `scheduler.profiles` decides if KAI Topologies are made; otherwise they always are."""
 
     group_constraint_field: str
     """Field of `spec.template` that the operator's errors name for a scaling group's constraint."""
@@ -49,8 +61,12 @@ class Revision:
 
 GREP_244 = Revision(
     name="grep-244",
+    configuration_key="topologyAwareScheduling",
+    chosen_by_key=False,
     topology_name_field=None,
     default_topology="grove-topology",
+    topology_labels=(),
+    scheduler_profiles=False,
     group_constraint_field="podCliqueScalingGroupConfigs",
     annotate_unconstrained=True,
     fixed_domain_order=False,
@@ -61,8 +77,12 @@ GREP_244 = Revision(
 
 GREP_244_MULTI = Revision(
     name="grep-244-multi",
+    configuration_key="topologyAwareScheduling",
+    chosen_by_key=True,
     topology_name_field="clusterTopologyName",
     default_topology="grove-topology",
+    topology_labels=(("app.kubernetes.io/managed-by", "grove-operator"),),
+    scheduler_profiles=True,
     group_constraint_field="podCliqueScalingGroups",
     annotate_unconstrained=False,
     fixed_domain_order=True,
@@ -79,3 +99,6 @@ GREP_244_MULTI = Revision(
 
 REVISIONS: dict[str, Revision] = {revision.name: revision for revision in (GREP_244, GREP_244_MULTI)}
 """Every revision by name."""
+
+DEFAULT = GREP_244_MULTI
+"""The revision where neither `spec.revision` nor a configuration chooses one."""

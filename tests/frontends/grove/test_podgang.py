@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from packwise.frontends.grove.condition import WorkloadCondition, workload_condition
+from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.podgang import PodGang, count_podgangs, podgangs
 from packwise.frontends.grove.resolution import resolve_topology
+from packwise.plan import Condition
 from packwise.revisions import GREP_244, GREP_244_MULTI, Revision
 from packwise.topology import ClusterTopology, Level, sort_levels
 
@@ -114,7 +115,7 @@ def test_condition(
     pcs = view_of(edited(edits), MULTI, create=True)
     chosen = TOPOLOGIES[topology] if topology else None
     have = workload_condition(pcs, chosen, enabled=enabled, revision=revision)
-    assert have == (WorkloadCondition(KIND, *want) if want else None)
+    assert have == (Condition(KIND, *want) if want else None)
 
 
 def test_levels_sort_broadest_first() -> None:

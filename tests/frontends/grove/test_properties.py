@@ -15,9 +15,9 @@ from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.podgang import podgangs
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
-from packwise.frontends.grove.rules.operator_text import go_json, go_quote
 from packwise.frontends.grove.rules.startup import cycles
 from packwise.frontends.grove.schema import check_shape
+from packwise.kubernetes.field_error import go_json, go_quote
 from packwise.revisions import REVISIONS
 
 from .cases import TOPOLOGIES

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.grove.schema import Stage, check_shape
+from packwise.finding import Stage
+from packwise.frontends.grove.schema import check_shape
 
 from .cases import edited
 

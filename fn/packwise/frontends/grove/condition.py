@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from packwise.plan import Condition
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
@@ -12,46 +12,34 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology
 
-__all__ = ["CONDITION_TYPE", "WorkloadCondition", "workload_condition"]
+__all__ = ["CONDITION_TYPE", "workload_condition"]
 
 CONDITION_TYPE = "TopologyLevelsUnavailable"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadCondition:
-    """One condition without its times: the caller knows what was there before."""
-
-    type: str
-    status: str
-    reason: str
-    message: str
-
-
 def workload_condition(
     pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
-) -> WorkloadCondition | None:
+) -> Condition | None:
     """The condition of `pcs` given the topology it resolves to (None: it does not exist); None when it has none.
 
     The operator lists unavailable domains in random order; here they stand broadest first.
     """
     if not enabled:
         disabled = revision.conditions.disabled if pcs.is_constrained else None
-        return WorkloadCondition(CONDITION_TYPE, "Unknown", *disabled) if disabled else None
+        return Condition(CONDITION_TYPE, "Unknown", *disabled) if disabled else None
     if revision.conditions.unconstrained is not None and not pcs.is_constrained:
         return _available(revision.conditions.unconstrained)
     if topology is None:
-        return WorkloadCondition(
-            CONDITION_TYPE, "Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found"
-        )
+        return Condition(CONDITION_TYPE, "Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")
     missing = _missing_domains(pcs, topology)
     if missing:
         message = f"Unavailable topology domains: [{' '.join(missing)}]"
-        return WorkloadCondition(CONDITION_TYPE, "True", "ClusterTopologyLevelsUnavailable", message)
+        return Condition(CONDITION_TYPE, "True", "ClusterTopologyLevelsUnavailable", message)
     return _available("All topology levels are available")
 
 
-def _available(message: str) -> WorkloadCondition:
-    return WorkloadCondition(CONDITION_TYPE, "False", "AllClusterTopologyLevelsAvailable", message)
+def _available(message: str) -> Condition:
+    return Condition(CONDITION_TYPE, "False", "AllClusterTopologyLevelsAvailable", message)
 
 
 def _missing_domains(pcs: PodCliqueSet, topology: ClusterTopology) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = ["format_duration", "parse_duration"]
 
@@ -20,6 +21,7 @@ _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _MAX = 1 << 63
 
 
+@lru_cache(maxsize=256)
 def parse_duration(text: str) -> int | None:
     """Nanoseconds of a Go duration, or None when `text` is none."""
     sign = -1 if text.startswith("-") else 1

@@ -19,7 +19,6 @@ from packwise.frontends.grove.rules.cliques import (
 from packwise.frontends.grove.rules.metadata import CLIQUE_METADATA, METADATA
 from packwise.frontends.grove.rules.mnnvl import MNNVL, MNNVL_UPDATE
 from packwise.frontends.grove.rules.name_length import CLIQUE_NAME_LENGTH, GROUP_NAME_LENGTH
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
 from packwise.frontends.grove.rules.pod_spec import POD_SPEC
 from packwise.frontends.grove.rules.rule import (
     CliqueAt,
@@ -36,6 +35,7 @@ from packwise.frontends.grove.rules.scaling_groups import GROUP_NAMES, GROUP_SIZ
 from packwise.frontends.grove.rules.startup import DEPENDENCIES, DEPENDENCY_GRAPH
 from packwise.frontends.grove.rules.topology import TOPOLOGY
 from packwise.frontends.grove.rules.update import UPDATE
+from packwise.kubernetes.field_error import ErrorType, OperatorError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

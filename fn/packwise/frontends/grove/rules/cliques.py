@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.frontends.grove.duration import format_duration, parse_duration
-from packwise.frontends.grove.rules.kubernetes import is_dns_subdomain
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError, TypedText
 from packwise.frontends.grove.rules.rule import (
     TEMPLATE,
     CliqueAt,
@@ -14,9 +12,11 @@ from packwise.frontends.grove.rules.rule import (
     Rule,
     Violation,
     invalid,
-    list_known,
     required,
 )  # fmt: skip
+from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
+from packwise.kubernetes.validation import is_dns_subdomain
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.grove.rules import kubernetes
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
 from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Violation, invalid, required
+from packwise.kubernetes import validation as kubernetes
+from packwise.kubernetes.field_error import ErrorType, OperatorError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,24 +47,24 @@ def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
 
 
 def _labels(labels: Mapping[str, str], path: FieldPath) -> Iterator[Violation]:
-    field = format_path(path)
     for key, value in labels.items():
         for text in kubernetes.qualified_name(key):
-            yield invalid((*path, key), key, text, f'key "{key}" must be a valid label key: {text}', field=field)
+            message = f'key "{key}" must be a valid label key: {text}'
+            yield invalid((*path, key), key, text, message, field=format_path(path))
         for text in kubernetes.label_value(value):
             message = f'label "{key}" must have a valid label value; got "{value}": {text}'
-            yield invalid((*path, key), value, text, message, field=field)
+            yield invalid((*path, key), value, text, message, field=format_path(path))
 
 
 def _annotations(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Violation]:
-    field = format_path(path)
     for key in annotations:
         for text in kubernetes.qualified_name(key.lower()):
-            yield invalid((*path, key), key, text, f'key "{key}" must be a valid annotation key: {text}', field=field)
+            message = f'key "{key}" must be a valid annotation key: {text}'
+            yield invalid((*path, key), key, text, message, field=format_path(path))
     size = sum(_bytes(key) + _bytes(value) for key, value in annotations.items())
     limit = kubernetes.MAX_ANNOTATION_BYTES
     if size > limit:
-        error = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
+        error = OperatorError(format_path(path), ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
         yield Violation(path, f"keys and values must not be more than {limit} bytes together; got {size}", error)
 
 

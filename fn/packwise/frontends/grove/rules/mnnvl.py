@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.rules.operator_text import go_quote
 from packwise.frontends.grove.rules.rule import Context, Rule, Update, Violation, forbidden, invalid
+from packwise.kubernetes.field_error import go_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.grove.rules import kubernetes
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
-from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Scope, Violation, invalid, list_known
+from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Scope, Violation, invalid
+from packwise.kubernetes import validation as kubernetes
+from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,11 +22,16 @@ __all__ = ["POD_SPEC"]
 
 @dataclass(frozen=True, slots=True)
 class _Env:
-    """The environment of one container, names only; the operator's path has `podSpec.spec`."""
+    """The environment of one container, names only."""
 
     path: FieldPath
-    field: str
     names: tuple[str, ...]
+
+    @property
+    def field(self) -> str:
+        """The path in the operator's errors, which has `podSpec.spec`."""
+        at = self.path.index("podSpec") + 1
+        return format_path((*self.path[:at], "spec", *self.path[at:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,8 @@ def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
             env = container.get("env") if isinstance(container, dict) else None
             if isinstance(env, list) and env:
                 names = [entry.get("name") if isinstance(entry, dict) else "" for entry in env]
-                field = format_path(at.path("spec", "podSpec", "spec", kind, index, "env"))
                 path = at.path("spec", "podSpec", kind, index, "env")
-                found.append(_Env(path, field, tuple([name if isinstance(name, str) else "" for name in names])))
+                found.append(_Env(path, tuple([name if isinstance(name, str) else "" for name in names])))
     return found
 
 

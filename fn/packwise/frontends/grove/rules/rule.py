@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
+from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.revisions import GREP_244, Revision
 
 if TYPE_CHECKING:
@@ -27,10 +27,8 @@ __all__ = [
     "Scope",
     "Update",
     "Violation",
-    "closest",
     "forbidden",
     "invalid",
-    "list_known",
     "required",
     "rules_of",
     "run",
@@ -138,9 +136,11 @@ class Update:
 
 def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[Rule[Any], Violation]]:
     """Every violation in the operator's order; the operator's text stands once, however often it would be repeated."""
+    violations: list[tuple[Rule[Any], Violation]] = []
+    _walk(nodes, subject, context, violations)
     said: dict[str, set[FieldPath]] = {}
     found: list[tuple[Rule[Any], Violation]] = []
-    for rule, violation in _walk(nodes, subject, context):
+    for rule, violation in violations:
         text = violation.operator_message
         if text is None:
             found.append((rule, violation))
@@ -163,14 +163,14 @@ def rules_of(nodes: Iterable[Node]) -> Iterator[Rule[Any]]:
             yield from rules_of(node.nodes)
 
 
-def _walk(nodes: Iterable[Node], subject: object, context: Context) -> Iterator[tuple[Rule[Any], Violation]]:
+def _walk(nodes: Iterable[Node], subject: object, context: Context, found: list[tuple[Rule[Any], Violation]]) -> None:
     for node in nodes:
         if isinstance(node, Scope):
             for part in node.parts(subject, context):
-                yield from _walk(node.nodes, part, context)
+                _walk(node.nodes, part, context, found)
         elif context.create or not node.create_only:
             for violation in node.check(subject, context):
-                yield node, violation
+                found.append((node, violation))
 
 
 def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Violation:
@@ -186,16 +186,3 @@ def required(path: FieldPath, detail: str, message: str, *, field: str | None = 
 def forbidden(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Violation:
     """A `Forbidden` of the operator."""
     return Violation(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for the nearest of `known`, or nothing."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(known), n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
-
-
-def list_known(names: Iterable[str]) -> str:
-    """Names for a message: `"a", "b"`, or `none`."""
-    return ", ".join([f'"{name}"' for name in names]) or "none"

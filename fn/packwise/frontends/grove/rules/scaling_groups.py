@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.frontends.grove.rules.kubernetes import is_dns_subdomain
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
 from packwise.frontends.grove.rules.rule import (
     TEMPLATE,
     Context,
     GroupAt,
     Rule,
     Violation,
-    closest,
     invalid,
-    list_known,
 )  # fmt: skip
+from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.validation import is_dns_subdomain
+from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

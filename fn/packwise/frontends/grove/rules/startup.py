@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError
 from packwise.frontends.grove.rules.rule import (
     TEMPLATE,
     CliqueAt,
@@ -15,11 +14,11 @@ from packwise.frontends.grove.rules.rule import (
     Rule,
     Scope,
     Violation,
-    closest,
     invalid,
-    list_known,
     required,
 )  # fmt: skip
+from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

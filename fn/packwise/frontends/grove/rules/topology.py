@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
 from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
-from packwise.frontends.grove.rules.operator_text import TypedText
 from packwise.frontends.grove.rules.rule import (
     TEMPLATE,
     Context,
     Rule,
+    Scope,
     Violation,
-    closest,
     invalid,
-    list_known,
     required,
 )  # fmt: skip
+from packwise.kubernetes.field_error import TypedText
 from packwise.topology import is_narrower, rank
+from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,13 +36,20 @@ _DISABLED = "topology constraints are not allowed when Topology Aware Scheduling
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A constraint where it stands: `field` is the path in the operator's errors."""
+    """A constraint where it stands: the operator's errors name `group_field` where that is a scaling group's."""
 
     path: FieldPath
-    field: str
     domain: str
     kind: str
     name: str
+    group_field: str = ""
+
+    @property
+    def field(self) -> str:
+        """The path in the operator's errors."""
+        if self.group_field:
+            return f"spec.template.{self.group_field}[{self.path[3]}].topologyConstraint"
+        return format_path(self.path)
 
     @property
     def owner(self) -> str:
@@ -55,30 +62,58 @@ def placed_constraints(pcs: PodCliqueSet, context: Context) -> list[Placed]:
     found: list[Placed] = []
     if pcs.topology:
         path = (*TEMPLATE, "topologyConstraint")
-        found.append(Placed(path, "spec.template.topologyConstraint", pcs.topology.pack_domain, "PodCliqueSet", ""))
+        found.append(Placed(path, pcs.topology.pack_domain, "PodCliqueSet", ""))
     for index, clique in enumerate(pcs.cliques):
         if clique.topology:
             path = (*TEMPLATE, "cliques", index, "topologyConstraint")
-            found.append(Placed(path, format_path(path), clique.topology.pack_domain, "PodClique", clique.name))
+            found.append(Placed(path, clique.topology.pack_domain, "PodClique", clique.name))
     for index, group in enumerate(pcs.groups):
         if group.topology:
             path = (*TEMPLATE, "podCliqueScalingGroups", index, "topologyConstraint")
-            field = f"spec.template.{context.revision.group_constraint_field}[{index}].topologyConstraint"
-            found.append(Placed(path, field, group.topology.pack_domain, "PodCliqueScalingGroup", group.name))
+            field = context.revision.group_constraint_field
+            found.append(Placed(path, group.topology.pack_domain, "PodCliqueScalingGroup", group.name, field))
     return found
 
 
-def _disabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+@dataclass(frozen=True, slots=True)
+class _Constrained:
+    """A workload with its constraints, and the domains that these may name.
+
+    `known` stands in the operator's order; it is None while TAS is disabled and where no topology applies.
+    """
+
+    pcs: PodCliqueSet
+    placed: tuple[Placed, ...]
+    known: tuple[str, ...] | None
+
+    @property
+    def unknown(self) -> list[Placed]:
+        """The constraints whose domain is none of the known ones."""
+        known = self.known or ()
+        return [placed for placed in self.placed if placed.domain not in known]
+
+    def missing(self, context: Context) -> list[Placed]:
+        """The constraints without a domain, where the revision has an error of its own for these."""
+        if not context.revision.names_missing_domain:
+            return []
+        return [placed for placed in self.placed if not placed.domain]
+
+
+def _constrained(pcs: PodCliqueSet, context: Context) -> tuple[_Constrained, ...]:
+    return (_Constrained(pcs, tuple(placed_constraints(pcs, context)), _known_domains(pcs, context)),)
+
+
+def _disabled(at: _Constrained, context: Context) -> Iterator[Violation]:
     if context.enabled:
         return
-    chosen = chosen_topology(pcs, context.revision)
+    chosen = chosen_topology(at.pcs, context.revision)
     if chosen is not None:
         message = (
             f'must not be set while topology-aware scheduling is disabled; got "{chosen}"; '
             "enable it or remove the field"
         )
         yield Violation(_name_path(context), message)
-    for placed in placed_constraints(pcs, context):
+    for placed in at.placed:
         message = (
             f'must not be set while topology-aware scheduling is disabled; got packDomain "{placed.domain}"; '
             "enable it or remove the constraint"
@@ -90,22 +125,22 @@ def _name_path(context: Context) -> FieldPath:
     return (*TEMPLATE, context.revision.topology_name_field or "")
 
 
-def _topology_exists(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _topology_exists(at: _Constrained, context: Context) -> Iterator[Violation]:
     if not context.enabled or context.revision.topology_name_field is None:
         return
-    name = resolve_topology(pcs, context.revision)
+    name = resolve_topology(at.pcs, context.revision)
     if name is None or name in context.topologies:
         return
     known = sorted(context.topologies)
-    chosen = chosen_topology(pcs, context.revision)
+    chosen = chosen_topology(at.pcs, context.revision)
     subject = f'got "{name}"' if chosen else f'left out, it means "{name}", which does not exist'
     message = f"must name an existing ClusterTopology; {subject}; known: {list_known(known)}{closest(name, known)}"
     yield invalid(_name_path(context), name, f'ClusterTopology "{name}" not found', message)
 
 
-def _name_needs_constraint(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
-    chosen = chosen_topology(pcs, context.revision)
-    if context.enabled and chosen is not None and not pcs.is_constrained:
+def _name_needs_constraint(at: _Constrained, context: Context) -> Iterator[Violation]:
+    chosen = chosen_topology(at.pcs, context.revision)
+    if context.enabled and chosen is not None and not at.pcs.is_constrained:
         message = (
             f'must be set together with a topologyConstraint; got "{chosen}" and no constraint at the set, a scaling '
             "group or a clique; add one or remove the field"
@@ -113,16 +148,10 @@ def _name_needs_constraint(pcs: PodCliqueSet, context: Context) -> Iterator[Viol
         yield Violation(_name_path(context), message)
 
 
-def _missing_domains(pcs: PodCliqueSet, context: Context) -> list[Placed]:
-    if not context.revision.names_missing_domain:
-        return []
-    return [placed for placed in placed_constraints(pcs, context) if not placed.domain]
-
-
-def _domain_given(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
-    if _known_domains(pcs, context) is None:
+def _domain_given(at: _Constrained, context: Context) -> Iterator[Violation]:
+    if at.known is None:
         return
-    for placed in _missing_domains(pcs, context):
+    for placed in at.missing(context):
         text = "packDomain is required when topologyConstraint is set"
         path = (*placed.path, "packDomain")
         yield required(path, text, "must name the domain to pack into", field=f"{placed.field}.packDomain")
@@ -141,16 +170,12 @@ def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | Non
     return tuple(sorted(topology.domains, key=rank)) if context.revision.fixed_domain_order else topology.domains
 
 
-def _unknown(pcs: PodCliqueSet, context: Context, known: tuple[str, ...]) -> list[Placed]:
-    return [placed for placed in placed_constraints(pcs, context) if placed.domain not in known]
-
-
-def _domain_exists(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
-    known = _known_domains(pcs, context)
-    if known is None or _missing_domains(pcs, context):
+def _domain_exists(at: _Constrained, context: Context) -> Iterator[Violation]:
+    known = at.known
+    if known is None or at.missing(context):
         return
-    name = resolve_topology(pcs, context.revision)
-    for placed in _unknown(pcs, context, known):
+    name = resolve_topology(at.pcs, context.revision)
+    for placed in at.unknown:
         text = f"topology domain '{placed.domain}' does not exist in cluster topology [{' '.join(known)}]"
         message = (
             f'must be a level of ClusterTopology "{name}": {list_known(known)}; '
@@ -159,11 +184,10 @@ def _domain_exists(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
         yield invalid((*placed.path, "packDomain"), TypedText(placed.domain), text, message, field=placed.field)
 
 
-def _hierarchy(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
-    known = _known_domains(pcs, context)
-    if known is None or _unknown(pcs, context, known):
+def _hierarchy(at: _Constrained, _context: Context) -> Iterator[Violation]:
+    pcs, placed = at.pcs, at.placed
+    if at.known is None or len(placed) < 2 or at.unknown:
         return
-    placed = placed_constraints(pcs, context)
     if pcs.topology:
         for child in placed[1:]:
             yield from _not_narrower(placed[0], child)
@@ -192,7 +216,7 @@ def _not_narrower(parent: Placed, child: Placed) -> Iterator[Violation]:
 
 _MULTI = "revisions.md grep-244-multi"
 
-TOPOLOGY = (
+TOPOLOGY = (Scope(_constrained, (
     Rule("topology-disabled", "Constraints need topology-aware scheduling enabled.", f"operator.md R43; {_MULTI} 4",
          _disabled, scope="topology"),
     Rule("topology-not-found", "The workload's ClusterTopology exists.", f"{_MULTI} 1", _topology_exists,
@@ -205,5 +229,5 @@ TOPOLOGY = (
          _domain_exists, scope="topology"),
     Rule("topology-hierarchy", "A parent's packDomain is as broad as its children's.", "operator.md R45", _hierarchy,
          scope="topology"),
-)  # fmt: skip
+)),)  # fmt: skip
 """Rules of a new PodCliqueSet's constraints; they come before all others."""

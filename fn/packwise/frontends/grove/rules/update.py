@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from packwise.frontends.grove.resolution import chosen_topology
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError, TypedText, go_json
 from packwise.frontends.grove.rules.rule import (
     TEMPLATE,
     CliqueAt,
@@ -22,6 +21,7 @@ from packwise.frontends.grove.rules.rule import (
     invalid,
 )  # fmt: skip
 from packwise.frontends.grove.rules.topology import Placed, placed_constraints
+from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText, go_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -193,15 +193,14 @@ def _constraint_change(before: Placed | None, after: Placed | None) -> tuple[str
 
 def _owners(update: Update, context: Context) -> Iterator[Placed]:
     """Every place of the new set where a constraint can stand."""
-    field = f"spec.template.{context.revision.group_constraint_field}"
     steps: FieldPath = ("topologyConstraint",)
-    yield Placed((*TEMPLATE, *steps), "spec.template.topologyConstraint", "", "PodCliqueSet", "")
+    yield Placed((*TEMPLATE, *steps), "", "PodCliqueSet", "")
     for index, clique in enumerate(update.new.cliques):
         path = (*TEMPLATE, "cliques", index, *steps)
-        yield Placed(path, f"{_CLIQUES}[{index}].topologyConstraint", "", "PodClique", clique.name)
+        yield Placed(path, "", "PodClique", clique.name)
     for index, group in enumerate(update.new.groups):
         path = (*TEMPLATE, "podCliqueScalingGroups", index, *steps)
-        yield Placed(path, f"{field}[{index}].topologyConstraint", "", "PodCliqueScalingGroup", group.name)
+        yield Placed(path, "", "PodCliqueScalingGroup", group.name, context.revision.group_constraint_field)
 
 
 def _topology_name(update: Update, context: Context) -> Iterator[Violation]:

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from packwise.frontends.grove.schema.check import ShapeProblem, check_shape
-from packwise.frontends.grove.schema.stage import Stage
 
-__all__ = ["ShapeProblem", "Stage", "check_shape"]
+__all__ = ["ShapeProblem", "check_shape"]

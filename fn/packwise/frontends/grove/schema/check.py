@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
+from packwise.finding import Stage
 from packwise.frontends.grove.duration import parse_duration
-from packwise.frontends.grove.rules.operator_text import ErrorType, OperatorError, go_quote
-from packwise.frontends.grove.rules.rule import closest, list_known
+from packwise.frontends.grove.schema.fits import fits
 from packwise.frontends.grove.schema.kinds import Array, Duration, Flag, Number, Object, Open, Text, TextMap
-from packwise.frontends.grove.schema.stage import Stage
 from packwise.frontends.grove.schema.table import REPLACED, podcliqueset
+from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
+from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.grove.schema.kinds import Kind
 
-__all__ = ["ShapeProblem", "check_shape"]
+__all__ = ["ShapeProblem", "check_shape", "explain_shape"]
 
 _EMPTY: dict[str, Value] = {}
 _NOUNS = {
@@ -57,6 +58,13 @@ def check_shape(value: Value, *, topology_name_field: str | None = None) -> list
     `value` is the object as written, before defaulting. `topology_name_field`: see `Revision`. An object with
     a decode problem is not fit for defaulting and rules.
     """
+    if fits(topology_name_field)(value):
+        return []
+    return explain_shape(value, topology_name_field=topology_name_field)
+
+
+def explain_shape(value: Value, *, topology_name_field: str | None = None) -> list[ShapeProblem]:
+    """What `check_shape` answers, without its quick look."""
     check = _Check()
     check.object(value if value is not None else {}, podcliqueset(topology_name_field), (), "PodCliqueSet", "")
     return [*check.decode, *check.schema, *check.unknown]

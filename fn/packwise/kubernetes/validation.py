@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = [
     "MAX_ANNOTATION_BYTES",
@@ -39,13 +40,17 @@ _ENV_TEXT = (
     "and must not start with a digit"
 )
 
+# The same names come again and again within one run.
+_remembered = lru_cache(maxsize=4096)
 
-def dns_subdomain(value: str) -> list[str]:
+
+@_remembered
+def dns_subdomain(value: str) -> tuple[str, ...]:
     """What is wrong with `value` as a DNS-1123 subdomain of at most 253 bytes."""
     errors = _too_long(value, 253)
     if not _SUBDOMAIN_RE.fullmatch(value):
         errors.append(_regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
-    return errors
+    return tuple(errors)
 
 
 def is_dns_subdomain(value: str) -> bool:
@@ -53,42 +58,46 @@ def is_dns_subdomain(value: str) -> bool:
     return len(value) <= 253 and _SUBDOMAIN_RE.fullmatch(value) is not None
 
 
-def dns_label(value: str) -> list[str]:
+@_remembered
+def dns_label(value: str) -> tuple[str, ...]:
     """What is wrong with `value` as a DNS-1123 label of at most 63 bytes."""
     errors = _too_long(value, 63)
     if not _LABEL_RE.fullmatch(value):
         dotted = _SUBDOMAIN_RE.fullmatch(value)
         errors.append("must not contain dots" if dotted else _regex_error(_LABEL_TEXT, _LABEL, "my-name", "123-abc"))
-    return errors
+    return tuple(errors)
 
 
-def qualified_name(value: str) -> list[str]:
+@_remembered
+def qualified_name(value: str) -> tuple[str, ...]:
     """What is wrong with `value` as a qualified name: an optional DNS prefix and `/`, then at most 63 bytes."""
     parts = value.split("/")
     examples = ("MyName", "my.name", "123-abc")
     if len(parts) > 2:
         text = _regex_error(_QUALIFIED_TEXT, _QUALIFIED, *examples)
-        return [f"a qualified name {text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+        return (f"a qualified name {text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
     errors: list[str] = []
     if len(parts) == 2:
-        wrong = dns_subdomain(parts[0]) if parts[0] else ["must be non-empty"]
+        wrong = dns_subdomain(parts[0]) if parts[0] else ("must be non-empty",)
         errors += [f"prefix part {text}" for text in wrong]
     name = parts[-1]
     errors += [f"name part {text}" for text in (_too_long(name, 63) if name else ["must be non-empty"])]
     if not _QUALIFIED_RE.fullmatch(name):
         errors.append(f"name part {_regex_error(_QUALIFIED_TEXT, _QUALIFIED, *examples)}")
-    return errors
+    return tuple(errors)
 
 
-def label_value(value: str) -> list[str]:
+@_remembered
+def label_value(value: str) -> tuple[str, ...]:
     """What is wrong with `value` as a label's value."""
     errors = _too_long(value, 63)
     if value and not _QUALIFIED_RE.fullmatch(value):
         errors.append(_regex_error(_VALUE_TEXT, f"({_QUALIFIED})?", "MyValue", "my_value", "12345"))
-    return errors
+    return tuple(errors)
 
 
-def env_name(value: str) -> list[str]:
+@_remembered
+def env_name(value: str) -> tuple[str, ...]:
     """What is wrong with `value` as the name of an environment variable."""
     errors: list[str] = []
     if not _ENV_RE.fullmatch(value):
@@ -97,7 +106,7 @@ def env_name(value: str) -> list[str]:
         errors.append(f"must not be '{value}'")
     elif value.startswith(".."):
         errors.append("must not start with '..'")
-    return errors
+    return tuple(errors)
 
 
 def mask_trailing_dash(prefix: str) -> str:

@@ -1,0 +1,133 @@
+"""A quick look: does an object surely fit the table? Nearly every one does, and then nothing need be explained."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from packwise.frontends.grove.duration import parse_duration
+from packwise.frontends.grove.schema.kinds import Array, Duration, Flag, Number, Object, Open, Text, TextMap
+from packwise.frontends.grove.schema.table import podcliqueset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from krmfn.value import Value
+    from packwise.frontends.grove.schema.kinds import Field, Kind
+
+    Test: TypeAlias = Callable[[Value], bool] | None
+
+__all__ = ["fits"]
+
+_ABSENT = object()
+_COMPARABLE = {str, int}
+
+
+@cache
+def fits(topology_name_field: str | None) -> Callable[[Value], bool]:
+    """The test of a PodCliqueSet. True: `check_shape` has nothing to say. False tells nothing."""
+    test = _test(podcliqueset(topology_name_field))
+    return test if test is not None else bool
+
+
+def _test(kind: Kind) -> Test:
+    """The test of one kind of field; None where anything fits."""
+    if isinstance(kind, Object):
+        return _object(kind)
+    if isinstance(kind, Array):
+        return _array(kind)
+    if isinstance(kind, Text):
+        return _text(kind)
+    return _number(kind) if isinstance(kind, Number) else _OTHERS[type(kind)]
+
+
+def _object(kind: Object) -> Test:
+    tests = {name: _test(field.kind) for name, field in kind.fields.items()}
+    needed = {name for name, field in kind.fields.items() if not _may_be_absent(field)}
+    closed = kind.closed
+    absent: Test = cast("Test", _ABSENT)
+    find = tests.get
+
+    def test(value: Value) -> bool:
+        if not isinstance(value, dict):
+            return False
+        for name, found in value.items():
+            inner = find(name, absent)
+            if inner is absent:
+                if closed:
+                    return False
+            elif found is None or (inner is not None and not inner(found)):
+                return False
+        return value.keys() >= needed
+
+    return test
+
+
+def _may_be_absent(field: Field) -> bool:
+    if field.required:
+        return False
+    if not field.zero_when_absent:
+        return True
+    test = _test(field.kind)
+    return test is None or test({} if isinstance(field.kind, Object) else "")
+
+
+def _array(kind: Array) -> Test:
+    inner, keys, open_ended = _test(kind.item), tuple(kind.keys.items()), isinstance(kind.item, Open)
+
+    def test(value: Value) -> bool:
+        if not isinstance(value, list):
+            return False
+        if inner is not None:
+            for entry in value:
+                if not inner(entry):
+                    return False
+        if not open_ended and None in value:
+            return False
+        return not keys or len(value) < 2 or _are_distinct(value, keys)
+
+    return test
+
+
+def _are_distinct(entries: Sequence[Value], keys: tuple[tuple[str, str | None], ...]) -> bool:
+    """Whether every entry has every key, as text or number, and no two have all of them alike."""
+    seen: set[tuple[Value, ...]] = set()
+    for entry in entries:
+        if not isinstance(entry, dict):
+            return False
+        identity = tuple([entry.get(key, absent) for key, absent in keys])
+        if not {type(part) for part in identity} <= _COMPARABLE:
+            return False
+        seen.add(identity)
+    return len(seen) == len(entries)
+
+
+def _text(kind: Text) -> Test:
+    if not kind.enum:
+        return _is_text
+    allowed = frozenset((*kind.enum, "") if kind.empty_is_absent else kind.enum)
+    return lambda value: type(value) is str and value in allowed
+
+
+def _number(kind: Number) -> Test:
+    limit = 1 << (kind.bits - 1)
+    return lambda value: type(value) is int and -limit <= value < limit
+
+
+def _is_text(value: Value) -> bool:
+    return type(value) is str
+
+
+def _is_flag(value: Value) -> bool:
+    return type(value) is bool
+
+
+def _is_duration(value: Value) -> bool:
+    return type(value) is str and parse_duration(value) is not None
+
+
+def _is_text_map(value: Value) -> bool:
+    return isinstance(value, dict) and {type(entry) for entry in value.values()} <= {str}
+
+
+_OTHERS: dict[type[Kind], Test] = {Flag: _is_flag, Duration: _is_duration, TextMap: _is_text_map, Open: None}

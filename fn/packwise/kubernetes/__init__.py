@@ -1,0 +1,5 @@
+"""What Kubernetes itself says of any object: the syntax of names and labels, the text of a field's error."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
