@@ -37,6 +37,7 @@ def run(
     function: Callable[[ResourceList], ResourceList],
     *,
     config: None = None,
+    validator: bool = False,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -46,6 +47,7 @@ def run(
     function: Callable[[ResourceList, ConfigT], ResourceList],
     *,
     config: type[ConfigT],
+    validator: bool = False,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -54,6 +56,7 @@ def run(
     function: Callable[..., ResourceList],
     *,
     config: type[Any] | None = None,
+    validator: bool = False,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -61,7 +64,8 @@ def run(
     """Runs `function` on the ResourceList on stdin and returns the process's exit code, 0 or 1.
 
     With `config`, the functionConfig is read as that pydantic model and given as the second argument. A FieldError or
-    ConfigError of the function becomes an error result; any other exception an `internal error` result.
+    ConfigError of the function becomes an error result; any other exception an `internal error` result. A `validator`
+    answers without items, with an error or not: kustomize takes it for a change when a validator gives items back.
     """
     source = sys.stdin.buffer if stdin is None else stdin
     sink = sys.stdout.buffer if stdout is None else stdout
@@ -71,7 +75,10 @@ def run(
     except ResourceListError as error:
         _say(messages, [f"error: {error}"])
         return 1
-    text, lines, code = _outcome(read, *_called(function, config, read))
+    answered, raised = _called(function, config, read)
+    if validator:
+        read, answered = read.with_items(()), answered.with_items(())
+    text, lines, code = _outcome(read, answered, raised)
     # stderr first: a reader that closed stdout early still learns what happened.
     _say(messages, lines)
     return code if _write(sink, text) else 1

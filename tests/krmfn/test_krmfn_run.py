@@ -103,7 +103,7 @@ CASES: list[tuple[Callable[[ResourceList], ResourceList], tuple[int, str, str]]]
         field_error,
         (
             1,
-            LIST + 'results:\n- message: "must be an integer; got \\"x\\""\n  severity: error\n  resourceRef:\n'
+            LIST + "results:\n- message: 'must be an integer; got \"x\"'\n  severity: error\n  resourceRef:\n"
             '    apiVersion: v1\n    kind: A\n    name: a\n  field:\n    path: "n"\n'
             '  tags:\n    line: "9"\n    column: "6"\n',
             'error: <stdin>:9:6: A a n: must be an integer; got "x"\n',

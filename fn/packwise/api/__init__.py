@@ -1,0 +1,7 @@
+"""`packwise.dev/v1alpha1`, packwise's own configuration."""
+
+from __future__ import annotations
+
+from packwise.api.topologyrender import API_VERSION, KIND, TopologyRender, load, no_configuration
+
+__all__ = ["API_VERSION", "KIND", "TopologyRender", "load", "no_configuration"]

@@ -1,0 +1,129 @@
+"""The fields of a TopologyRender with their types, defaults and meaning: what is validated, and the JSON Schema.
+
+Source: product.md "Names".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["TopologyRenderSpec", "json_schema"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class LevelModel(_Model):
+    """One topology level."""
+
+    domain: str = Field(
+        default="", description="What workloads say: region, zone, datacenter, block, rack, host or numa."
+    )
+    key: str = Field(default="", description="Label key of the nodes that tells the domain's members apart.")
+
+
+class SectionModel(_Model):
+    """Grove's own topology section."""
+
+    enabled: bool = Field(default=False, description="Whether topology-aware scheduling is on.")
+    levels: list[LevelModel] = Field(default=[], description="The levels; required while enabled.")
+    name: str | None = Field(default=None, description="Name of the ClusterTopology (design-1 and design-2 only).")
+
+
+class KaiConfigModel(BaseModel):
+    """The part of the profile's own configuration that packwise reads; the rest is the scheduler's."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    createTopologyResources: bool = Field(default=True, description="Whether KAI Topologies are made.")
+
+
+class ProfileModel(_Model):
+    """A scheduler profile."""
+
+    name: str = Field(description="kai-scheduler is the one that has topologies.")
+    default: bool = Field(default=False, description="Whether pods without schedulerName get it.")
+    config: KaiConfigModel | None = Field(default=None, description="The scheduler's own configuration.")
+
+
+class SchedulerModel(_Model):
+    """Grove's `scheduler` section."""
+
+    profiles: list[ProfileModel] = Field(default=[], description="Schedulers of the cluster; none means KAI.")
+    defaultProfileName: str | None = Field(default=None, description="Name of the default profile.")
+
+
+class OsmoModel(_Model):
+    """Settings of OSMO's front end."""
+
+    namespace: str = Field(default="osmo-workflows", description="Namespace of what is rendered.")
+    priority: Literal["LOW", "NORMAL", "HIGH"] = Field(default="NORMAL", description="Priority of workflows.")
+    submittedBy: str = Field(default="", description="Who submits the workflows.")
+    keySets: Literal["Uniform", "Pad"] = Field(
+        default="Uniform", description="How unlike requirements are put together."
+    )
+
+
+class KaiModel(_Model):
+    """The KAI Scheduler that the output must suit."""
+
+    version: str | None = Field(
+        default=None, pattern=r"^v0\.1[2-7]$", description="Oldest KAI version, v0.12 to v0.17."
+    )
+
+
+class TopologyRenderSpec(_Model):
+    """`spec` of a TopologyRender, or the data of a ConfigMap that spells the same fields."""
+
+    topologyAwareScheduling: SectionModel | None = Field(default=None, description="The cluster's topology.")
+    clusterTopology: SectionModel | None = Field(default=None, description="The same, as design-2 spells it.")
+    topology: SectionModel | None = Field(default=None, description="The same, as design-1 spells it.")
+    scheduler: SchedulerModel | None = Field(default=None, description="The cluster's schedulers.")
+    revision: Literal["design-1", "design-2", "grep-244", "grep-244-multi", "upstream"] | None = Field(
+        default=None,
+        description="The design revision of the cluster's operator; unset: chosen by the topology section's key.",
+    )
+    topologyNameAnnotation: bool = Field(False, description="design-1: write grove.io/topology-name on PodGangs.")
+    unknownFields: Literal["Error", "Warn"] = Field(
+        "Error", description="What fields of workloads are that no API server knows."
+    )
+    admission: Literal["Auto", "New", "Existing"] = Field(
+        default="Auto",
+        description="Whether workloads are new to the cluster; Auto looks at status, baseline and earlier output.",
+    )
+    emit: list[Literal["ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod"]] = Field(
+        default=["ClusterTopology", "Topology", "PodGang"], description="Kinds to render."
+    )
+    gitops: list[Literal["argocd", "flux"]] = Field(default=[], description="Tools whose annotations are written.")
+    finalizers: bool = Field(default=False, description="Whether ClusterTopologies carry the operator's finalizer.")
+    osmo: OsmoModel = Field(default=OsmoModel(), description="OSMO's front end.")
+    kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")
+    annotate: bool = Field(default=True, description="Whether workloads get their conditions as annotations.")
+    apply: bool = Field(default=True, description="false: generated objects are for review only, no tool applies them.")
+
+    def written(self) -> dict[str, Any]:
+        """The fields that were given, as they were."""
+        return self.model_dump(exclude_unset=True)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of a whole TopologyRender, for editors."""
+    spec = TopologyRenderSpec.model_json_schema()
+    definitions = spec.pop("$defs", {})
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "TopologyRender",
+        "description": "The configuration of packwise.",
+        "type": "object",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": {"const": "packwise.dev/v1alpha1"},
+            "kind": {"const": "TopologyRender"},
+            "metadata": {"type": "object"},
+            "spec": spec,
+        },
+        "$defs": definitions,
+    }

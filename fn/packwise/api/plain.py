@@ -1,0 +1,64 @@
+"""A quick look at a configuration: is it surely what the model takes, so that the model is not needed?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krmfn.value import Value
+
+__all__ = ["is_plain"]
+
+_CHOICES = {
+    "revision": frozenset({"grep-244", "grep-244-multi"}),
+    "unknownFields": frozenset({"Error", "Warn"}),
+    "admission": frozenset({"Auto", "New", "Existing"}),
+}
+_EMIT = frozenset({"ClusterTopology", "Topology", "PodGang"})
+_FLAGS = frozenset({"annotate", "apply"})
+
+
+def is_plain(spec: Value) -> bool:
+    """Whether `spec` holds nothing but usual fields of the right type. False says nothing: ask the model."""
+    return isinstance(spec, dict) and all(_takes(key, value) for key, value in spec.items())
+
+
+def _takes(key: str, value: Value) -> bool:
+    if key == "topologyAwareScheduling":
+        return _section(value)
+    if key == "scheduler":
+        return _scheduler(value)
+    if key in _CHOICES:
+        return isinstance(value, str) and value in _CHOICES[key]
+    if key == "emit":
+        return isinstance(value, list) and len(value) > 0 and all(isinstance(v, str) and v in _EMIT for v in value)
+    return key in _FLAGS and isinstance(value, bool)
+
+
+def _section(value: Value) -> bool:
+    if not isinstance(value, dict):
+        return False
+    levels = value.get("levels", [])
+    return (
+        value.keys() <= {"enabled", "levels"}
+        and isinstance(value.get("enabled", False), bool)
+        and isinstance(levels, list)
+        and all(
+            isinstance(level, dict)
+            and level.keys() == {"domain", "key"}
+            and all(isinstance(v, str) for v in level.values())
+            for level in levels
+        )
+    )
+
+
+def _scheduler(value: Value) -> bool:
+    if not isinstance(value, dict) or value.keys() != {"profiles"} or not isinstance(value["profiles"], list):
+        return False
+    return all(
+        isinstance(profile, dict)
+        and profile.keys() <= {"name", "default"}
+        and isinstance(profile.get("name"), str)
+        and isinstance(profile.get("default", False), bool)
+        for profile in value["profiles"]
+    )

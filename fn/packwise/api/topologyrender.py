@@ -1,0 +1,97 @@
+"""TopologyRender as the steps see it: frozen settings, and the topology section as it was written.
+
+Source: product.md "Names". The types and defaults that users see are `packwise.api.model`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from packwise.api.plain import is_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+
+__all__ = ["API_VERSION", "DIALECTS", "KIND", "TopologyRender", "load", "no_configuration"]
+
+API_VERSION = "packwise.dev/v1alpha1"
+KIND = "TopologyRender"
+
+RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang"})
+"""Kinds that this version renders."""
+
+DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
+"""The keys of a topology section, one for each way that Grove spelt it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyRender:
+    """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
+
+    `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
+    data of a ConfigMap. `without_effect` names the settings that ask for what this version does not render.
+    """
+
+    item: KubeObject | None = None
+    embedded: bool = False
+    sections: Mapping[str, Value] = field(default_factory=dict[str, "Value"])
+    scheduler: Value = None
+    revision: str | None = None
+    unknown_fields: str = "Error"
+    admission: str = "Auto"
+    emit: tuple[str, ...] = ("ClusterTopology", "Topology", "PodGang")
+    annotate: bool = True
+    apply: bool = True
+    without_effect: tuple[str, ...] = ()
+
+
+def no_configuration() -> TopologyRender:
+    """What holds where nobody configured packwise: the defaults, no topology."""
+    return TopologyRender()
+
+
+def load(item: KubeObject) -> TopologyRender:
+    """The TopologyRender that `item` is, or that the ConfigMap `item` spells in its data.
+
+    Raises krmfn's ConfigError with a result for each wrong field, and FieldError where `item` is neither of the two.
+    """
+    kind, version = item.kind, item.api_version
+    embedded = (version, kind) == ("v1", "ConfigMap")
+    if not embedded and (version, kind) != (API_VERSION, KIND):
+        wanted = f'must be a {KIND} ({API_VERSION}) or a ConfigMap; got "{version} {kind}"'
+        raise item.error(("kind",), f"the function's configuration {wanted}")
+    spec = item.get(("spec",), {})
+    if embedded or not is_plain(spec):
+        # pydantic is half the start-up time of a run: it reads what is unusual, and explains what is wrong.
+        from krmfn.config import load_config
+        from packwise.api.model import TopologyRenderSpec
+
+        spec = load_config(item, TopologyRenderSpec).written()
+    return _built(item, embedded, cast("dict[str, Any]", spec))
+
+
+def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRender:
+    default = no_configuration()
+    return TopologyRender(
+        item,
+        embedded,
+        {key: spec[key] for key in DIALECTS if spec.get(key) is not None},
+        spec.get("scheduler"),
+        spec.get("revision"),
+        spec.get("unknownFields", default.unknown_fields),
+        spec.get("admission", default.admission),
+        tuple(spec.get("emit", default.emit)),
+        spec.get("annotate", default.annotate),
+        spec.get("apply", default.apply),
+        tuple(_without_effect(spec)),
+    )
+
+
+def _without_effect(spec: dict[str, Any]) -> Iterator[str]:
+    yield from [name for name in ("gitops", "finalizers", "osmo", "topologyNameAnnotation") if spec.get(name)]
+    if not set(spec.get("emit", ())) <= RENDERED:
+        yield "emit"

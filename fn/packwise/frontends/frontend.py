@@ -1,0 +1,21 @@
+"""What the pipeline asks of a front end: an API of workloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from packwise.plan import Cluster, WorkloadPlan
+    from packwise.select.selection import Selection
+
+__all__ = ["FrontEnd"]
+
+
+class FrontEnd(Protocol):
+    """A front end reads its own kinds of workloads."""
+
+    def plans(self, selection: Selection, cluster: Cluster) -> Iterable[WorkloadPlan]:
+        """What becomes of each of its workloads, in order of namespace and name."""
+        ...

@@ -1,0 +1,72 @@
+"""New or known, changed or not: which of the webhook's two runs a workload goes through.
+
+Source: revisions.md "New and existing workloads".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from packwise.finding import Stage
+from packwise.frontends.grove.default import default
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
+from packwise.frontends.grove.record import with_record
+from packwise.frontends.grove.rules import validate_create, validate_update
+from packwise.frontends.grove.schema import check_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
+    from packwise.frontends.grove.rules import Context, Rule, Violation
+    from packwise.revisions import Revision
+
+__all__ = ["Admitted", "History", "admit"]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is known of a workload's past: its baseline as written, the record of an earlier render."""
+
+    baseline: Mapping[str, Value] | None = None
+    record: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The defaulted workload, what the webhook says of it, and whether the cluster knows it already."""
+
+    pcs: PodCliqueSet
+    violations: list[tuple[Rule[Any], Violation]]
+    existing: bool
+
+
+def admit(value: Mapping[str, Value], history: History, admission: str, context: Context) -> Admitted:
+    """The webhook's answer for `value`; `admission` is the setting of that name."""
+    field = context.revision.topology_name_field
+    if admission == "New" or (admission == "Auto" and not _is_known(value, history)):
+        raw = default(value, auto_mnnvl=context.auto_mnnvl, topology_name_field=field)
+        pcs = PodCliqueSet.read(raw)
+        return Admitted(pcs, validate_create(pcs, context), existing=False)
+    new = PodCliqueSet.read(default(value, create=False, topology_name_field=field))
+    old = _before(new, history, context.revision, recorded=admission == "Auto")
+    return Admitted(new, validate_update(old, new, context), existing=True)
+
+
+def _is_known(value: Mapping[str, Value], history: History) -> bool:
+    return bool(value.get("status")) or history.baseline is not None or history.record is not None
+
+
+def _before(new: PodCliqueSet, history: History, revision: Revision, *, recorded: bool) -> PodCliqueSet:
+    """The workload before the change; `new` itself where nothing tells of a change."""
+    baseline, field = history.baseline, revision.topology_name_field
+    if baseline is not None and not _is_undecodable(baseline, field):
+        return PodCliqueSet.read(default(baseline, create=False, topology_name_field=field))
+    if recorded and history.record is not None:
+        return with_record(new, history.record) or new
+    return new
+
+
+def _is_undecodable(value: Mapping[str, Value], field: str | None) -> bool:
+    return any(problem.stage is Stage.DECODE for problem in check_shape(value, topology_name_field=field))

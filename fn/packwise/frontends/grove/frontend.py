@@ -1,0 +1,224 @@
+"""Grove's front end: each PodCliqueSet validated, and turned into PodGangs and conditions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from packwise.finding import Finding, Rule, Severity, Stage, has_errors
+from packwise.frontends.grove import record
+from packwise.frontends.grove.admission import Admitted, History, admit
+from packwise.frontends.grove.condition import workload_condition
+from packwise.frontends.grove.live import GROUP, live_replicas, scheduled_pods
+from packwise.frontends.grove.podgang import KIND as PODGANG
+from packwise.frontends.grove.podgang import count_podgangs, podgangs
+from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.rules import RULES as WEBHOOK_RULES
+from packwise.frontends.grove.rules import Context
+from packwise.frontends.grove.rules.topology import placed_constraints
+from packwise.frontends.grove.schema import check_shape
+from packwise.plan import Generated, WorkloadPlan
+from packwise.select.index import repeated
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.frontends.grove.schema import ShapeProblem
+    from packwise.plan import Cluster, Condition
+    from packwise.select.selection import Selection
+
+__all__ = ["GROVE", "KIND", "MAX_ENTRIES", "RULES"]
+
+KIND = "PodCliqueSet"
+
+MAX_ENTRIES = 200_000
+"""PodGangs and PodGroups that one workload may become: a slip of the pen must not fill the memory."""
+
+DECODE = Rule("workload-decode", "Every field of a workload has the type that its API gives it.", "operator.md 1")
+SCHEMA = Rule("workload-schema", "A workload keeps the schema of its CRD.", "operator.md 3")
+UNKNOWN = Rule(
+    "unknown-field", "Every field of a workload is one that the API server knows.", "product.md unknownFields"
+)
+DROPPED = Rule(
+    "constraint-dropped", "A constraint of an existing workload whose level is gone.", "revisions.md", Severity.WARNING
+)
+LIMIT = Rule("podgang-limit", f"One workload becomes at most {MAX_ENTRIES} PodGangs and PodGroups.", "product.md")
+RULES = (DECODE, SCHEMA, UNKNOWN, DROPPED, LIMIT)
+"""Rules beside those of the webhook."""
+
+_SHAPE_RULES = {Stage.DECODE: DECODE, Stage.SCHEMA: SCHEMA, None: UNKNOWN}
+
+Named = tuple[str, str]
+
+
+class _Grove:
+    def plans(self, selection: Selection, cluster: Cluster) -> Iterable[WorkloadPlan]:
+        """What becomes of each PodCliqueSet, by namespace and name."""
+        items = selection.index.of_kind(GROUP, KIND)
+        if not items:
+            return []
+        planner = _Planner(selection, cluster)
+        named = sorted([(_name_of(item.value), place) for place, item in enumerate(items)])
+        plans = [planner.plan(name, items[place]) for name, place in named]
+        repeats = {id(finding.subject): finding for finding in repeated(items)}
+        return [_once(plan, repeats.get(id(plan.workload))) for plan in plans] if repeats else plans
+
+
+def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
+    """A workload that stands in the input already is refused; what it would become is told there."""
+    return plan if repeat is None else replace(plan, findings=(*plan.findings, repeat), generated=())
+
+
+class _Planner:
+    """What all workloads of one run have in common."""
+
+    __slots__ = ("_baseline", "_cluster", "_context", "_live", "_records", "_scheduled", "_settings")
+
+    def __init__(self, selection: Selection, cluster: Cluster) -> None:
+        self._settings = selection.settings
+        self._cluster = cluster
+        self._context = Context(
+            cluster.enabled,
+            cluster.domains,
+            cluster.topologies,
+            auto_mnnvl=cluster.auto_mnnvl,
+            revision=cluster.revision,
+        )
+        self._live = live_replicas(selection.index)
+        self._scheduled = scheduled_pods(selection.index)
+        for name, count in scheduled_pods(selection.baseline).items():
+            self._scheduled[name] = max(count, self._scheduled.get(name, 0))
+        before = () if selection.baseline is None else selection.baseline.of_kind(GROUP, KIND)
+        self._baseline = {_name_of(item.value): item.value for item in before}
+        self._records = _records(selection)
+
+    def plan(self, name: Named, workload: KubeObject) -> WorkloadPlan:
+        """What becomes of one PodCliqueSet."""
+        value, revision = workload.value, self._cluster.revision
+        problems = check_shape(value, topology_name_field=revision.topology_name_field)
+        findings = self._shape_findings(workload, problems)
+        if any(problem.stage is Stage.DECODE for problem in problems):
+            return WorkloadPlan(workload, findings)
+        history = History(self._baseline.get(name), self._records.get(name))
+        context = replace(self._context, scheduled=self._scheduled[name]) if name in self._scheduled else self._context
+        admitted = admit(value, history, self._settings.admission, context)
+        findings += _webhook_findings(workload, admitted)
+        if has_errors(findings):
+            return WorkloadPlan(workload, findings)
+        return self._rendered(workload, admitted, findings)
+
+    def _rendered(self, workload: KubeObject, admitted: Admitted, findings: tuple[Finding, ...]) -> WorkloadPlan:
+        pcs, cluster = admitted.pcs, self._cluster
+        entries = count_podgangs(pcs, self._live)
+        if entries > MAX_ENTRIES:
+            message = (
+                f"would become {entries} PodGangs and PodGroups; packwise renders at most {MAX_ENTRIES} of one "
+                "workload: lower the replicas, or split the workload"
+            )
+            return WorkloadPlan(workload, (*findings, Finding.of(LIMIT, workload, ("spec", "replicas"), message)))
+        resolved = resolve_topology(pcs, cluster.revision)
+        topology = cluster.topologies.get(resolved) if resolved is not None else None
+        gangs = podgangs(pcs, topology, enabled=cluster.enabled, live_replicas=self._live, revision=cluster.revision)
+        notes = {record.NOTE: record.record_of(pcs)} if gangs else {}
+        origin = f"{KIND} {pcs.namespace}/{pcs.name}"
+        generated = tuple([Generated(gang.to_value(), origin, workload, notes) for gang in gangs])
+        condition = workload_condition(pcs, topology, enabled=cluster.enabled, revision=cluster.revision)
+        if admitted.existing:
+            findings += tuple(self._dropped(workload, pcs, resolved))
+        return WorkloadPlan(workload, findings, generated, _some(condition))
+
+    def _shape_findings(self, workload: KubeObject, problems: list[ShapeProblem]) -> tuple[Finding, ...]:
+        if not problems:
+            return ()
+        unknown = Severity.ERROR if self._settings.unknown_fields == "Error" else Severity.WARNING
+        return tuple(
+            [
+                Finding.of(
+                    _SHAPE_RULES[problem.stage],
+                    workload,
+                    problem.path,
+                    problem.message,
+                    severity=unknown if problem.is_unknown_field else None,
+                    operator_message=problem.operator_message,
+                    stage=problem.stage,
+                    order=order,
+                    at_key=problem.is_unknown_field,
+                )
+                for order, problem in enumerate(problems)
+            ]
+        )
+
+    def _dropped(self, workload: KubeObject, pcs: PodCliqueSet, resolved: str | None) -> Iterator[Finding]:
+        """A warning for each constraint that the cluster no longer gives a level for."""
+        topology = self._cluster.topologies.get(resolved) if resolved is not None else None
+        for placed in placed_constraints(pcs, self._context):
+            if not self._cluster.enabled:
+                why = "topology-aware scheduling is disabled"
+            elif topology is None:
+                why = f'ClusterTopology "{resolved}" does not exist'
+            elif topology.key_of(placed.domain) is None:
+                why = f'ClusterTopology "{resolved}" has no such level, it has {list_known(topology.domains)}'
+            else:
+                continue
+            message = (
+                f'"{placed.domain}" is dropped from the render: {why}; change the constraint, or bring the level back'
+            )
+            yield Finding.of(DROPPED, workload, (*placed.path, "packDomain"), message)
+
+
+def _name_of(value: Mapping[str, Value]) -> Named:
+    """Namespace and name of an object whose metadata nobody has checked yet."""
+    metadata = value.get("metadata")
+    names: Mapping[str, Value] = metadata if isinstance(metadata, dict) else {}
+    namespace, name = names.get("namespace"), names.get("name")
+    blank = not isinstance(namespace, str) or not namespace.strip()
+    return "default" if blank else str(namespace), name if isinstance(name, str) else ""
+
+
+def _records(selection: Selection) -> dict[Named, str]:
+    """The recorded constraints of each workload that an earlier render made PodGangs of."""
+    found: dict[Named, str] = {}
+    for (_, kind, namespace, _), item in selection.index.earlier.items():
+        if kind == PODGANG:
+            text = item.get(("metadata", "annotations", f"packwise.dev/{record.NOTE}"))
+            workload = item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
+            if isinstance(text, str) and isinstance(workload, str):
+                found[namespace, workload] = text
+    return found
+
+
+def _webhook_findings(workload: KubeObject, admitted: Admitted) -> tuple[Finding, ...]:
+    return tuple(
+        [
+            Finding(
+                rule.name,
+                Severity(rule.severity),
+                violation.message,
+                workload,
+                violation.path,
+                violation.operator_message,
+                Stage.WEBHOOK if violation.operator is not None else None,
+                order,
+            )
+            for order, (rule, violation) in enumerate(admitted.violations)
+        ]
+    )
+
+
+def _some(condition: Condition | None) -> tuple[Condition, ...]:
+    return () if condition is None else (condition,)
+
+
+def rule_table() -> list[Rule]:
+    """Every rule of this front end."""
+    webhook: list[Any] = list(WEBHOOK_RULES)
+    return [*RULES, *(Rule(rule.name, rule.summary, rule.source, Severity(rule.severity)) for rule in webhook)]
+
+
+GROVE: FrontEnd = _Grove()
+"""Grove's front end."""

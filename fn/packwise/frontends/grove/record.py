@@ -1,0 +1,76 @@
+"""The constraints that a workload was rendered with, as generated PodGangs record them.
+
+The next render tells by them whether a known workload is unchanged or was edited. Source: revisions.md "New and
+existing workloads".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from packwise.frontends.grove.podcliqueset import TopologyConstraint
+from packwise.jsontext import json_object, json_string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.value import Value
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
+
+__all__ = ["NOTE", "record_of", "with_record"]
+
+NOTE = "constraints"
+"""Name of the annotation, under `packwise.dev/`."""
+
+_SET = "packDomain"
+_NAME = "clusterTopologyName"
+_CLIQUES = "cliques"
+_GROUPS = "podCliqueScalingGroups"
+
+
+def record_of(pcs: PodCliqueSet) -> str:
+    """The constraints of `pcs` as JSON: `{"packDomain":"block","podCliqueScalingGroups":{"prefill":"rack"}}`."""
+    fields: dict[str, str] = {}
+    if pcs.topology_name is not None:
+        fields[_NAME] = json_string(pcs.topology_name)
+    if pcs.topology is not None:
+        fields[_SET] = json_string(pcs.topology.pack_domain)
+    for key, parts in ((_CLIQUES, pcs.cliques), (_GROUPS, pcs.groups)):
+        named = _by_name(parts)
+        if named:
+            fields[key] = json_object(named)
+    return json_object(fields)
+
+
+def with_record(pcs: PodCliqueSet, record: str) -> PodCliqueSet | None:
+    """`pcs` with the constraints of `record` in the place of its own; None where `record` is none."""
+    import json
+
+    try:
+        found: Value = json.loads(record)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    cliques, groups = _mapping(found.get(_CLIQUES)), _mapping(found.get(_GROUPS))
+    name = found.get(_NAME)
+    return replace(
+        pcs,
+        topology_name=name if isinstance(name, str) else None,
+        topology=_constraint(found.get(_SET)),
+        cliques=tuple([replace(clique, topology=_constraint(cliques.get(clique.name))) for clique in pcs.cliques]),
+        groups=tuple([replace(group, topology=_constraint(groups.get(group.name))) for group in pcs.groups]),
+    )
+
+
+def _by_name(parts: Iterable[Clique | ScalingGroup]) -> dict[str, str]:
+    return {part.name: json_string(part.topology.pack_domain) for part in parts if part.topology is not None}
+
+
+def _constraint(found: Value) -> TopologyConstraint | None:
+    return TopologyConstraint(found) if isinstance(found, str) else None
+
+
+def _mapping(found: Value) -> Mapping[str, Value]:
+    return cast("Mapping[str, Value]", found) if isinstance(found, dict) else {}

@@ -1,0 +1,132 @@
+"""The steps of a render, in order: each takes what the one before made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from krmfn.errors import FieldError
+from krmfn.result import Severity, exit_code
+from packwise.annotate import annotate
+from packwise.finding import Finding, Rule
+from packwise.frontends.grove.frontend import GROVE
+from packwise.plan import Cluster
+from packwise.render import render as render_objects
+from packwise.schedulers.kai import KAI
+from packwise.schedulers.topologies import scheduler_topologies
+from packwise.select import select
+from packwise.select.index import READABLE, is_earlier
+from packwise.select.topologies import known_topologies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.plan import WorkloadPlan
+    from packwise.select import Package, Selection
+    from packwise.select.topologies import KnownTopologies
+
+__all__ = ["RULES", "Rendered", "render", "rule_table"]
+
+NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "clients.md 5", Severity.INFO)
+RULES = (NO_WORKLOADS,)
+"""Rules of a whole render."""
+
+_FRONT_ENDS = (GROVE,)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """`kept` are the user's own objects in their order, `generated` what follows them.
+
+    With an error among `results`, `kept` is the whole input and nothing is generated.
+    """
+
+    kept: tuple[KubeObject, ...]
+    generated: tuple[KubeObject, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def items(self) -> tuple[KubeObject, ...]:
+        """All objects of the answer."""
+        return self.kept + self.generated
+
+
+def render(package: Package) -> Rendered:
+    """The package with everything that follows from it; the input itself where that has errors."""
+    try:
+        return _render(package)
+    except FieldError as error:
+        result = error.to_result()
+        return Rendered(package.items, (), (replace(result, tags={**result.tags, "rule": READABLE.name}),))
+
+
+def rule_table() -> tuple[Rule, ...]:
+    """Every rule that a result of a render can name."""
+    from packwise import annotate, render
+    from packwise.frontends.grove import frontend
+    from packwise.schedulers import topologies as scheduled
+    from packwise.select import configuration, index, selection, topologies
+    from packwise.topology import clustertopology
+
+    parts = (index, selection, configuration, topologies, clustertopology, scheduled, render, annotate)
+    return (*(rule for part in parts for rule in part.RULES), *frontend.rule_table(), *RULES)
+
+
+def _render(package: Package) -> Rendered:
+    selection = select(package)
+    found = _results(selection.findings, selection.results)
+    if exit_code(found):
+        # With a configuration that means nothing, every answer about a workload would be a guess.
+        return Rendered(package.items, (), found)
+    known = known_topologies(selection)
+    plans = [plan for front_end in _FRONT_ENDS for plan in front_end.plans(selection, _cluster(selection, known))]
+    made, refused = scheduler_topologies(KAI, known, selection)
+    generated = [*known.generated, *made, *(one for plan in plans for one in plan.generated)]
+    rendering = render_objects(generated, selection.index, selection.settings)
+    kept, told = _annotated(package, plans, selection)
+    findings = [*known.findings, *refused, *(f for plan in plans for f in plan.findings), *rendering.findings, *told]
+    if not plans:
+        findings.append(_no_workloads())
+    results = (*found, *_results(findings))
+    if exit_code(results):
+        return Rendered(package.items, (), results)
+    return Rendered(kept, rendering.objects, results)
+
+
+def _cluster(selection: Selection, known: KnownTopologies) -> Cluster:
+    configuration = selection.configuration
+    return Cluster(
+        selection.revision,
+        selection.enabled,
+        configuration.domains if configuration is not None else (),
+        {name: found.topology for name, found in known.by_name.items()},
+        auto_mnnvl=configuration is not None and configuration.auto_mnnvl,
+    )
+
+
+def _annotated(
+    package: Package, plans: list[WorkloadPlan], selection: Selection
+) -> tuple[tuple[KubeObject, ...], list[Finding]]:
+    """The user's objects, the workloads with their conditions; or the findings that tell the conditions instead."""
+    conditions = {id(plan.workload): plan.conditions for plan in plans}
+    kept: list[KubeObject] = []
+    told: list[Finding] = []
+    for item in package.items:
+        if id(item) in conditions:
+            annotated, findings = annotate(item, conditions[id(item)], selection.settings)
+            kept.append(annotated)
+            told += findings
+        elif not is_earlier(item.value):
+            kept.append(item)
+    return tuple(kept), told
+
+
+def _results(findings: Iterable[Finding], results: Iterable[Result] = ()) -> tuple[Result, ...]:
+    return (*(finding.to_result() for finding in findings), *results)
+
+
+def _no_workloads() -> Finding:
+    message = "there is no PodCliqueSet among the input; what needs none was rendered"
+    return Finding.of(NO_WORKLOADS, None, (), message)

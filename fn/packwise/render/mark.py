@@ -1,0 +1,47 @@
+"""What packwise adds to a generated object: the file it belongs to, and where it came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from packwise.select.index import CLUSTER_SCOPED, RENDERED_FROM
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
+    from packwise.plan import Generated
+
+__all__ = ["LOCAL_CONFIG", "PATH", "file_of", "marked"]
+
+PATH = "config.kubernetes.io/path"
+"""Tells kpt which file to write; other clients ignore it."""
+
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
+"""Tells clients not to apply the object. Source: functions-spec.md."""
+
+_PREFIX = "packwise.dev/"
+
+
+def marked(generated: Generated, *, apply: bool) -> dict[str, Value]:
+    """The manifest of `generated` with packwise's annotations, all of them sorted by key."""
+    value = dict(generated.value)
+    metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
+    own = cast("Mapping[str, str]", metadata.get("annotations", {}))
+    annotations = {**own, PATH: file_of(value), RENDERED_FROM: generated.origin}
+    for name, text in generated.notes.items():
+        annotations[_PREFIX + name] = text
+    if not apply:
+        annotations[LOCAL_CONFIG] = "true"
+    metadata["annotations"] = {key: annotations[key] for key in sorted(annotations)}
+    value["metadata"] = metadata
+    return value
+
+
+def file_of(value: Mapping[str, Value]) -> str:
+    """The file of a generated object, one for each, predictable from its kind, namespace and name."""
+    kind, metadata = cast("str", value["kind"]), cast("Mapping[str, Value]", value["metadata"])
+    file = f"{kind.lower()}-{metadata['name']}.yaml"
+    if kind in CLUSTER_SCOPED:
+        return f"packwise/topologies/{file}"
+    return f"packwise/workloads/{metadata['namespace']}/{file}"

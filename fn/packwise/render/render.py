@@ -1,0 +1,82 @@
+"""The objects to write: new ones, and those of an earlier render with every byte that need not change.
+
+Source: product.md "What goes in, what comes out".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from krmfn.kubeobject import KubeObject
+from packwise.finding import Finding, Rule
+from packwise.render.carry import carry
+from packwise.render.mark import marked
+from packwise.select.index import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from packwise.api import TopologyRender
+    from packwise.plan import Generated
+    from packwise.select.index import Identity, Index
+
+__all__ = ["RULES", "Rendering", "render"]
+
+CLASH = Rule("identity-clash", "No object of the input has the identity of a generated one.", "product.md")
+TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "operator.md 6")
+RULES = (CLASH, TWICE)
+"""Rules of generated objects."""
+
+_ORDER = {kind: place for place, kind in enumerate(("ClusterTopology", "Topology", "PodGang", "PodGroup"))}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """The generated objects in their final order; none of them while there are findings."""
+
+    objects: tuple[KubeObject, ...]
+    findings: tuple[Finding, ...]
+
+
+def render(generated: Sequence[Generated], index: Index, settings: TopologyRender) -> Rendering:
+    """The objects of the kinds in `settings.emit`, by kind and then in the given order.
+
+    An object of an earlier render is the same object afterwards, comments and client annotations included; what it no
+    longer is, is spliced. Earlier objects that are not among the result no longer belong.
+    """
+    wanted = [one for one in generated if one.value["kind"] in settings.emit]
+    # Stable: within a kind the planner's order is namespace, workload and the operator's own.
+    wanted.sort(key=lambda one: _ORDER[str(one.value["kind"])])
+    findings: list[Finding] = []
+    first: dict[Identity, Generated] = {}
+    objects: list[KubeObject] = []
+    for one in wanted:
+        key = identity(one.value)
+        if key in index.others:
+            findings.append(_clash(one, index.others[key]))
+        elif key in first:
+            findings.append(_twice(one, first[key], key))
+        else:
+            first[key] = one
+            value = marked(one, apply=settings.apply)
+            before = index.earlier.get(key)
+            objects.append(KubeObject.new(value) if before is None else carry(before, value))
+    return Rendering(() if findings else tuple(objects), tuple(findings))
+
+
+def _clash(one: Generated, other: KubeObject) -> Finding:
+    made_from = _told(one)
+    message = f"must not be what is also rendered from {made_from}; take this object out of the input, or rename either"
+    return Finding.of(CLASH, other, ("metadata", "name"), message)
+
+
+def _twice(one: Generated, first: Generated, key: Identity) -> Finding:
+    _, kind, namespace, name = key
+    where = f"{kind} {namespace}/{name}".replace(" /", " ")
+    message = f"becomes {where}, and so does {_told(first)}; rename one of them, or one of their cliques or groups"
+    return Finding.of(TWICE, one.subject, ("metadata", "name"), message)
+
+
+def _told(one: Generated) -> str:
+    return one.origin if one.subject is None else f"{one.origin} ({one.subject.location()})"

@@ -1,0 +1,60 @@
+"""KAI's Topology: the node label keys of a ClusterTopology, in its order. Source: kai.md, operator.md 9."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from packwise.schedulers.scheduler import Refusal, Scheduler
+
+if TYPE_CHECKING:
+    from krmfn.value import Value
+    from packwise.topology import ClusterTopology
+
+__all__ = ["API_VERSION", "KAI", "TOPOLOGY_KIND"]
+
+API_VERSION = "kai.scheduler/v1alpha1"
+TOPOLOGY_KIND = "Topology"
+
+_MAX_LEVELS = 16
+_MAX_LABEL = 316
+_HOSTNAME = "kubernetes.io/hostname"
+_LABEL = re.compile(
+    r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])"
+)
+
+
+class _Kai:
+    """KAI from v0.12 on; the rules of a Topology are the same up to v0.17."""
+
+    name = "KAI"
+    topology_kind = TOPOLOGY_KIND
+
+    def topology_value(self, topology: ClusterTopology) -> dict[str, Value]:
+        """`kai.scheduler/v1alpha1 Topology`, cluster-scoped, of the same name."""
+        levels: list[Value] = [{"nodeLabel": level.key} for level in topology.levels]
+        return {
+            "apiVersion": API_VERSION,
+            "kind": TOPOLOGY_KIND,
+            "metadata": {"name": topology.name},
+            "spec": {"levels": levels},
+        }
+
+    def refusals(self, topology: ClusterTopology) -> list[Refusal]:
+        """Source: crds/kai-v0.12.0 to v0.17.0, schema and CEL of spec.levels."""
+        found: list[Refusal] = []
+        keys = [level.key for level in topology.levels]
+        if len(keys) > _MAX_LEVELS:
+            found.append(Refusal(None, f"must hold at most {_MAX_LEVELS} levels; got {len(keys)}"))
+        for index, key in enumerate(keys):
+            if len(key) > _MAX_LABEL or not _LABEL.fullmatch(key):
+                found.append(Refusal(index, f'must be a label key with a prefix in lower case, if any; got "{key}"'))
+            if key in keys[:index]:
+                found.append(Refusal(index, f'must be unique among the levels; got "{key}" again'))
+            if key == _HOSTNAME and index < len(keys) - 1:
+                found.append(Refusal(index, f'must be the lowest level where it is "{key}"; "{keys[-1]}" is below it'))
+        return found
+
+
+KAI: Scheduler = _Kai()
+"""The KAI Scheduler."""

@@ -1,0 +1,255 @@
+"""The topology configuration: where it may come from, what it says, and the rules it must keep.
+
+Source: revisions.md "Configuration", operator.md 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from krmfn.errors import told
+from packwise.api.topologyrender import DIALECTS
+from packwise.finding import Finding, Rule, Stage
+from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
+from packwise.topology import DOMAINS, Level
+from packwise.topology.clustertopology import MAX_LEVELS, key_fault
+from packwise.wording import closest, list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krmfn.value import Value
+    from packwise.revisions import Revision
+    from packwise.select.place import Place
+
+__all__ = ["RULES", "Configuration", "Source", "check_levels", "read_source", "sections_of"]
+
+_SOURCE = "revisions.md Configuration"
+SOURCES = Rule("configuration-sources", "There is one topology configuration, spelt one way.", _SOURCE)
+SHAPE = Rule("configuration-shape", "The topology configuration has Grove's own shape.", _SOURCE)
+LEVELS = Rule("configuration-levels", "While enabled, there are 1 to 7 levels.", "operator.md 9")
+DOMAIN = Rule("configuration-domain", "A level's domain is one of the seven.", "operator.md 9")
+UNIQUE = Rule("configuration-unique", "No two levels have the same domain or the same key.", "operator.md 9")
+KEY = Rule("configuration-key", "A level's key is a label key that the ClusterTopology's CRD takes.", "operator.md 3")
+RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY)
+"""Rules of the topology configuration."""
+
+KAI = "kai-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
+
+    `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
+    sections; all as written.
+    """
+
+    noun: str
+    place: Place
+    sections: Mapping[str, Value]
+    scheduler: Value = None
+    network: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What the configuration says. `levels` stand in its own order; `place` is the topology section.
+
+    `key` is the section's key. `makes_kai_topologies` is what the scheduler profiles say, None without profiles.
+    """
+
+    place: Place
+    key: str
+    enabled: bool
+    levels: tuple[Level, ...]
+    name: str | None = None
+    auto_mnnvl: bool = False
+    makes_kai_topologies: bool | None = None
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains in the configuration's own order."""
+        return tuple([level.domain for level in self.levels])
+
+
+def read_source(source: Source, findings: list[Finding]) -> Configuration | None:
+    """The configuration that `source` states; wrong types and a second section are added to `findings`."""
+    keys = list(source.sections)
+    if len(keys) > 1:
+        first, second = keys[:2]
+        at = source.place.below(first).told
+        message = f'must not stand beside "{first}", which says the same in another spelling ({at}); keep one of them'
+        findings.append(source.place.below(second).finding(SOURCES, message, at_key=True))
+        return None
+    key, section = keys[0], source.sections[keys[0]]
+    place = source.place.below(key)
+    if not isinstance(section, dict):
+        findings.append(place.finding(SHAPE, f"must be a mapping; got {told(section)}"))
+        return None
+    before = len(findings)
+    reader = _Reader(findings)
+    name = section.get("name")
+    found = Configuration(
+        place,
+        key,
+        reader.flag(place, section, "enabled"),
+        reader.levels(place, section),
+        name if isinstance(name, str) else None,
+        reader.flag(
+            source.place.below("network"), reader.mapping(source.place, source.network, "network"), "autoMNNVLEnabled"
+        ),
+        reader.profiles(source),
+    )
+    return found if len(findings) == before else None
+
+
+class _Reader:
+    """Typed access to sections that no model has looked at."""
+
+    __slots__ = ("_findings",)
+
+    def __init__(self, findings: list[Finding]) -> None:
+        self._findings = findings
+
+    def flag(self, place: Place, section: Mapping[str, Value], key: str) -> bool:
+        found = section.get(key)
+        if isinstance(found, bool) or found is None:
+            return bool(found)
+        self._refuse(place.below(key), "true or false", found)
+        return False
+
+    def mapping(self, place: Place, value: Value, key: str) -> Mapping[str, Value]:
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self._refuse(place.below(key), "a mapping", value)
+        return {}
+
+    def levels(self, place: Place, section: Mapping[str, Value]) -> tuple[Level, ...]:
+        found: list[Level] = []
+        for index, entry in enumerate(self._list(place, section, "levels")):
+            at = place.below("levels", index)
+            if isinstance(entry, dict):
+                found.append(Level(self._text(at, entry, "domain"), self._text(at, entry, "key")))
+            else:
+                self._refuse(at, "a mapping with domain and key", entry)
+        return tuple(found)
+
+    def profiles(self, source: Source) -> bool | None:
+        place = source.place.below("scheduler")
+        profiles = self._list(place, self.mapping(source.place, source.scheduler, "scheduler"), "profiles")
+        makes = None if not profiles else False
+        for index, entry in enumerate(profiles):
+            at = place.below("profiles", index)
+            if not isinstance(entry, dict):
+                self._refuse(at, "a mapping with name", entry)
+            elif self._text(at, entry, "name") == KAI:
+                config = self.mapping(at, entry.get("config"), "config")
+                makes = config.get("createTopologyResources") is None or self.flag(
+                    at.below("config"), config, "createTopologyResources"
+                )
+        return makes
+
+    def _list(self, place: Place, section: Mapping[str, Value], key: str) -> Sequence[Value]:
+        found = section.get(key)
+        if isinstance(found, list):
+            return found
+        if found is not None:
+            self._refuse(place.below(key), "a list", found)
+        return ()
+
+    def _text(self, place: Place, section: Mapping[str, Value], key: str) -> str:
+        found = section.get(key)
+        if isinstance(found, str) or found is None:
+            return found or ""
+        self._refuse(place.below(key), "a string", found)
+        return ""
+
+    def _refuse(self, place: Place, noun: str, found: Value) -> None:
+        self._findings.append(place.finding(SHAPE, f"must be {noun}; got {told(found)}", stage=Stage.DECODE))
+
+
+def check_levels(configuration: Configuration, revision: Revision) -> list[Finding]:
+    """What is wrong with the levels of an enabled configuration: the operator's texts first, in its order.
+
+    Source: operator.md 9 (A), crds/alpha7 for the keys. While TAS is disabled nothing is checked.
+    """
+    if not configuration.enabled:
+        return []
+    check = _LevelCheck(configuration, revision)
+    check.count()
+    for index, level in enumerate(configuration.levels):
+        check.domain(index, level)
+    check.unique()
+    broken = bool(check.findings)
+    for index, level in enumerate(configuration.levels):
+        check.key(index, level, reached=not broken)
+    return check.findings
+
+
+class _LevelCheck:
+    __slots__ = ("_configuration", "_revision", "findings")
+
+    def __init__(self, configuration: Configuration, revision: Revision) -> None:
+        self._configuration = configuration
+        self._revision = revision
+        self.findings: list[Finding] = []
+
+    def count(self) -> None:
+        place, levels = self._configuration.place.below("levels"), self._configuration.levels
+        if not levels:
+            error = self._error("levels", ErrorType.REQUIRED, None, "levels are required when topology is enabled")
+            self._add(place, LEVELS, "must hold at least one level while enabled; got none", error)
+        elif len(levels) > MAX_LEVELS:
+            # Seven domains that must differ: the operator names the eighth as a duplicate or as unknown.
+            self._add(place, LEVELS, f"must hold at most {MAX_LEVELS} levels; got {len(levels)}", None)
+
+    def domain(self, index: int, level: Level) -> None:
+        if level.domain in DOMAINS:
+            return
+        error = self._error(
+            f"levels[{index}].domain",
+            ErrorType.INVALID,
+            TypedText(level.domain),
+            f"must be one of [{' '.join(DOMAINS)}]",
+        )
+        message = f'must be one of {list_known(DOMAINS)}; got "{level.domain}"{closest(level.domain, DOMAINS)}'
+        self._add(self._configuration.place.below("levels", index, "domain"), DOMAIN, message, error)
+
+    def unique(self) -> None:
+        seen: dict[tuple[str, str], int] = {}
+        for index, level in enumerate(self._configuration.levels):
+            for field, found in (("domain", level.domain), ("key", level.key)):
+                first = seen.setdefault((field, found), index)
+                if first == index:
+                    continue
+                value = TypedText(found) if field == "domain" else found
+                error = self._error(f"levels[{index}].{field}", ErrorType.DUPLICATE, value, "")
+                message = f'must be unique among the levels; "{found}" also stands at levels[{first}]'
+                self._add(self._configuration.place.below("levels", index, field), UNIQUE, message, error)
+
+    def key(self, index: int, level: Level, *, reached: bool) -> None:
+        fault = key_fault(level.key)
+        if fault is None:
+            return
+        field = f"spec.levels[{index}].key"
+        # With a configuration that the operator refuses, no API server ever sees a ClusterTopology.
+        error = OperatorError(field, fault[1], level.key, fault[2].format(field=field)).text() if reached else None
+        place = self._configuration.place.below("levels", index, "key")
+        message = f'{fault[0]}; got "{level.key}"'
+        order = len(self.findings)
+        self.findings.append(place.finding(KEY, message, operator_message=error, stage=Stage.SCHEMA, order=order))
+
+    def _error(self, field: str, kind: ErrorType, value: Value, detail: str) -> str:
+        return OperatorError(f"{self._revision.configuration_key}.{field}", kind, value, detail).text()
+
+    def _add(self, place: Place, rule: Rule, message: str, error: str | None) -> None:
+        order = len(self.findings)
+        self.findings.append(place.finding(rule, message, operator_message=error, stage=Stage.CONFIG, order=order))
+
+
+def sections_of(value: Mapping[str, Value]) -> dict[str, Value]:
+    """The topology sections of a configuration by key."""
+    return {key: value[key] for key in DIALECTS if value.get(key) is not None}

@@ -1,0 +1,246 @@
+"""The first step: what among the input configures the render, and what it means.
+
+Source: revisions.md "Configuration", product.md "What goes in".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from krmfn.errors import FieldError
+from packwise.api import API_VERSION, KIND, TopologyRender, load, no_configuration
+from packwise.finding import Finding, Rule, Severity, has_errors
+from packwise.revisions import DEFAULT, REVISIONS, Revision
+from packwise.select.configuration import SOURCES, Configuration, Source, check_levels, read_source, sections_of
+from packwise.select.index import READABLE, Index, identity
+from packwise.select.place import Place
+from packwise.topology import clustertopology
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.select.package import Package
+
+__all__ = ["RULES", "Selection", "select"]
+
+_OPERATOR_GROUP = "operator.config.grove.io"
+_OPERATOR_KIND = "OperatorConfiguration"
+
+REVISION = Rule("revision", "The revision is one that packwise renders.", "revisions.md")
+SETTINGS = Rule(
+    "configuration-fields", "packwise's own configuration has known fields of the right type.", "product.md"
+)
+UNSUPPORTED = Rule(
+    "configuration-unsupported", "A setting that this version does not render.", "product.md", Severity.WARNING
+)
+ABSENT = Rule("configuration-absent", "Some object configures the topology.", "revisions.md", Severity.WARNING)
+RULES = (REVISION, SETTINGS, UNSUPPORTED, ABSENT)
+"""Rules of packwise's own configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The input, sorted out. `configuration` is None where nothing configures a topology.
+
+    `enabled` is whether TAS is; `results` are what krmfn has to say about packwise's own configuration.
+    """
+
+    index: Index
+    baseline: Index | None
+    settings: TopologyRender
+    revision: Revision
+    configuration: Configuration | None
+    enabled: bool
+    findings: tuple[Finding, ...] = ()
+    results: tuple[Result, ...] = field(default_factory=tuple["Result", ...])
+
+
+def select(package: Package) -> Selection:
+    """The input sorted out, with every finding about how the render is configured."""
+    index = Index.of(package.items)
+    baseline = None if package.baseline is None else Index.of(package.baseline)
+    findings: list[Finding] = list(index.findings)
+    results: list[Result] = []
+    settings = _settings(package, index, findings, results)
+    sources, operator = _sources(settings, index, findings)
+    _refuse_second(sources, findings)
+    chosen = sources[0] if sources else operator
+    configuration = None
+    if chosen is not None and not results:
+        configuration = read_source(_completed(chosen, settings, operator), findings)
+    revision = _revision(settings, configuration, findings)
+    if configuration is not None:
+        findings += check_levels(configuration, revision)
+    enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
+    if chosen is None and not enabled and not results and not has_errors(findings):
+        findings.append(_absent(settings))
+    return Selection(index, baseline, settings, revision, configuration, enabled, tuple(findings), tuple(results))
+
+
+def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
+    """packwise's own configuration: the function's, or the one among the items."""
+    given = _given(package)
+    group = API_VERSION.partition("/")[0]
+    items = [item for item in index.of_kind(group, KIND) if not _is_same(item, given)]
+    chosen = given if given is not None else (items.pop(0) if items else None)
+    if chosen is None:
+        return no_configuration()
+    try:
+        settings = load(chosen)
+    except FieldError as error:
+        results.append(_ruled(error.to_result()))
+        return no_configuration()
+    except ValueError as error:
+        found: tuple[Result, ...] = getattr(error, "results", ())
+        if not found:
+            raise
+        results += [_ruled(result) for result in found]
+        return no_configuration()
+    first = "the functionConfig" if given is not None else str(chosen.location())
+    message = f"must be the only {KIND}; there is another, {first}; keep one, or move this one elsewhere"
+    findings += [Finding.of(SOURCES, other, (), message) for other in items]
+    findings += _unsupported(settings)
+    return settings
+
+
+def _given(package: Package) -> KubeObject | None:
+    """The functionConfig, where it says anything: kpt gives a ConfigMap without data when the user gives none."""
+    given = package.function_config
+    if given is not None and given.kind == "ConfigMap" and not given.get(("data",)):
+        return None
+    return given
+
+
+def _is_same(item: KubeObject, given: KubeObject | None) -> bool:
+    """Whether `item` is the function's configuration too: kpt lists the file among the items."""
+    return given is not None and identity(item.value) == identity(given.value)
+
+
+def _ruled(result: Result) -> Result:
+    from dataclasses import replace
+
+    return replace(result, tags={**result.tags, "rule": SETTINGS.name})
+
+
+def _unsupported(settings: TopologyRender) -> list[Finding]:
+    message = "asks for what this version of packwise does not render; it is left out"
+    return [_settings_place(settings).below(name).finding(UNSUPPORTED, message) for name in settings.without_effect]
+
+
+def _settings_place(settings: TopologyRender) -> Place:
+    item = settings.item
+    if item is None:
+        raise ValueError("settings that nobody gave stand nowhere")
+    return Place(item, ("data",) if settings.embedded else ("spec",))
+
+
+def _sources(settings: TopologyRender, index: Index, findings: list[Finding]) -> tuple[list[Source], Source | None]:
+    """Every source with a topology section; and Grove's own configuration, with one or without."""
+    found: list[Source] = []
+    operator: Source | None = None
+    if settings.sections:
+        found.append(Source(f"the {KIND}", _settings_place(settings), settings.sections, settings.scheduler))
+    for source in (*_operator_items(index), *_operator_documents(index, findings)):
+        operator = operator or source
+        if sections_of(source.sections):
+            found.append(source)
+    if operator is not None and not sections_of(operator.sections):
+        # Grove's own default is that TAS is disabled.
+        operator = Source(
+            operator.noun, operator.place, {DEFAULT.configuration_key: {}}, operator.scheduler, operator.network
+        )
+    return found, operator
+
+
+def _operator_items(index: Index) -> list[Source]:
+    return [
+        Source(
+            f"the {_OPERATOR_KIND}", Place(item), sections_of(item.value), item.get("scheduler"), item.get("network")
+        )
+        for item in index.of_kind(_OPERATOR_GROUP, _OPERATOR_KIND)
+    ]
+
+
+def _operator_documents(index: Index, findings: list[Finding]) -> list[Source]:
+    """OperatorConfigurations in the data of ConfigMaps, as Grove's Helm chart renders them."""
+    found: list[Source] = []
+    for item in index.of_kind("", "ConfigMap"):
+        data = item.get("data")
+        for key, text in data.items() if isinstance(data, dict) else ():
+            if isinstance(text, str) and f"{_OPERATOR_GROUP}/" in text:
+                source = _operator_document(item, key, text, findings)
+                found += [source] if source is not None else []
+    return found
+
+
+def _operator_document(item: KubeObject, key: str, text: str, findings: list[Finding]) -> Source | None:
+    from krmfn.yamltext import YamlError, read
+
+    place = Place(item, ("data", key), embedded=True)
+    try:
+        value = read(text)
+    except YamlError as error:
+        message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
+        findings.append(place.finding(READABLE, message))
+        return None
+    if not isinstance(value, dict) or value.get("kind") != _OPERATOR_KIND:
+        return None
+    return Source(f"the {_OPERATOR_KIND}", place, sections_of(value), value.get("scheduler"), value.get("network"))
+
+
+def _refuse_second(sources: list[Source], findings: list[Finding]) -> None:
+    for other in sources[1:]:
+        first = sources[0]
+        at = first.place.below(next(iter(first.sections))).told
+        message = f"must be the only topology configuration; {first.noun} has one too ({at}); keep one of them"
+        findings.append(other.place.below(next(iter(other.sections))).finding(SOURCES, message, at_key=True))
+
+
+def _completed(source: Source, settings: TopologyRender, operator: Source | None) -> Source:
+    scheduler = settings.scheduler if source.scheduler is None else source.scheduler
+    network = operator.network if source.network is None and operator is not None else source.network
+    return Source(source.noun, source.place, source.sections, scheduler, network)
+
+
+def _revision(settings: TopologyRender, configuration: Configuration | None, findings: list[Finding]) -> Revision:
+    """`spec.revision`, else the revision that the topology section's key chooses, else the default."""
+    if settings.revision is not None:
+        revision = REVISIONS.get(settings.revision)
+        if revision is None:
+            message = f'must be one that this version renders: {list_known(REVISIONS)}; got "{settings.revision}"'
+            findings.append(_settings_place(settings).below("revision").finding(REVISION, message))
+            return DEFAULT
+        if configuration is not None and configuration.key != revision.configuration_key:
+            message = (
+                f'must be "{revision.configuration_key}" for revision "{revision.name}"; got "{configuration.key}"'
+            )
+            findings.append(configuration.place.finding(REVISION, message, at_key=True))
+        return revision
+    if configuration is None:
+        return DEFAULT
+    for revision in REVISIONS.values():
+        if revision.chosen_by_key and revision.configuration_key == configuration.key:
+            return revision
+    message = (
+        "is how a design spells its configuration that this version does not render; it renders "
+        f'{list_known(REVISIONS)}, with the key "{DEFAULT.configuration_key}"'
+    )
+    findings.append(configuration.place.finding(REVISION, message, at_key=True))
+    return DEFAULT
+
+
+def _topologies_only(index: Index, revision: Revision) -> bool:
+    """Whether user-created ClusterTopologies alone say that TAS is on. Source: revisions.md "Configuration" (d)."""
+    group = clustertopology.API_VERSION.partition("/")[0]
+    return revision.topology_name_field is not None and bool(index.of_kind(group, clustertopology.KIND))
+
+
+def _absent(settings: TopologyRender) -> Finding:
+    message = (
+        "no topology configuration was given, so topology-aware scheduling counts as disabled; give "
+        "`topologyAwareScheduling` in the TopologyRender, or a Grove OperatorConfiguration among the input"
+    )
+    path = ("data",) if settings.embedded else ("spec",)
+    return Finding.of(ABSENT, settings.item, path if settings.item is not None else (), message)

@@ -1,0 +1,135 @@
+"""The ClusterTopologies that there are: the operator's own, made from the configuration, and the users'.
+
+Source: revisions.md (table and `grep-244-multi` rules 7 and 9), operator.md 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from packwise.finding import Finding, Rule, Severity, Stage
+from packwise.plan import Generated
+from packwise.select.index import repeated
+from packwise.select.place import Place
+from packwise.topology import ClusterTopology, Level, sort_levels
+from packwise.topology.clustertopology import (
+    API_VERSION,
+    KIND,
+    check_clustertopology,
+    check_order,
+    clustertopology_value,
+    read_clustertopology,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from krmfn.kubeobject import KubeObject
+    from packwise.select.selection import Selection
+
+__all__ = ["RULES", "KnownTopologies", "KnownTopology", "known_topologies"]
+
+_GROUP = API_VERSION.partition("/")[0]
+_MANAGED_BY = ("app.kubernetes.io/managed-by", "grove-operator")
+
+RESERVED = Rule(
+    "clustertopology-reserved", "The operator's own ClusterTopology is made by nobody else.", "revisions.md"
+)
+UNUSED = Rule(
+    "clustertopology-unused", "A ClusterTopology that this revision does not look at.", "revisions.md", Severity.WARNING
+)
+RULES = (RESERVED, UNUSED)
+"""Rules of which ClusterTopologies there may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTopology:
+    """A ClusterTopology and where it is written down: `levels` is that list, `item` the object that holds it.
+
+    `written` are the levels in the order of that list, which need not be the topology's.
+    """
+
+    topology: ClusterTopology
+    written: tuple[Level, ...]
+    levels: Place
+    item: KubeObject
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTopologies:
+    """All ClusterTopologies by name, in order of name; what is generated for them; what was found."""
+
+    by_name: dict[str, KnownTopology]
+    generated: tuple[Generated, ...]
+    findings: tuple[Finding, ...]
+
+
+def known_topologies(selection: Selection) -> KnownTopologies:
+    """The ClusterTopologies that workloads can mean."""
+    found: list[KnownTopology] = []
+    generated: list[Generated] = []
+    findings: list[Finding] = []
+    default = _default(selection)
+    reserved = selection.revision.default_topology
+    own = selection.index.of_kind(_GROUP, KIND)
+    findings += repeated(own)
+    for item in own:
+        problems = check_clustertopology(item)
+        findings += problems
+        if problems:
+            continue
+        if item.name == reserved:
+            refused = _refused(selection, default, item)
+            findings += refused
+            if refused or default is not None:
+                continue
+        elif selection.revision.topology_name_field is None:
+            findings.append(_unused(item, f'revision "{selection.revision.name}" knows only "{reserved}"'))
+            continue
+        topology = read_clustertopology(item)
+        findings += check_order(item, topology)
+        found.append(KnownTopology(topology, topology.levels, Place(item, ("spec", "levels")), item))
+    if default is not None:
+        found.append(default)
+        if (_GROUP, KIND, "", reserved) not in selection.index.others:
+            value = clustertopology_value(default.topology, selection.revision.topology_labels)
+            generated.append(Generated(value, "the topology configuration", default.item))
+    found.sort(key=lambda known: known.topology.name)
+    return KnownTopologies({known.topology.name: known for known in found}, tuple(generated), tuple(findings))
+
+
+def _default(selection: Selection) -> KnownTopology | None:
+    """The operator's own ClusterTopology; None while TAS is disabled, or without a configuration."""
+    configuration = selection.configuration
+    if configuration is None or not configuration.enabled:
+        return None
+    topology = ClusterTopology(selection.revision.default_topology, sort_levels(configuration.levels))
+    return KnownTopology(topology, configuration.levels, configuration.place.below("levels"), configuration.place.item)
+
+
+def _refused(selection: Selection, default: KnownTopology | None, item: KubeObject) -> list[Finding]:
+    """What is wrong with an object of the reserved name that packwise did not make; nothing when it is the same."""
+    name, revision = item.name, selection.revision
+    labelled = all(item.labels.get(key) == value for key, value in revision.topology_labels)
+    if default is not None and labelled and item.get("spec") == clustertopology_value(default.topology)["spec"]:
+        return []
+    if item.labels.get(_MANAGED_BY[0]) != _MANAGED_BY[1] and revision.topology_name_field is not None:
+        message = f'must not be "{name}": the operator makes that one from its configuration; choose another name'
+        return [Finding.of(RESERVED, item, ("metadata", "name"), message)]
+    if default is None:
+        if revision.topology_name_field is not None and selection.configuration is None:
+            return []
+        return [_unused(item, "topology-aware scheduling is disabled, and the operator removes it")]
+    message = (
+        f'must be what the configuration ({default.levels.told}) makes of "{name}"; change the levels there, and leave '
+        "this object out"
+    )
+    text = "ClusterTopology can only be modified by the operator" if revision.topology_name_field is None else None
+    return [
+        Finding.of(
+            RESERVED, item, ("spec", "levels"), message, operator_message=text, stage=Stage.WEBHOOK if text else None
+        )
+    ]
+
+
+def _unused(item: KubeObject, why: str) -> Finding:
+    return Finding.of(UNUSED, item, ("metadata", "name"), f'"{item.name}" is not used: {why}')

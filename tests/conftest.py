@@ -1,0 +1,103 @@
+"""What all tests share: the `--update` option, the executables under test, the goldens beside the clone."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT, SHARED, TESTDATA, TOOLS, in_ci, missing
+
+CHANGES = pytest.StashKey[list[str]]()
+"""What `--update` rewrote, as unified diffs."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="rewrite expected outputs and print what changed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update") and in_ci():
+        raise pytest.UsageError(
+            "--update rewrites expected outputs: run it on your machine, read the change, commit it"
+        )
+    config.stash[CHANGES] = []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for change in config.stash[CHANGES]:
+        terminalreporter.write(change)
+
+
+def built(path: Path, name: str) -> Path:
+    """The pinned build under .cache/tools only: another version on PATH may write other bytes."""
+    if not path.exists():
+        missing(f"{name} is not built: `make tools` puts it at {path.relative_to(ROOT)}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def packwise() -> Path:
+    """The installed command, as users and clients start it."""
+    path = Path(sys.executable).parent / "packwise"
+    if not path.exists():
+        pytest.fail(f"{path} is not installed: run `make setup`", pytrace=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def kustomize() -> Path:
+    return built(TOOLS / "kustomize-v5.8.2" / "kustomize", "kustomize v5.8.2")
+
+
+@pytest.fixture(scope="session")
+def kubectl_validate() -> Path:
+    return built(TOOLS / "kubectl-validate-v0.0.4" / "kubectl-validate", "kubectl-validate v0.0.4")
+
+
+@pytest.fixture(scope="session")
+def kpt() -> Path:
+    found = shutil.which("kpt")
+    if found is None:
+        missing("kpt is not on PATH: https://kpt.dev/installation/kpt-cli/")
+    return Path(found)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The goldens and upstream's CRDs; they are not part of the repository."""
+    if not (SHARED / "golden").is_dir():
+        missing(f"the goldens are not there: they must stand at {SHARED}")
+    return SHARED
+
+
+@pytest.fixture
+def expect(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a whole text with the file of that name under testdata/; `--update` rewrites it and prints the change."""
+    update = bool(request.config.getoption("--update"))
+    changes = request.config.stash[CHANGES]
+
+    def compare(name: str, actual: str) -> None:
+        path = TESTDATA / name
+        expected = path.read_text(encoding="utf-8") if path.exists() else None
+        if actual == expected:
+            return
+        change = difference(expected or "", actual, f"testdata/{name}")
+        if not update:
+            pytest.fail(
+                f"the output differs from testdata/{name} (`make update-goldens` rewrites it):\n{change}", pytrace=False
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(actual, encoding="utf-8")
+        changes.append(change or f"--- testdata/{name}: new and empty\n")
+
+    return compare
+
+
+def difference(expected: str, actual: str, name: str) -> str:
+    before, after = expected.splitlines(keepends=True), actual.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(before, after, name, "this run"))

@@ -1,0 +1,28 @@
+"""Where things stand, and what a test does when one of them is missing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+__all__ = ["ROOT", "SHARED", "TESTDATA", "TOOLS", "in_ci", "missing"]
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+TESTDATA = ROOT / "testdata"
+TOOLS = ROOT / ".cache" / "tools"
+
+
+def in_ci() -> bool:
+    """Whether this is CI, where a missing client is a failure and expected outputs are never rewritten."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def missing(what: str) -> NoReturn:
+    """Skip the test because something it drives is not there; in CI that is a failure."""
+    if in_ci():
+        pytest.fail(what, pytrace=False)
+    pytest.skip(what)

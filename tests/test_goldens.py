@@ -1,0 +1,70 @@
+"""What the operators' own code answered, case by case, against the installed command.
+
+`golden_exceptions.toml` lists what does not agree yet. The list only shrinks: a difference outside it fails, and so
+does an entry whose case agrees.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.goldens import comparer
+from tests.places import ROOT, SHARED, missing
+
+pytestmark = pytest.mark.client
+
+EXCEPTIONS: dict[str, Any] = tomllib.loads((ROOT / "tests" / "golden_exceptions.toml").read_text(encoding="utf-8"))
+KNOWN: list[dict[str, str]] = EXCEPTIONS.get("case", [])
+REVISIONS = ("alpha7", "head", "osmo")
+
+
+GOLDENS = comparer()
+
+
+def cases() -> list[Any]:
+    """One parameter for each case of the revisions in scope; one that skips or fails when the goldens are not there."""
+    if GOLDENS is None:
+        return [pytest.param(None, id="goldens")]
+    left_out = set(EXCEPTIONS["out_of_scope"])
+    return [
+        pytest.param(record, id=f"{revision}/{record.case}")
+        for revision in REVISIONS
+        if revision not in left_out
+        for record in GOLDENS.records(SHARED / "golden" / revision)
+    ]
+
+
+def excepted(revision: str, case: str) -> set[str]:
+    """The aspects of a case that are known not to agree."""
+    return {entry["aspect"] for entry in KNOWN if (entry["revision"], entry["case"]) == (revision, case)}
+
+
+@pytest.mark.parametrize("record", cases())
+def test_case_agrees_with_the_operator(record: Any, packwise: Path) -> None:
+    if GOLDENS is None:
+        missing(f"the goldens are not there: they must stand at {SHARED}")
+    known = excepted(record.revision, record.case)
+
+    found: list[tuple[str, str | None]] = GOLDENS.guarded([str(packwise)], record)
+
+    assert found, "nothing was compared"
+    differing = {aspect: difference for aspect, difference in found if difference is not None}
+    unexpected = {aspect: difference for aspect, difference in differing.items() if aspect not in known}
+    assert unexpected == {}
+    agreeing = sorted(known - set(differing))
+    assert agreeing == [], "these agree now: take them out of tests/golden_exceptions.toml"
+
+
+def test_every_exception_names_a_case_and_says_why() -> None:
+    if GOLDENS is None:
+        missing(f"the goldens are not there: they must stand at {SHARED}")
+    there = {(p.values[0].revision, p.values[0].case) for p in cases()}
+    assert [e for e in KNOWN if (e["revision"], e["case"]) not in there] == []
+    assert [e for e in KNOWN if not e["reason"].strip()] == []
+    keys = [(e["revision"], e["case"], e["aspect"]) for e in KNOWN]
+    assert keys == sorted(set(keys)), "entries must be sorted and stand once"
+    assert set(EXCEPTIONS["out_of_scope"]) <= set(REVISIONS)
