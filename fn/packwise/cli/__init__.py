@@ -1,0 +1,7 @@
+"""The command line: files in, files out, findings as text."""
+
+from __future__ import annotations
+
+from packwise.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,209 @@
+"""What a user may say on the command line, and what each command's help says of it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["STDIN", "Check", "Command", "Function", "Named", "Render", "parse"]
+
+STDIN = "-"
+"""How a path names stdin, or stdout."""
+
+_EPILOG = """\
+commands for people and CI:
+  packwise render examples/disaggregated-inference -o rendered
+  packwise check clusters/west --baseline ../main/clusters/west -o json
+
+as a KRM function of kustomize and kpt:
+  packwise fn
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+_RENDER = """\
+Prints the whole result, your objects and the generated ones, or writes it into a folder. Yours keep every byte,
+comments and all, but for the annotations that packwise adds to workloads. With an error nothing is printed or
+written."""
+
+_RENDER_EPILOG = """\
+examples:
+  packwise render examples/disaggregated-inference
+  packwise render inference.yaml topology.yaml -o rendered
+  packwise render --in-place clusters/west
+  kustomize build overlays/west | packwise render - --config topology.yaml | kubectl apply -f -
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+_CHECK = "Says what is wrong, and writes nothing."
+
+_CHECK_EPILOG = """\
+examples:
+  packwise check examples/disaggregated-inference
+  packwise check clusters/west --baseline ../main/clusters/west
+  packwise check clusters/west -o json
+  kustomize build overlays/west | packwise check -
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+_FUNCTION = """\
+The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig
+stands the TopologyRender; without one, the TopologyRender among the items counts."""
+
+_FUNCTION_EPILOG = """\
+examples:
+  kpt fn source inference | packwise fn | kpt fn sink rendered
+  kpt fn eval inference --exec "packwise fn" --fn-config inference/topology.yaml
+  kustomize build --enable-alpha-plugins --enable-exec overlays/west
+
+exit codes: 0 no error, 1 errors were found (they stand in the list's results, and on stderr)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change."""
+
+    paths: tuple[str, ...]
+    config: str | None = None
+    baseline: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Render:
+    """`packwise render`; `output` is a folder, None for stdout."""
+
+    named: Named
+    output: str | None = None
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`packwise check`; `as_json` asks for findings that programs read."""
+
+    named: Named
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`packwise fn`."""
+
+    validate: bool = False
+
+
+Command = Render | Check | Function
+
+
+def parse(arguments: Sequence[str]) -> Command:
+    """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
+    parser, commands = _parsers()
+    name = arguments[0] if arguments else ""
+    if name in commands:
+        # Options may stand among the paths.
+        given = commands[name].parse_intermixed_args(arguments[1:], argparse.Namespace(command=name))
+    else:
+        given = parser.parse_args(arguments)
+    if given.command == "fn":
+        return Function(given.validate)
+    named = Named(tuple(given.paths), given.config, given.baseline)
+    if given.command == "check":
+        return Check(named, given.output == "json")
+    return Render(named, None if given.output == STDIN else given.output, given.in_place)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help looks the same on every terminal."""
+
+    def __init__(self, **given: Any) -> None:
+        layout = partial(argparse.RawDescriptionHelpFormatter, width=120, max_help_position=28)
+        # A shortened option that works today may be ambiguous tomorrow.
+        super().__init__(**given, formatter_class=layout, allow_abbrev=False)
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of the whole command line, and those of the commands."""
+    parser = _Parser(
+        prog="packwise",
+        description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action=_Version, help="print the version")
+    commands: Any = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_render(commands)
+    _add_check(commands)
+    _add_function(commands)
+    return parser, commands.choices
+
+
+def _add_render(commands: Any) -> None:
+    text = "print or write your objects and what follows from them"
+    render = commands.add_parser("render", help=text, description=_RENDER, epilog=_RENDER_EPILOG)
+    _add_paths(render)
+    output = render.add_mutually_exclusive_group()
+    output.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="the folder to write to: your files where they stand in PATH, generated objects below packwise/; "
+        '"-", the default, is stdout',
+    )
+    output.add_argument("--in-place", action="store_true", help="write to PATH itself, which must be one folder")
+    _add_context(render)
+
+
+def _add_check(commands: Any) -> None:
+    check = commands.add_parser("check", help="say what is wrong", description=_CHECK, epilog=_CHECK_EPILOG)
+    _add_paths(check)
+    check.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="how to print the findings (default: text)"
+    )
+    _add_context(check)
+
+
+def _add_function(commands: Any) -> None:
+    text = "run as a KRM function, ResourceList in and out"
+    function = commands.add_parser("fn", help=text, description=_FUNCTION, epilog=_FUNCTION_EPILOG)
+    function.add_argument(
+        "--validate",
+        action="store_true",
+        help="answer with results and without items, as kustomize wants of a validator",
+    )
+
+
+def _add_paths(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help='a file; a folder, of which all *.yaml, *.yml and *.json are read; or "-" for stdin (YAML documents or a '
+        "ResourceList)",
+    )
+
+
+def _add_context(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--config", metavar="FILE", help="the TopologyRender; by default the one that stands among the input"
+    )
+    command.add_argument(
+        "--baseline",
+        metavar="PATH",
+        help="a file or folder with the objects as they stood before the change: the rules for updates then hold",
+    )
+
+
+class _Version(argparse.Action):
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        from packwise.cli.console import show
+
+        show(f"packwise {version('packwise')}\n")
+        parser.exit()

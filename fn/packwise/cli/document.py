@@ -1,0 +1,54 @@
+"""Files as they were read: their documents, and the objects that some of these are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krmfn.kubeobject import KubeObject
+    from packwise.cli.find import Found
+
+__all__ = ["Document", "InputFile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.
+
+    Joining `separator + text` of all documents gives the file.
+    """
+
+    separator: str
+    text: str
+    item: KubeObject | None = None
+    line: int = 1
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds nothing, or comments only."""
+        lines = self.text.lstrip("\ufeff").splitlines()
+        return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One file. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
+
+    `function_config` is what a ResourceList brings.
+    """
+
+    found: Found
+    documents: tuple[Document, ...]
+    is_list: bool = False
+    function_config: KubeObject | None = None
+
+    @property
+    def items(self) -> tuple[KubeObject, ...]:
+        """The Kubernetes objects, in their order."""
+        return tuple([document.item for document in self.documents if document.item is not None])
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return "".join([document.separator + document.text for document in self.documents])

@@ -1,0 +1,170 @@
+"""What a render writes into a folder: a text for each path below it. Nothing here looks at the disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from krmfn.result import Result, ResultFile
+from packwise.cli.document import InputFile
+from packwise.cli.outcome import without_bookkeeping
+from packwise.cli.stream import joined
+from packwise.cli.usage import UsageError
+from packwise.finding import Finding, Rule
+from packwise.render.mark import file_of
+from packwise.select.index import is_earlier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.cli.document import Document
+    from packwise.cli.outcome import Outcome
+
+__all__ = ["RULES", "FolderPlan", "plan_folder", "refuse_same_target"]
+
+OUTPUT = Rule("output-path", "Every object has a file of its own, inside the output folder.", "product.md")
+RULES = (OUTPUT,)
+"""Rules of what is written."""
+
+_LAST = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPlan:
+    """`texts` by path, slash-separated, below the folder; `generated` are the paths of new objects among them.
+
+    `emptied` are the paths of which nothing remains. With an error among `results` nothing is to be written.
+    """
+
+    texts: Mapping[str, str]
+    generated: frozenset[str]
+    emptied: tuple[str, ...]
+    results: tuple[Result, ...]
+
+
+def refuse_same_target(files: Iterable[InputFile]) -> None:
+    """Raises UsageError where two files would be written to one path."""
+    names: dict[str, str] = {}
+    for file in files:
+        target, name = file.found.target, file.found.name
+        if target is None or name is None or file.is_list:
+            continue
+        first = names.setdefault(target, name)
+        if first != name:
+            raise UsageError(f'"{first}" and "{name}" would both be written to "{target}"; render them one by one')
+
+
+def plan_folder(outcome: Outcome) -> FolderPlan:
+    """What stands where after `outcome`: files at their own path, other objects where a client or packwise says.
+
+    Raises FieldError where an object has no written form.
+    """
+    plan = _Plan()
+    loose: list[Document] = []
+    for file in outcome.files:
+        if file.is_list or file.found.target is None:
+            loose += file.documents
+        else:
+            plan.add_file(file.found.target, file)
+    plan.add_loose(loose)
+    for item in outcome.new:
+        plan.add_new(item)
+    plan.refuse_files_in_files()
+    emptied = [file.found.target for file in outcome.emptied if file.found.target is not None and not file.is_list]
+    return FolderPlan(plan.texts, frozenset(plan.generated), tuple(emptied), tuple(plan.results))
+
+
+class _Plan:
+    __slots__ = ("_owners", "generated", "results", "texts")
+
+    def __init__(self) -> None:
+        self.texts = dict[str, str]()
+        self.generated = set[str]()
+        self.results = list[Result]()
+        self._owners: dict[str, KubeObject | InputFile] = {}
+
+    def add_file(self, target: str, file: InputFile) -> None:
+        self.texts[target] = file.text
+        self._owners[target] = file
+
+    def add_loose(self, documents: Iterable[Document]) -> None:
+        """The documents of stdin and of lists, each in the file that the client's annotations name."""
+        groups: dict[str, list[KubeObject]] = {}
+        for document in documents:
+            item = document.item
+            if item is None:
+                self._refuse_content(document)
+                continue
+            path = _path_within(_target_of(item))
+            if path is None:
+                self._refuse(item, f'must stand in a file within the output folder; got the path "{_target_of(item)}"')
+            elif path in self._owners:
+                self._refuse(item, f'must have a file of its own; "{path}" is written already')
+            else:
+                groups.setdefault(path, []).append(item)
+        for path, items in groups.items():
+            items.sort(key=_index_of)
+            self.texts[path] = joined([without_bookkeeping(item).text for item in items])
+            self._owners[path] = items[0]
+
+    def add_new(self, item: KubeObject) -> None:
+        target = item.path or file_of(item.value)
+        path = _path_within(target)
+        owner = None if path is None else self._owners.get(path)
+        if path is None:
+            self._refuse(item, f'must stand in a file within the output folder; got the path "{target}"')
+        elif owner is not None:
+            self._refuse_owner(item, path, owner)
+        else:
+            self.texts[path] = without_bookkeeping(item).text
+            self._owners[path] = item
+            self.generated.add(path)
+
+    def refuse_files_in_files(self) -> None:
+        """Says which paths lead through one that is a file already."""
+        for path in sorted(self.texts):
+            for parent in PurePosixPath(path).parents:
+                if str(parent) in self.texts:
+                    message = f'must not stand in "{parent}", which is a file too; rename either'
+                    self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
+
+    def _refuse_owner(self, item: KubeObject, path: str, owner: KubeObject | InputFile) -> None:
+        """Says that the path of a new object is taken, and of whose file."""
+        message = f'must not be where packwise writes {item.id.short}, "{path}"; rename this file'
+        name = owner.found.name if isinstance(owner, InputFile) else owner.file
+        file = ResultFile(name or path)
+        self.results.append(Result(message, file=file, tags={"rule": OUTPUT.name}))
+
+    def _refuse_content(self, document: Document) -> None:
+        """Says that content which is no object has no file; a comment alone has none and needs none."""
+        if document.is_blank:
+            return
+        message = "must hold Kubernetes objects to be written to a folder; this document is none: name its file instead"
+        tags = {"rule": OUTPUT.name, "line": str(document.line), "column": "1"}
+        self.results.append(Result(message, tags=tags))
+
+    def _refuse(self, item: KubeObject, message: str) -> None:
+        self.results.append(Finding.of(OUTPUT, item, ("metadata", "name"), message).to_result())
+
+
+def _target_of(item: KubeObject) -> str:
+    """The path that a client's annotation gives; else packwise's own for what it generated, kpt's for the rest."""
+    if item.path is not None:
+        return item.path
+    if is_earlier(item.value):
+        return file_of(item.value)
+    return f"{item.kind.lower()}_{item.name}.yaml"
+
+
+def _index_of(item: KubeObject) -> int:
+    return _LAST if item.index is None else item.index
+
+
+def _path_within(path: str) -> str | None:
+    """`path` in its shortest form; None where it is absolute, leads upward, or is no path of every system."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if path.startswith("/") or ".." in parts or "\\" in path or "\0" in path or not parts:
+        return None
+    return "/".join(parts)

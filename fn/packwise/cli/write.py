@@ -1,0 +1,153 @@
+"""A plan and the folder it is for: what differs on disk, and the writing of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krmfn.errors import FieldError
+from krmfn.result import Result, ResultFile
+from packwise.cli.console import encoded
+from packwise.cli.find import SUFFIXES, Found, contains, real
+from packwise.cli.folder import OUTPUT
+from packwise.cli.read import read_file
+from packwise.cli.usage import UsageError
+from packwise.select.index import is_earlier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from packwise.cli.document import InputFile
+    from packwise.cli.folder import FolderPlan
+
+__all__ = ["Changes", "apply", "refuse_lists_within", "survey"]
+
+_OWN = "packwise"
+"""The folder of generated objects, in which files of an earlier render are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs from the disk: contents to write by path, and files to remove; in order of path.
+
+    With an error among `results` nothing is to be written.
+    """
+
+    contents: Mapping[Path, bytes]
+    removed: tuple[Path, ...]
+    results: tuple[Result, ...]
+
+
+def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:
+    """Raises UsageError where the objects of a ResourceList would be written beside the list itself."""
+    for file in files:
+        name = file.found.name
+        if file.is_list and name is not None and contains(real(folder), real(name)):
+            raise UsageError(
+                f'"{name}" is a ResourceList and cannot be written in place; choose another folder with -o'
+            )
+
+
+def survey(folder: Path, plan: FolderPlan) -> Changes:
+    """What of `plan` differs from what is in `folder`. Nothing is written."""
+    contents: dict[Path, bytes] = {}
+    results: list[Result] = []
+    for path in sorted(plan.texts):
+        at, content = folder / path, encoded(plan.texts[path])
+        fault = _fault(folder, at)
+        if fault is None and not _holds(at, content):
+            if path in plan.generated and at.exists() and not _is_generated(at):
+                fault = "must not be where packwise writes a generated object; rename this file"
+            contents[at] = content
+        if fault is not None:
+            results.append(Result(fault, file=ResultFile(at.as_posix()), tags={"rule": OUTPUT.name}))
+    kept = {real(folder / path) for path in plan.texts}
+    candidates = [folder / path for path in plan.emptied] + list(_own_files(folder / _OWN))
+    removed = {
+        path for path in candidates if _is_within(folder, path) and real(path) not in kept and _is_generated(path)
+    }
+    return Changes(contents, tuple(sorted(removed)), tuple(results))
+
+
+def apply(folder: Path, changes: Changes) -> None:
+    """Makes the changes: each file is whole at any time, and folders that lost their last file go.
+
+    Raises OSError where the disk refuses one.
+    """
+    for path, content in changes.contents.items():
+        _replace(Path(real(path)), content)
+    for path in changes.removed:
+        path.unlink()
+        _remove_empty(path.parent, folder)
+
+
+def _is_within(folder: Path, path: Path) -> bool:
+    """Whether `path` stands in `folder` when all links are followed."""
+    return contains(real(folder), real(path))
+
+
+def _fault(folder: Path, path: Path) -> str | None:
+    """Why `path` cannot be written."""
+    if not _is_within(folder, path):
+        return "must stand within the output folder; a link leads out of it"
+    if path.is_dir():
+        return "must be a file; there is a folder of this name"
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f'must be a file that can be written; got "{error.strerror}"'
+    return None
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
+
+
+def _own_files(folder: Path) -> Iterator[Path]:
+    """The files below `folder` that may hold generated objects; no link is followed."""
+    if folder.is_symlink():
+        return
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.suffix in SUFFIXES and not hidden and not path.is_symlink() and path.is_file():
+            yield path
+
+
+def _is_generated(path: Path) -> bool:
+    """Whether the file holds objects that packwise made, and no others."""
+    try:
+        file = read_file(Found(path.as_posix()))
+        items = [document.item for document in file.documents if not document.is_blank]
+        return bool(items) and all(item is not None and is_earlier(item.value) for item in items)
+    except FieldError:
+        return False
+
+
+def _replace(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Hidden and short: no reader takes it for input, and it fits wherever the name itself does.
+    temporary = path.parent / f".packwise-{os.getpid()}.tmp"
+    temporary.unlink(missing_ok=True)
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _remove_empty(folder: Path, top: Path) -> None:
+    while folder != top and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

@@ -1,0 +1,80 @@
+"""How the tests call the command line, and the small package that most of them render."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+__all__ = ["CONFIG", "SERVICE", "WORKLOAD", "Call", "Ran", "listing", "write"]
+
+CONFIG = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata:
+  name: topology
+spec:
+  topologyAwareScheduling:
+    enabled: true
+    levels:
+    - {domain: zone, key: topology.kubernetes.io/zone}
+    - {domain: rack, key: example.com/rack}
+"""
+
+WORKLOAD = """\
+# A router.
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata:
+  name: web # short
+  namespace: shop
+spec:
+  replicas: 1
+  template:
+    topologyConstraint: {packDomain: rack}
+    cliques:
+    - name: router
+      spec:
+        roleName: router
+        replicas: 2
+        minAvailable: 2
+        podSpec:
+          containers:
+          - {name: router, image: "registry.example.com/router:1"}
+"""
+
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web # mine\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one call answered."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What `check -o json` printed."""
+        return cast("list[dict[str, Any]]", json.loads(self.stdout))
+
+
+Call = Callable[..., Ran]
+"""Runs the command with these words; `stdin` is what it reads."""
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Write files as they are, line ends too."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def listing(folder: Path) -> str:
+    """All files in one text, to be compared whole."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return "".join(f"===== {path.relative_to(folder).as_posix()}\n{path.read_bytes().decode()}" for path in paths)

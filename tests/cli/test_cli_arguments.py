@@ -1,0 +1,95 @@
+"""Wrong usage: exit code 2, one reason on stderr, nothing on stdout."""
+
+from __future__ import annotations
+
+import shlex
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from packwise.cli.arguments import Check, Function, Named, Render, parse
+from tests.cli.calling import CONFIG, SERVICE, Call, write
+
+COMMANDS = {
+    "render in": Render(Named(("in",))),
+    "render in -o -": Render(Named(("in",))),
+    "render a b -o out --config c.yaml --baseline old": Render(Named(("a", "b"), "c.yaml", "old"), "out"),
+    "render --in-place in": Render(Named(("in",)), in_place=True),
+    "render a -o out b": Render(Named(("a", "b")), "out"),
+    "render - --output=out": Render(Named(("-",)), "out"),
+    "check in": Check(Named(("in",))),
+    "check in -o json": Check(Named(("in",)), as_json=True),
+    "check -o text - --baseline old": Check(Named(("-",), None, "old")),
+    "fn": Function(),
+    "fn --validate": Function(validate=True),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_commands(words: str) -> None:
+    assert parse(words.split()) == COMMANDS[words]
+
+
+REFUSED = {
+    "": "packwise: error: the following arguments are required: COMMAND",
+    "render": "packwise render: error: the following arguments are required: PATH",
+    "check": "packwise check: error: the following arguments are required: PATH",
+    "render in --in-pl": "packwise render: error: unrecognized arguments: --in-pl",
+    "render in -o out --in-place": "packwise render: error: argument --in-place: not allowed with argument -o/--output",
+    "fn in": "packwise fn: error: unrecognized arguments: in",
+    "render nothing": 'error: "nothing" does not exist',
+    "render in nothing": 'error: "nothing" does not exist',
+    "check in --config nothing": 'error: "nothing" does not exist',
+    "check in --baseline nothing": 'error: "nothing" does not exist',
+    "check in --baseline git:main": 'error: --baseline "git:main" is not supported yet; give a folder: '
+    "`git worktree add` makes one",
+    "check empty": 'error: no YAML files in "empty"; it must hold a *.yaml, *.yml or *.json that is not hidden',
+    "check - --config -": 'error: "-" must stand once: stdin can be read for one purpose only',
+    "check - --baseline -": 'error: "-" must stand once: stdin can be read for one purpose only',
+    "check in --config two.yaml": 'error: --config "two.yaml" must hold one TopologyRender; got 2 objects',
+    "check in --config text.yaml": 'error: --config "text.yaml" must hold one TopologyRender; got no object',
+    "render in -o in/topology.yaml": 'error: -o must name a folder; got "in/topology.yaml"',
+    "render in -o ''": 'error: -o must name a folder; got ""',
+    "render in --in-place two.yaml": 'error: --in-place must be given with one folder; got "in" "two.yaml"',
+    "render --in-place two.yaml": 'error: --in-place must be given with one folder; got "two.yaml"',
+    "render --in-place -": 'error: --in-place must be given with one folder; got "-"',
+    "render in/web other -o out": 'error: "in/web/service.yaml" and "other/service.yaml" would both be written to '
+    '"service.yaml"; render them one by one',
+}
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize("words", REFUSED)
+def test_wrong_usage(words: str, call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {"two.yaml": f"{CONFIG}---\n{CONFIG}", "text.yaml": "a: 1\n", "other/service.yaml": SERVICE})
+    write(tmp_path, {"empty/.hidden.yaml": SERVICE, "empty/.git/a.yaml": SERVICE, "empty/a.txt": SERVICE})
+
+    ran = call(*shlex.split(words))
+
+    assert (ran.code, ran.stdout, ran.stderr.splitlines()[-1]) == (2, "", REFUSED[words])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", [["--help"], ["render", "--help"], ["check", "-h"], ["fn", "--help"]])
+def test_help_shows_examples_and_exit_codes(words: list[str], call: Call) -> None:
+    ran = call(*words)
+
+    assert (ran.code, ran.stderr) == (0, "")
+    command = " ".join(["packwise", *words[:-1]])
+    assert ran.stdout.startswith(f"usage: {command} [-h]")
+    assert f"\n  {command} " in ran.stdout or f"| {command}" in ran.stdout
+    assert "\nexit codes: 0 no error, 1 errors were found" in ran.stdout
+
+
+def test_help_is_as_wide_on_every_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = call("render", "--help")
+    monkeypatch.setenv("COLUMNS", "40")
+
+    assert call("render", "--help") == wide
+
+
+def test_version(call: Call) -> None:
+    ran = call("--version")
+
+    assert (ran.code, ran.stdout, ran.stderr) == (0, f"packwise {version('packwise')}\n", "")

@@ -1,0 +1,121 @@
+"""Which files a path names, in which order, under which names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from packwise.cli.find import Found, find_files
+from tests.cli.calling import write
+
+
+@pytest.fixture(autouse=True)
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["b.yaml", "a/z.yml", "a.yaml", "a/b/c.json", "B.yaml", "ä.yaml", "a/.hid.yaml", ".git/x.yaml", "README.md"]
+    write(tmp_path / "in", dict.fromkeys(names, "a: 1\n"))
+    write(tmp_path / "out", {"o.yaml": "a: 1\n"})
+
+
+IN_ORDER = ["B.yaml", "a.yaml", "a/b/c.json", "a/z.yml", "b.yaml", "ä.yaml"]
+
+NAMES = {
+    "in": [Found(f"in/{name}", name) for name in IN_ORDER],
+    "./in/": [Found(f"in/{name}", name) for name in IN_ORDER],
+    "out/../in": [Found(f"out/../in/{name}", name) for name in IN_ORDER],
+    "in/README.md": [Found("in/README.md", "README.md")],
+    "./in//a.yaml": [Found("in/a.yaml", "a.yaml")],
+    "-": [Found()],
+}
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_names(path: str) -> None:
+    assert find_files(path) == (NAMES[path], [])
+
+
+def test_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path / "in")
+
+    assert find_files(".") == ([Found(name, name) for name in IN_ORDER], [])
+
+
+@pytest.mark.parametrize(
+    ("output", "left"),
+    [
+        ("in/a", ["B.yaml", "a.yaml", "b.yaml", "ä.yaml"]),
+        ("in/a/b", [*IN_ORDER[:2], *IN_ORDER[3:]]),
+        ("in", IN_ORDER),
+        (".", IN_ORDER),
+    ],
+)
+def test_output_within_the_input_is_not_read(output: str, left: list[str]) -> None:
+    assert [found.target for found in find_files("in", output)[0]] == left
+
+
+def test_links_within_the_folder_are_read_once_under_the_real_name(tmp_path: Path) -> None:
+    (tmp_path / "in" / "A-link.yaml").symlink_to("b.yaml")
+    (tmp_path / "in" / "x-link.yaml").symlink_to(".git/x.yaml")
+    (tmp_path / "in" / "c").symlink_to("a")
+
+    found, results = find_files("in")
+
+    assert [one.target for one in found] == [*IN_ORDER[:5], "x-link.yaml", "ä.yaml"]
+    assert results == []
+
+
+def test_folders_behind_links_are_read(tmp_path: Path) -> None:
+    """How a cluster mounts a ConfigMap: every name is a link into a hidden folder."""
+    write(tmp_path / "mount", {"..1/sub/a.yaml": "a: 1\n"})
+    (tmp_path / "mount" / "..data").symlink_to("..1")
+    (tmp_path / "mount" / "sub").symlink_to("..data/sub")
+
+    assert find_files("mount") == ([Found("mount/sub/a.yaml", "sub/a.yaml")], [])
+
+
+def test_loops_end(tmp_path: Path) -> None:
+    (tmp_path / "in" / "self").symlink_to(".")
+    (tmp_path / "in" / "a" / "up").symlink_to("../../in")
+
+    assert find_files("in") == ([Found(f"in/{name}", name) for name in IN_ORDER], [])
+
+
+def test_links_out_of_the_folder_are_named(tmp_path: Path) -> None:
+    (tmp_path / "in" / "o.yaml").symlink_to("../out/o.yaml")
+    (tmp_path / "in" / "more").symlink_to("../out")
+    (tmp_path / "in" / "host").symlink_to("/etc/hostname")
+
+    found, results = find_files("in")
+
+    assert [one.target for one in found] == IN_ORDER
+    why = "is a link that leads out of the folder; it is not read: name its target, or copy it [outside-link]"
+    assert sorted(result.line_of_text() for result in results) == [
+        f"warning: in/more: {why}",
+        f"warning: in/o.yaml: {why}",
+    ]
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "in" / "pipe.yaml")
+
+    assert [one.target for one in find_files("in")[0]] == IN_ORDER
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = Path.iterdir
+
+    def refuse(folder: Path) -> Iterator[Path]:
+        if folder.name == "a":
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+
+    found, results = find_files("in")
+
+    assert [one.target for one in found] == ["B.yaml", "a.yaml", "b.yaml", "ä.yaml"]
+    lines = [result.line_of_text() for result in results]
+    assert lines == ['error: in/a: must be readable; got "Permission denied" [readable]']

@@ -1,0 +1,175 @@
+"""Findings as text and as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
+from packwise.cli.report import as_json, as_lines, as_text, count
+from packwise.cli.rules import RULES_BY_NAME
+from packwise.pipeline import rule_table
+from tests.cli.calling import WORKLOAD, Call, write
+
+Expect = Callable[[str, str], None]
+
+BROKEN = WORKLOAD.replace("rack", "block").replace("minAvailable: 2", "minAvailable: 3")
+
+
+@pytest.mark.parametrize(("words", "name"), [([], "check.txt"), (["-o", "json"], "check.json")])
+def test_check(words: list[str], name: str, call: Call, package: Path, expect: Expect) -> None:
+    write(package, {"web/workload.yaml": BROKEN})
+
+    ran = call("check", "in", *words)
+
+    assert (ran.code, ran.stderr) == (1, "")
+    expect(f"cli/{name}", ran.stdout)
+
+
+def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:
+    ran = call("check", "in")
+
+    assert (ran.code, ran.stdout, ran.stderr) == (0, "no findings in 3 files\n", "")
+    assert call("check", "in", "-o", "json").stdout == "[]\n"
+    assert list(package.parent.iterdir()) == [package]
+
+
+def test_check_against_a_baseline(call: Call, package: Path) -> None:
+    write(package.parent, {"old/w.yaml": WORKLOAD.replace("name: router\n      spec", "name: other\n      spec")})
+
+    ran = call("check", "in", "--baseline", "old", "-o", "json")
+
+    assert [f["operatorMessage"] for f in ran.findings] != []
+    assert ran.code == 1
+    assert call("check", "in", "--baseline", "in", "-o", "json").findings == []
+
+
+def test_render_and_check_find_the_same(call: Call, package: Path) -> None:
+    write(package, {"web/workload.yaml": BROKEN})
+
+    told = call("render", "in").stderr.splitlines()[:-1]
+
+    assert [line for line in call("check", "in").stdout.splitlines()[:-1] if not line.startswith(" ")] == told
+
+
+FULL = Result(
+    'must not; got "\ud800\x1b[31m"',
+    Severity.WARNING,
+    ResourceRef("v1", "Service", "shop", "wéb"),
+    ResultField("spec.a"),
+    ResultFile("a\n.yaml"),
+    {"rule": "readable", "line": "3", "column": "4", "operatorMessage": "one\ntwo", "stage": "webhook", "order": "2"},
+)
+BARE = Result("all of it")
+
+
+def test_text_is_one_line_for_each_and_the_operators_below() -> None:
+    assert as_text([FULL, BARE], 1) == (
+        'warning: a .yaml:3:4: Service shop/wéb spec.a: must not; got "\ud800\\x1b[31m" [readable]\n'
+        "  operator: one\\ntwo\n"
+        "error: all of it\n"
+        "1 error, 1 warning in 1 file\n"
+    )
+
+
+def test_colours_are_for_the_severity_alone() -> None:
+    assert as_lines([BARE, Result("a", Severity.INFO)], coloured=True) == [
+        "\x1b[31merror\x1b[0m: all of it",
+        "\x1b[36minfo\x1b[0m: a",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("terminal", "no_color", "coloured"),
+    [(True, None, True), (True, "", True), (True, "1", False), (False, None, False)],
+)
+def test_colours_are_for_terminals(
+    terminal: bool, no_color: str | None, coloured: bool, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if no_color is not None:
+        monkeypatch.setenv("NO_COLOR", no_color)
+
+    assert call("render", "-", stdin="a: [").stderr.startswith("\x1b[31merror\x1b[0m: <stdin>:") == coloured
+
+
+def test_json_of_much_and_of_little() -> None:
+    assert as_json([FULL, BARE]) == (
+        """\
+[
+  {
+    "rule": "readable",
+    "severity": "warning",
+    "message": "must not; got \\"\ud800\\u001b[31m\\"",
+    "operatorMessage": "one\\ntwo",
+    "stage": "webhook",
+    "order": 2,
+    "path": "spec.a",
+    "resource": {
+      "apiVersion": "v1",
+      "kind": "Service",
+      "namespace": "shop",
+      "name": "wéb"
+    },
+    "file": "a\\n.yaml",
+    "line": 3,
+    "column": 4,
+    "help": "HELP"
+  },
+  {
+    "rule": "",
+    "severity": "error",
+    "message": "all of it",
+    "path": "",
+    "resource": {
+      "apiVersion": "",
+      "kind": "",
+      "namespace": "",
+      "name": ""
+    },
+    "file": null,
+    "line": null,
+    "column": null,
+    "help": ""
+  }
+]
+""".replace("HELP", RULES_BY_NAME["readable"].summary)
+    )
+
+
+@pytest.mark.parametrize(
+    ("severities", "text"),
+    [
+        ([], ""),
+        ([Severity.INFO], "1 info"),
+        ([Severity.WARNING, Severity.ERROR, Severity.WARNING], "1 error, 2 warnings"),
+        ([Severity.ERROR] * 2 + [Severity.INFO] * 2, "2 errors, 2 infos"),
+    ],
+)
+def test_count(severities: list[Severity], text: str) -> None:
+    assert count([Result("", severity) for severity in severities]) == text
+
+
+def test_half_a_surrogate_pair_is_printed_as_an_escape(call: Call) -> None:
+    """YAML has none; JSON may."""
+    config = '"functionConfig":{"apiVersion":"packwise.dev/v1alpha1","kind":"TopologyRender","spec":{"a\\ud800":1}}'
+    text = f'{{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList",{config},"items":[]}}'
+
+    checked, rendered = call("check", "-", "-o", "json", stdin=text), call("render", "-", stdin=text)
+
+    assert (checked.code, rendered.code) == (1, 1)
+    assert "a\\ud800" in checked.findings[0]["message"].encode("unicode_escape").decode()
+    assert "a\\ud800" in rendered.stderr
+
+
+def test_every_rule_has_a_name_of_its_own_and_a_summary() -> None:
+    names = [rule.name for rule in rule_table()]
+
+    assert sorted(names) == sorted(set(names))
+    assert {"outside-link", "output-path"}.isdisjoint(names)
+    wrong = [rule.name for rule in RULES_BY_NAME.values() if not rule.summary.endswith(".") or "\n" in rule.summary]
+    assert wrong == []
