@@ -1,0 +1,42 @@
+"""How the tests run a client: its own folder, `packwise` on PATH, everything it printed kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Ran", "files_of", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One finished command."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def run(command: list[str | Path], *, cwd: Path, packwise: Path, stdin: str | None = None) -> Ran:
+    """Run a client in `cwd` with the folder of `packwise` first on PATH, as a user who installed it has it."""
+    environment = {**os.environ, "PATH": f"{packwise.parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """Every file below `folder` with its text, by its path relative to it, in path order."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}

@@ -1,0 +1,137 @@
+"""Everything packwise emits is accepted by the API servers' schemas: types, unknown fields, patterns and CEL rules."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.goldens import comparer
+from tests.places import ROOT
+
+pytestmark = pytest.mark.client
+
+KAI_VERSIONS = ("kai-v0.12.0", "kai-v0.17.0")
+"""The oldest and the newest KAI that the output must suit."""
+
+NO_MANIFESTS = ("TopologyRender", "Kptfile")
+"""Read by tools, never sent to an API server."""
+
+
+def refusals(validator: Path, manifests: Path, *crds: Path) -> str:
+    """What the API server would say of the manifests in a folder; empty when it accepts all of them."""
+    folders = [word for folder in crds for word in ("--local-crds", str(folder))]
+    done = subprocess.run(
+        [str(validator), str(manifests), *folders], capture_output=True, text=True, timeout=300, check=False
+    )
+    checked = done.stdout.count("...")
+    expected = sum(1 for _ in manifests.iterdir())
+    assert checked == expected, f"{checked} of {expected} files were checked: {done.stderr}"
+    failed = re.findall(r"(\S+?)(?:\x1b\[0m)?\.\.\.(?:\x1b\[31m)?ERROR", done.stdout)
+    return "" if done.returncode == 0 else f"{failed}\n{done.stderr}"
+
+
+def emitted_for_goldens(packwise: Path, shared: Path) -> dict[str, list[dict[str, Any]]]:
+    """The generated objects of each golden that packwise accepts, by case."""
+    goldens = comparer()
+
+    def objects(record: Any) -> list[dict[str, Any]]:
+        _, settled = goldens.answers([str(packwise)], record)
+        kinds = ("ClusterTopology", "Topology", "PodGang") if settled.accepted else ()
+        return [made for kind in kinds for made in settled.made(kind)]
+
+    records = [r for r in goldens.records(shared / "golden" / "alpha7") if r.kind != "update"]
+    with ThreadPoolExecutor(2) as pool:
+        found = dict(zip((r.case for r in records), pool.map(objects, records), strict=True))
+    return {case: made for case, made in found.items() if made}
+
+
+def write(folder: Path, name: str, objects: list[dict[str, Any]]) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+
+
+def crd_folders(shared: Path, kai: str) -> tuple[Path, Path]:
+    return shared / "crds" / "alpha7", shared / "crds" / kai
+
+
+def test_objects_made_for_the_goldens(packwise: Path, shared: Path, kubectl_validate: Path, tmp_path: Path) -> None:
+    made = emitted_for_goldens(packwise, shared)
+    assert len(made) > 50, "too few goldens were rendered to show anything"
+    for case, objects in made.items():
+        write(tmp_path / "made", case, objects)
+
+    for kai in KAI_VERSIONS:
+        assert refusals(kubectl_validate, tmp_path / "made", *crd_folders(shared, kai)) == "", kai
+
+
+@pytest.mark.parametrize("kai", KAI_VERSIONS)
+@pytest.mark.parametrize("source", ["examples/disaggregated-inference", "kpt-package"])
+def test_whole_render_of_the_examples(
+    packwise: Path, shared: Path, kubectl_validate: Path, tmp_path: Path, source: str, kai: str
+) -> None:
+    rendered = subprocess.run(
+        [str(packwise), "render", source], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert rendered.returncode == 0, rendered.stderr
+    documents = [d for d in yaml.safe_load_all(rendered.stdout) if d is not None and d["kind"] not in NO_MANIFESTS]
+    assert {"ClusterTopology", "Topology", "PodGang", "PodCliqueSet"} <= {d["kind"] for d in documents}
+    write(tmp_path / "made", "rendered", documents)
+
+    assert refusals(kubectl_validate, tmp_path / "made", *crd_folders(shared, kai)) == ""
+
+
+@pytest.mark.parametrize(
+    ("manifest", "refusal"),
+    [
+        (
+            {
+                "apiVersion": "grove.io/v1alpha1",
+                "kind": "ClusterTopology",
+                "metadata": {"name": "twice"},
+                "spec": {"levels": [{"domain": "rack", "key": "a"}, {"domain": "rack", "key": "b"}]},
+            },
+            "domain must be unique across all levels",
+        ),
+        (
+            {
+                "apiVersion": "kai.scheduler/v1alpha1",
+                "kind": "Topology",
+                "metadata": {"name": "host-first"},
+                "spec": {"levels": [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "example.com/numa"}]},
+            },
+            "can only be used at the lowest level",
+        ),
+        (
+            {
+                "apiVersion": "scheduler.grove.io/v1alpha1",
+                "kind": "PodGang",
+                "metadata": {"name": "gang", "namespace": "default"},
+                "spec": {"podgroups": [], "color": "red"},
+            },
+            "spec.color",
+        ),
+    ],
+    ids=["CEL", "CEL of KAI", "unknown field"],
+)
+def test_the_check_refuses_what_an_api_server_refuses(
+    shared: Path, kubectl_validate: Path, tmp_path: Path, manifest: dict[str, Any], refusal: str
+) -> None:
+    write(tmp_path / "made", "wrong", [manifest])
+
+    assert refusal in refusals(kubectl_validate, tmp_path / "made", *crd_folders(shared, "kai-v0.17.0"))
+
+
+def test_expected_kustomize_builds(shared: Path, kubectl_validate: Path, tmp_path: Path) -> None:
+    """The builds themselves are compared with these files in tests/clients/test_kustomize.py."""
+    shutil.copytree(ROOT / "testdata" / "clients" / "kustomize", tmp_path / "builds")
+    for other in (tmp_path / "builds").glob("*.stderr"):
+        other.unlink()
+
+    assert refusals(kubectl_validate, tmp_path / "builds", *crd_folders(shared, "kai-v0.17.0")) == ""
