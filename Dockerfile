@@ -1,0 +1,29 @@
+# The function as an image: `docker run --rm -i --network none IMAGE < resourcelist.yaml`.
+# Both stages run the same interpreter, since the virtual environment made in the first runs in the second.
+FROM python:3.13.9-slim-trixie AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    SOURCE_DATE_EPOCH=1767225600
+WORKDIR /src
+COPY requirements.lock requirements-build.lock ./
+RUN python -m venv /opt/build \
+ && /opt/build/bin/python -m pip install --no-cache-dir --require-hashes --requirement requirements-build.lock
+# No pip in what is shipped: the build environment's pip fills it.
+RUN python -m venv --without-pip /opt/packwise \
+ && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --require-hashes --requirement requirements.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY fn fn
+RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist . \
+ && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/packwise-*.whl
+# Compiled once, here: the user below can write no cache. Hash-based files carry no time stamp.
+RUN python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib
+
+FROM python:3.13.9-slim-trixie
+LABEL org.opencontainers.image.title="packwise" \
+      org.opencontainers.image.description="Renders topology-aware scheduling in Git: a KRM function for Grove and the KAI Scheduler" \
+      org.opencontainers.image.licenses="Apache-2.0"
+# The base image ships the standard library without compiled files; every start would compile it again.
+RUN ["python", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "-x", "/(test|idlelib|lib2to3)/", "/usr/local/lib/python3.13"]
+COPY --from=build /opt/packwise /opt/packwise
+USER 65532:65532
+WORKDIR /tmp
+ENTRYPOINT ["/opt/packwise/bin/packwise", "fn"]

@@ -1,0 +1,93 @@
+# Every command a developer or CI runs. `make help` lists them. CI is exactly `make tools qualify demo` (see .ci/run).
+
+PYTHON ?= python3
+GO ?= go
+# Test processes; two suit a small machine.
+JOBS ?= 2
+
+BIN := .venv/bin
+READY := .venv/.ready
+TOOLS := .cache/tools
+KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
+KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
+UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
+
+# The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
+export SOURCE_DATE_EPOCH := 1767225600
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format types qualify tools bench bench-smoke wheel image-check lock docs update-goldens clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
+
+setup: $(READY) ## a virtual environment in .venv with packwise and everything development needs
+
+$(READY): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "packwise needs Python 3.11 or newer; \"$(PYTHON)\" is $$($(PYTHON) --version 2>&1). Name another: make setup PYTHON=python3.13" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { \
+	  echo "\"$(PYTHON)\" cannot make virtual environments: install its venv package (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --editable .
+# Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
+	$(BIN)/python -m compileall -q fn
+	@touch $(READY)
+	@echo "ready: $(BIN)/packwise"
+
+demo: setup ## render examples/ and say what came out and where it is
+	@sh examples/demo.sh $(BIN)/packwise
+
+test: setup ## run all tests; clients that are missing are skipped outside CI (get them with `make tools`)
+	$(BIN)/pytest -n $(JOBS)
+
+lint: setup ## ruff, the Dockerfile's linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/hadolint Dockerfile
+
+format: setup ## rewrite the code as the linter wants it
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: setup ## pyright, strict
+	$(BIN)/pyright
+
+bench-smoke: setup
+	$(BIN)/python benchmarks/bench.py --sizes 10 --runs 1
+
+qualify: lint types bench-smoke test ## what CI runs: run it before pushing
+
+tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
+
+$(KUSTOMIZE):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2
+
+$(KUBECTL_VALIDATE):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kubectl-validate@v0.0.4
+
+bench: setup ## time `packwise fn` beside a Go function that does nothing
+	$(BIN)/python benchmarks/bench.py
+
+wheel: setup ## dist/packwise-*.whl; the same tree gives the same bytes
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist .
+	@ls dist/*.whl
+
+image-check: setup ## lint the Dockerfile and follow its steps in a scratch directory
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/pytest tests/clients/test_image.py
+
+lock: setup ## rewrite the lock files from pyproject.toml
+	$(UV_COMPILE) pyproject.toml --output-file requirements.lock
+	$(UV_COMPILE) --group build --output-file requirements-build.lock
+	$(UV_COMPILE) pyproject.toml --group dev --output-file requirements-dev.lock
+
+docs: setup ## rewrite the pages of docs/reference/ that follow from the code
+	$(BIN)/python docs/generate.py
+
+update-goldens: setup ## rewrite expected outputs under testdata/ and print what changed; refuses in CI
+	$(BIN)/pytest --update
+
+clean: ## remove what the other commands made, except the clients
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis

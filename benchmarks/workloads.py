@@ -1,0 +1,123 @@
+"""ResourceLists of any size for the benchmark: the same number gives the same bytes.
+
+Each PodCliqueSet has about 3 KB, three cliques, a scaling group, comments, and the annotations a client adds.
+
+    python benchmarks/workloads.py 1000 > list.yaml
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+__all__ = ["resource_list"]
+
+ROLES = ("router", "prefill", "decode")
+
+CLIQUE = """\
+      - name: {role}
+        labels:
+          role: {role}
+        # the router starts first, the engines wait for it
+        spec:
+          roleName: {role}
+          replicas: 2
+          minAvailable: 1
+          podSpec:
+            schedulerName: kai-scheduler
+            tolerations:
+            - key: nvidia.com/gpu
+              operator: Exists
+              effect: NoSchedule
+            containers:
+            - name: main
+              image: registry.example.com/serving/engine:2.4.1
+              command: ["python3", "-m", "server", "--role", "{role}"]
+              env:
+              - name: MODEL
+                value: "example/large-70b"
+              - name: LOG_LEVEL
+                value: info
+              ports:
+              - containerPort: 8000
+                name: http
+              resources:
+                requests:
+                  cpu: "8"
+                  memory: 64Gi
+                limits:
+                  nvidia.com/gpu: "8"
+"""
+
+WORKLOAD = """\
+- apiVersion: grove.io/v1alpha1
+  kind: PodCliqueSet
+  metadata:
+    name: inference-{number}   # numbered, so that no two are alike
+    namespace: team-{team}
+    labels:
+      app: inference-{number}
+      tier: "gold"
+    annotations:
+      config.kubernetes.io/index: '0'
+      config.kubernetes.io/path: 'workloads/inference-{number}.yaml'
+      internal.config.kubernetes.io/index: '0'
+      internal.config.kubernetes.io/path: 'workloads/inference-{number}.yaml'
+  spec:
+    replicas: 2
+    template:
+      cliqueStartupType: CliqueStartupTypeInOrder
+      terminationDelay: 4h
+      topologyConstraint:
+        packDomain: zone
+      cliques:
+{cliques}\
+      podCliqueScalingGroups:
+      - name: engines
+        cliqueNames: [prefill, decode]
+        replicas: 3
+        minAvailable: 1   # the rest may come later
+        topologyConstraint:
+          packDomain: rack
+"""
+
+HEAD = """\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+"""
+
+TAIL = """\
+functionConfig:
+  apiVersion: packwise.dev/v1alpha1
+  kind: TopologyRender
+  metadata:
+    name: topology
+  spec:
+    topologyAwareScheduling:
+      enabled: true
+      levels:
+      - domain: zone
+        key: topology.kubernetes.io/zone
+      - domain: rack
+        key: example.com/rack
+      - domain: host
+        key: kubernetes.io/hostname
+    scheduler:
+      profiles:
+      - name: kai-scheduler
+        default: true
+"""
+
+
+def resource_list(count: int) -> Iterator[str]:
+    """A ResourceList with `count` PodCliqueSets, piece by piece: a whole one of 10,000 is 30 MB."""
+    cliques = "".join(CLIQUE.format(role=role) for role in ROLES)
+    yield HEAD
+    for number in range(count):
+        yield WORKLOAD.format(number=number, team=number % 20, cliques=cliques)
+    yield TAIL
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(resource_list(int(sys.argv[1])))

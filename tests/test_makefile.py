@@ -1,0 +1,77 @@
+"""The first things a newcomer meets: clear words where something is missing, nothing done twice, locks that match."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+
+LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What `make setup` looks at, in a folder without an environment."""
+    for name in ("Makefile", "pyproject.toml", *LOCKS):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    # The make that runs these tests hands its own flags down.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", *words], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_an_old_python_is_refused_by_name(clone: Path) -> None:
+    old = clone / "python3.9"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.18" && exit 0\nexit 1\n', encoding="utf-8")
+    old.chmod(0o755)
+
+    done = make(clone, "setup", f"PYTHON={old}")
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == (
+        f'packwise needs Python 3.11 or newer; "{old}" is Python 3.9.18. Name another: make setup PYTHON=python3.13'
+    )
+    assert not (clone / ".venv").exists()
+
+
+def test_setup_does_nothing_when_nothing_changed(clone: Path) -> None:
+    (clone / ".venv").mkdir()
+    (clone / ".venv" / ".ready").touch()
+
+    done = make(clone, "setup", "PYTHON=/nonexistent")
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_locks_carry_a_hash_for_every_package(lock: str) -> None:
+    entries = re.split(r"^(?=[a-z0-9])", (ROOT / lock).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+
+    assert entries
+    assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    runtime, build, development = (pins(lock) for lock in LOCKS)
+
+    asked = {re.split(r"[<>=]", requirement)[0] for requirement in project["project"]["dependencies"]}
+    assert asked <= set(runtime)
+    assert runtime.items() | build.items() <= development.items()
+    assert [f"hatchling=={build['hatchling']}"] == project["build-system"]["requires"]
+
+
+def pins(lock: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9-]+)==([^ ;]+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
