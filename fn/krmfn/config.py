@@ -204,7 +204,7 @@ def _result(
 
         return Result(f"functionConfig: {message}", field=ResultField(format_path(path)))
     if places is None:
-        return config.error(("spec", *path), message).to_result()
+        return config.error(("spec", *path), message, key=detail["type"] == "extra_forbidden").to_result()
     for length in range(len(path), 0, -1):
         # The entry of `data` that holds the field, which may be one of several in its YAML.
         key = places.get(format_path(path[:length]))

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["Envelope", "cut"]
+__all__ = ["MAX_ITEMS", "Envelope", "cut"]
+
+MAX_ITEMS = 1_000_000
+"""How many items are read; each costs memory beyond its text, however small it is."""
 
 _BLANKS = " \t"
 # A line at column 0 that is no entry, comment or blank; of the lines that start with a dash, those that are no entry.
@@ -111,6 +114,10 @@ def _bounds(text: str, start: int) -> tuple[str, list[int]] | None:
             if text[text.rfind("\n", low - 1, found) + 1 : edge].lstrip(" ").startswith("#"):
                 edge = own_start(text, edge, low, indent)
             edges.append(edge)
+            if len(edges) > MAX_ITEMS:
+                raise YamlError(
+                    f"must hold at most {MAX_ITEMS} items; split the package", text.count("\n", 0, edge) + 1
+                )
             low = found + 1
         found = text.find(mark, found + width, stop)
     edges.append(own_start(text, stop, low, ""))

@@ -227,12 +227,15 @@ class KubeObject(Fields):
             return document_location(origin, steps, file, key=key)
         return text_location(origin, steps, key=key)
 
-    def error(self, path: FieldPath | str, message: str) -> FieldError:
-        """The error that says `message` of the field at `path`, with the object's id and the field's location."""
+    def error(self, path: FieldPath | str, message: str, *, key: bool = False) -> FieldError:
+        """The error that says `message` of the field at `path`, with the object's id and the field's location.
+
+        With `key`, the location is that of the field's name.
+        """
         steps = steps_of(path)
         parts = (self.get(path) for path in _ID)
         object_id = ObjectId(*("" if part is None or isinstance(part, (dict, list)) else str(part) for part in parts))
-        return FieldError(object_id, steps, message, self.location(steps))
+        return FieldError(object_id, steps, message, self.location(steps, key=key))
 
     def _spliced(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:
         if value is self._value:

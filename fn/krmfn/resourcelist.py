@@ -29,7 +29,7 @@ API_VERSIONS = (
 )
 """The versions of ResourceList that are read; a list is written in the version it came in."""
 
-_FIRST_KIND = re.compile(r"^[\"']?(apiVersion|kind)[\"']?:[ \t]*[\"']?([^\s\"'#,}]+)", re.MULTILINE)
+_FIRST_KIND = r"^[\"']?(apiVersion|kind)[\"']?:[ \t]*[\"']?([^\s\"'#,}]+)"
 _HEAD = 65536
 _ADVICE = "run it through kustomize, kpt or `kpt fn source`"
 
@@ -77,6 +77,12 @@ class ResourceList:
         except FieldError as error:
             raise ResourceListError(error.message, error.location.line, error.location.column) from None
         version = _version(decoded, envelope.rest)
+        config = envelope.rest.get("functionConfig")
+        if config is not None and not isinstance(config, dict):
+            from krmfn.yamltext import locate_nearest
+
+            span = locate_nearest(decoded, ("functionConfig",))
+            raise ResourceListError(f"functionConfig must be a mapping; got {told(config)}", span.line, span.column)
         results = _results(envelope.rest.get("results"))
         return cls(envelope.items, envelope.function_config, results, version, envelope, results)
 
@@ -138,7 +144,7 @@ def _refuse_others(text: str) -> None:
     if not head.strip("\ufeff \t\r\n") and (len(text) <= _HEAD or not text.strip("\ufeff \t\r\n")):
         raise ResourceListError(f"must be a ResourceList; got nothing: {_ADVICE}")
     found: dict[str, str] = {}
-    for match in _FIRST_KIND.finditer(head):
+    for match in re.finditer(_FIRST_KIND, head, re.MULTILINE):
         found.setdefault(match[1], match[2])
     if "kind" in found:
         first = f"{found.get('apiVersion', '')} {found['kind']}".strip()

@@ -145,15 +145,31 @@ def _outcome(read: ResourceList, answered: ResourceList, raised: tuple[Result, .
     """The text for stdout, the lines for stderr, the exit code."""
     if not raised and answered.results is read.results:
         return _text_or_error(read, answered)
-    from krmfn.result import exit_code, sort_results
+    from krmfn.result import exit_code
 
-    old = read.results
-    new = sort_results(raised or [result for result in answered.results if result not in old])
+    old, new = _divided(read.results, raised or answered.results, keeps_old=not raised)
     code = exit_code(new)
     kept = read if code else answered
-    results = (*(result for result in old if raised or result in answered.results), *new)
+    results = (*old, *new)
     text, lines, written = _text_or_error(read, kept.with_results(results))
     return text, [*lines, *_lines(new)] if written else _lines(new), code or written
+
+
+def _divided(
+    read: tuple[Result, ...], answered: tuple[Result, ...], *, keeps_old: bool
+) -> tuple[list[Result], tuple[Result, ...]]:
+    """The results that came in and stay, and the function's own; what it says again is its own, and stands once."""
+    from krmfn.result import sort_results
+
+    came = list(read)
+    new: list[Result] = []
+    for result in answered:
+        if keeps_old and result in came:
+            came.remove(result)
+        else:
+            new.append(result)
+    stay = [result for result in read if result not in new and (not keeps_old or result in answered)]
+    return stay, sort_results(new)
 
 
 def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[str, list[str], int]:
@@ -180,7 +196,7 @@ def _lines(results: Sequence[Result]) -> list[str]:
 def _say(stderr: IO[str], lines: Sequence[str]) -> None:
     if not lines:
         return
-    text = "".join([f"{line}\n" for line in lines])
+    text = "".join([f"{_visible(line)}\n" for line in lines])
     try:
         stderr.write(text.encode("utf-8", "replace").decode("utf-8"))
         stderr.flush()
@@ -189,6 +205,13 @@ def _say(stderr: IO[str], lines: Sequence[str]) -> None:
         stderr.flush()
     except OSError:
         return
+
+
+def _visible(line: str) -> str:
+    """`line` with escapes for control characters, which a terminal would obey."""
+    if line.isprintable():
+        return line
+    return "".join([char if char.isprintable() else char.encode("unicode_escape").decode() for char in line])
 
 
 def _write(stdout: IO[bytes], text: str) -> bool:

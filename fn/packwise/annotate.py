@@ -37,7 +37,8 @@ def annotate(
     """
     if not settings.annotate:
         return workload, [_told(workload, condition) for condition in conditions]
-    before = workload.annotations.get(CONDITIONS)
+    found = workload.get(("metadata", "annotations", CONDITIONS))
+    before = found if isinstance(found, str) else None
     if not conditions:
         return workload if before is None else workload.without_annotation(CONDITIONS), []
     generation = workload.get("metadata.generation")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Rule", "Severity", "Stage", "from_field_error", "has_errors"]
 
 
+_LONGEST = 2000
+
+
 class Stage(StrEnum):
     """Who would refuse the object. Source: product.md "Contract", `tags.stage`."""
 
@@ -116,7 +119,7 @@ class Finding:
             current = subject.get(self.path) if subject is not None else None
             shown = None if isinstance(current, (dict, list)) else current
             field = ResultField(format_path(self.path), shown, self.proposed)
-        return Result(self.message, self.severity, ref, field, file, tags)
+        return Result(_shortened(self.message), self.severity, ref, field, file, tags)
 
 
 def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Finding:
@@ -127,6 +130,11 @@ def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Findi
 def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
     """Whether one of `findings` is an error."""
     return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def _shortened(message: str) -> str:
+    """A message that a name of a megabyte does not make a megabyte long."""
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
 
 def _index(subject: KubeObject) -> int | None:

@@ -85,14 +85,14 @@ def _render(package: Package) -> Rendered:
     made, refused = scheduler_topologies(KAI, known, selection)
     generated = [*known.generated, *made, *(one for plan in plans for one in plan.generated)]
     rendering = render_objects(generated, selection.index, selection.settings)
-    kept, told = _annotated(package, plans, selection)
-    findings = [*known.findings, *refused, *(f for plan in plans for f in plan.findings), *rendering.findings, *told]
-    if not plans:
-        findings.append(_no_workloads())
+    findings = [*known.findings, *refused, *(f for plan in plans for f in plan.findings), *rendering.findings]
     results = (*found, *_results(findings))
     if exit_code(results):
         return Rendered(package.items, (), results)
-    return Rendered(kept, rendering.objects, results)
+    kept, told = _annotated(package, plans, selection)
+    if not plans:
+        told.append(_no_workloads())
+    return Rendered(kept, rendering.objects, (*results, *_results(told)))
 
 
 def _cluster(selection: Selection, known: KnownTopologies) -> Cluster:

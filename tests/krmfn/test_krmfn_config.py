@@ -84,13 +84,13 @@ REFUSED: list[tuple[str, list[str]]] = [
     (
         HEAD + "spec:\n  admision: All\n",
         [
-            f'error: c.yaml:5:13: {WHO}admision: must be a known field; got "admision"; did you mean "admission"? '
+            f'error: c.yaml:5:3: {WHO}admision: must be a known field; got "admision"; did you mean "admission"? '
             'known: "admission", "emit", "kai", "nodeLabel", "replicas", "tags"'
         ],
     ),
     (
         HEAD + "spec:\n  kai:\n    zzz: 1\n",
-        [f'error: c.yaml:6:10: {WHO}kai.zzz: must be a known field; got "zzz"; known: "levels", "queue"'],
+        [f'error: c.yaml:6:5: {WHO}kai.zzz: must be a known field; got "zzz"; known: "levels", "queue"'],
     ),
     (
         HEAD + "spec:\n  admission: Old\n  emit: [PodGang, Pod]\n  replicas: x\n",

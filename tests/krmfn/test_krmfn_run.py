@@ -143,7 +143,7 @@ def test_with_a_wrong_config() -> None:
     code, stdout, stderr = call(sized, text, config=Config)
     assert code == 1
     assert stderr == (
-        'error: <stdin>:12:16: F spec.sise: must be a known field; got "sise"; did you mean "size"? known: "size"\n'
+        'error: <stdin>:12:10: F spec.sise: must be a known field; got "sise"; did you mean "size"? known: "size"\n'
     )
     assert stdout.startswith(text + "results:\n- message: ")
 

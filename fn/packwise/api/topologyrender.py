@@ -24,6 +24,8 @@ KIND = "TopologyRender"
 RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang"})
 """Kinds that this version renders."""
 
+_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
+
 DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
 """The keys of a topology section, one for each way that Grove spelt it."""
 
@@ -33,7 +35,7 @@ class TopologyRender:
     """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
 
     `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
-    data of a ConfigMap. `without_effect` names the settings that ask for what this version does not render.
+    data of a ConfigMap. `without_effect` are the paths of the settings that ask for what this version does not render.
     """
 
     item: KubeObject | None = None
@@ -46,7 +48,7 @@ class TopologyRender:
     emit: tuple[str, ...] = ("ClusterTopology", "Topology", "PodGang")
     annotate: bool = True
     apply: bool = True
-    without_effect: tuple[str, ...] = ()
+    without_effect: tuple[tuple[str, ...], ...] = ()
 
 
 def no_configuration() -> TopologyRender:
@@ -64,6 +66,8 @@ def load(item: KubeObject) -> TopologyRender:
     if not embedded and (version, kind) != (API_VERSION, KIND):
         wanted = f'must be a {KIND} ({API_VERSION}) or a ConfigMap; got "{version} {kind}"'
         raise item.error(("kind",), f"the function's configuration {wanted}")
+    if not embedded:
+        _refuse_unknown(item)
     spec = item.get(("spec",), {})
     if embedded or not is_plain(spec):
         # pydantic is half the start-up time of a run: it reads what is unusual, and explains what is wrong.
@@ -91,7 +95,20 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
     )
 
 
-def _without_effect(spec: dict[str, Any]) -> Iterator[str]:
-    yield from [name for name in ("gitops", "finalizers", "osmo", "topologyNameAnnotation") if spec.get(name)]
+def _refuse_unknown(item: KubeObject) -> None:
+    for name in item.value:
+        if name not in _FIELDS:
+            from packwise.wording import closest, list_known
+
+            message = f'must be a known field; got "{name}"{closest(name, _FIELDS)}; known: {list_known(_FIELDS)}'
+            raise item.error((name,), message, key=True)
+
+
+def _without_effect(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    yield from [(name,) for name in ("gitops", "finalizers", "osmo", "topologyNameAnnotation") if spec.get(name)]
     if not set(spec.get("emit", ())) <= RENDERED:
-        yield "emit"
+        yield ("emit",)
+    for key in DIALECTS:
+        section: dict[str, Any] = spec.get(key) or {}
+        if section.get("name") is not None:
+            yield (key, "name")

@@ -67,7 +67,9 @@ def render(generated: Sequence[Generated], index: Index, settings: TopologyRende
 
 def _clash(one: Generated, other: KubeObject) -> Finding:
     made_from = _told(one)
-    message = f"must not be what is also rendered from {made_from}; take this object out of the input, or rename either"
+    message = (
+        f"is also rendered from {made_from}: there can be one only; take this one out of the input, or rename either"
+    )
     return Finding.of(CLASH, other, ("metadata", "name"), message)
 
 

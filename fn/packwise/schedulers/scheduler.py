@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.topology import ClusterTopology
@@ -31,6 +31,11 @@ class Scheduler(Protocol):
         ...
 
     @property
+    def group(self) -> str:
+        """API group of its topology objects."""
+        ...
+
+    @property
     def topology_kind(self) -> str:
         """Kind of its topology objects, as in `emit`."""
         ...
@@ -39,6 +44,10 @@ class Scheduler(Protocol):
         """The scheduler's own object for `topology`."""
         ...
 
-    def refusals(self, topology: ClusterTopology) -> list[Refusal]:
-        """What its API server would refuse in that object."""
+    def read_keys(self, value: Mapping[str, Value]) -> list[str]:
+        """The node label keys of one of its own objects, broadest first; what is no text is left out."""
+        ...
+
+    def refusals(self, keys: Sequence[str]) -> list[Refusal]:
+        """What its API server would refuse in an object with these node label keys."""
         ...

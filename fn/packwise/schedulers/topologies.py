@@ -8,6 +8,9 @@ from packwise.finding import Finding, Rule, Severity
 from packwise.plan import Generated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.fieldpath import FieldPath
     from packwise.schedulers.scheduler import Refusal, Scheduler
     from packwise.select.selection import Selection
     from packwise.select.topologies import KnownTopologies, KnownTopology
@@ -27,9 +30,13 @@ def scheduler_topologies(
     generated: list[Generated] = []
     made = _are_made(selection)
     rendered = made and scheduler.topology_kind in selection.settings.emit
+    findings += _own(scheduler, selection)
+    profiles = selection.revision.scheduler_profiles
     for topology in known.by_name.values():
-        refusals = scheduler.refusals(topology.topology)
-        findings += [_finding(scheduler, topology, refusal, rendered=rendered) for refusal in refusals]
+        refusals = scheduler.refusals([level.key for level in topology.topology.levels]) if topology.valid else []
+        findings += [
+            _finding(scheduler, topology, refusal, rendered=rendered, profiles=profiles) for refusal in refusals
+        ]
         if made:
             origin = f"ClusterTopology {topology.topology.name}"
             generated.append(Generated(scheduler.topology_value(topology.topology), origin, topology.item))
@@ -44,7 +51,9 @@ def _are_made(selection: Selection) -> bool:
     return configuration.makes_kai_topologies is not False
 
 
-def _finding(scheduler: Scheduler, known: KnownTopology, refusal: Refusal, *, rendered: bool) -> Finding:
+def _finding(
+    scheduler: Scheduler, known: KnownTopology, refusal: Refusal, *, rendered: bool, profiles: bool
+) -> Finding:
     place = known.levels
     if refusal.index is not None:
         # The scheduler counts levels broadest first, the configuration as they were written.
@@ -52,5 +61,16 @@ def _finding(scheduler: Scheduler, known: KnownTopology, refusal: Refusal, *, re
     message = f"{refusal.message}: {scheduler.name} refuses the {scheduler.topology_kind} that is made of it"
     if not rendered:
         return place.finding(REFUSED, message, severity=Severity.WARNING)
-    way_out = f"; or render none: `createTopologyResources: false`, or `emit` without {scheduler.topology_kind}"
-    return place.finding(REFUSED, message + way_out)
+    switch = "`createTopologyResources: false`, or " if profiles else ""
+    return place.finding(REFUSED, f"{message}; or render none: {switch}`emit` without {scheduler.topology_kind}")
+
+
+def _own(scheduler: Scheduler, selection: Selection) -> Iterator[Finding]:
+    """What the scheduler refuses in objects of its kind that users wrote."""
+    for item in selection.index.of_kind(scheduler.group, scheduler.topology_kind):
+        keys = scheduler.read_keys(item.value)
+        for refusal in scheduler.refusals(keys):
+            path: FieldPath = ("spec", "levels")
+            if refusal.index is not None:
+                path = (*path, refusal.index)
+            yield Finding.of(REFUSED, item, path, f"{refusal.message}: {scheduler.name} refuses it")

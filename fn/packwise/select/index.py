@@ -33,7 +33,15 @@ CLUSTER_SCOPED = frozenset({"ClusterTopology", "ClusterTopologyBinding", "Topolo
 """Kinds that packwise renders which have no namespace; one that a client stamps on them does not count."""
 
 RENDERED_FROM = "packwise.dev/rendered-from"
-"""Annotation of every generated object; an object that carries it is packwise's to change and to remove."""
+"""Annotation of every generated object; one of a rendered kind that carries it is packwise's to change and remove."""
+
+_RENDERED_KINDS = frozenset(
+    {
+        ("grove.io", "ClusterTopology"),
+        ("kai.scheduler", "Topology"),
+        ("scheduler.grove.io", "PodGang"),
+    }
+)
 
 READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "clients.md")
 ONCE = Rule("object-once", "A workload or topology stands in the input once.", "product.md")
@@ -122,4 +130,4 @@ def is_earlier(value: Mapping[str, Value]) -> bool:
     """Whether an earlier render made this object."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return isinstance(annotations, dict) and RENDERED_FROM in annotations
+    return isinstance(annotations, dict) and RENDERED_FROM in annotations and identity(value)[:2] in _RENDERED_KINDS

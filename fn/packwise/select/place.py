@@ -21,18 +21,24 @@ __all__ = ["Place"]
 class Place:
     """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that is, or holds, it.
 
-    `inner` is the path of the mapping within that document.
+    `inner` is the path of the mapping within that document. With `texts`, each entry of the mapping at `path` is such a
+    text: the data of a ConfigMap.
     """
 
     item: KubeObject
     path: FieldPath = ()
     embedded: bool = False
     inner: FieldPath = ()
+    texts: bool = False
 
     def below(self, *steps: str | int) -> Place:
         """The place of a part of the mapping."""
         if self.embedded:
             return Place(self.item, self.path, True, (*self.inner, *steps))
+        if self.texts:
+            long = f"spec.{steps[0]}"
+            key = steps[0] if self.item.get((*self.path, long)) is None else long
+            return Place(self.item, (*self.path, key), True, steps[1:])
         return Place(self.item, (*self.path, *steps))
 
     @property

@@ -126,14 +126,14 @@ def _ruled(result: Result) -> Result:
 
 def _unsupported(settings: TopologyRender) -> list[Finding]:
     message = "asks for what this version of packwise does not render; it is left out"
-    return [_settings_place(settings).below(name).finding(UNSUPPORTED, message) for name in settings.without_effect]
+    return [_settings_place(settings).below(*path).finding(UNSUPPORTED, message) for path in settings.without_effect]
 
 
 def _settings_place(settings: TopologyRender) -> Place:
     item = settings.item
     if item is None:
         raise ValueError("settings that nobody gave stand nowhere")
-    return Place(item, ("data",) if settings.embedded else ("spec",))
+    return Place(item, ("data",), texts=True) if settings.embedded else Place(item, ("spec",))
 
 
 def _sources(settings: TopologyRender, index: Index, findings: list[Finding]) -> tuple[list[Source], Source | None]:
@@ -200,6 +200,8 @@ def _refuse_second(sources: list[Source], findings: list[Finding]) -> None:
 
 def _completed(source: Source, settings: TopologyRender, operator: Source | None) -> Source:
     scheduler = settings.scheduler if source.scheduler is None else source.scheduler
+    if scheduler is None and operator is not None:
+        scheduler = operator.scheduler
     network = operator.network if source.network is None and operator is not None else source.network
     return Source(source.noun, source.place, source.sections, scheduler, network)
 
@@ -224,8 +226,8 @@ def _revision(settings: TopologyRender, configuration: Configuration | None, fin
         if revision.chosen_by_key and revision.configuration_key == configuration.key:
             return revision
     message = (
-        "is how a design spells its configuration that this version does not render; it renders "
-        f'{list_known(REVISIONS)}, with the key "{DEFAULT.configuration_key}"'
+        f'must be "{DEFAULT.configuration_key}"; "{configuration.key}" is the key of another design revision, and this '
+        f"version renders {list_known(REVISIONS)} only"
     )
     findings.append(configuration.place.finding(REVISION, message, at_key=True))
     return DEFAULT

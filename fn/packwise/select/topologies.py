@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "KnownTopologies", "KnownTopology", "known_topologies"]
 
 _GROUP = API_VERSION.partition("/")[0]
+_BINDING = "ClusterTopologyBinding"
 _MANAGED_BY = ("app.kubernetes.io/managed-by", "grove-operator")
 
 RESERVED = Rule(
@@ -45,13 +46,15 @@ RULES = (RESERVED, UNUSED)
 class KnownTopology:
     """A ClusterTopology and where it is written down: `levels` is that list, `item` the object that holds it.
 
-    `written` are the levels in the order of that list, which need not be the topology's.
+    `written` are the levels in the order of that list, which need not be the topology's. One that is not `valid` counts
+    as there, so that workloads which name it are not told that it is missing.
     """
 
     topology: ClusterTopology
     written: tuple[Level, ...]
     levels: Place
     item: KubeObject
+    valid: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,13 @@ def known_topologies(selection: Selection) -> KnownTopologies:
     reserved = selection.revision.default_topology
     own = selection.index.of_kind(_GROUP, KIND)
     findings += repeated(own)
+    findings += [
+        _unused(item, f'revision "{selection.revision.name}" has no such objects')
+        for item in selection.index.of_kind(_GROUP, _BINDING)
+    ]
     for item in own:
         problems = check_clustertopology(item)
         findings += problems
-        if problems:
-            continue
         if item.name == reserved:
             refused = _refused(selection, default, item)
             findings += refused
@@ -87,7 +92,8 @@ def known_topologies(selection: Selection) -> KnownTopologies:
             continue
         topology = read_clustertopology(item)
         findings += check_order(item, topology)
-        found.append(KnownTopology(topology, topology.levels, Place(item, ("spec", "levels")), item))
+        place = Place(item, ("spec", "levels"))
+        found.append(KnownTopology(topology, topology.levels, place, item, valid=not problems))
     if default is not None:
         found.append(default)
         if (_GROUP, KIND, "", reserved) not in selection.index.others:

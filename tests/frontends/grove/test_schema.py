@@ -19,19 +19,19 @@ INTO = "json: cannot unmarshal {} into Go struct field {} of type {}"
 DECODE = [
     ("spec.replicas", "two", "must be an integer; got \"two\"",
      INTO.format("string", "PodCliqueSetSpec.spec.replicas", "int32")),
-    ("spec.replicas", True, 'must be an integer; got "True"',
+    ("spec.replicas", True, 'must be an integer; got true',
      INTO.format("bool", "PodCliqueSetSpec.spec.replicas", "int32")),
-    ("spec.replicas", 3000000000, 'must be an integer of 32 bits; got "3000000000"',
+    ("spec.replicas", 3000000000, 'must be an integer of 32 bits; got 3000000000',
      INTO.format("number 3000000000", "PodCliqueSetSpec.spec.replicas", "int32")),
     (CLIQUE + "spec.podSpec", "x", 'must be a mapping; got "x"',
      INTO.format("string", "PodCliqueSpec.spec.template.cliques.spec.podSpec", "v1.PodSpec")),
     (CLIQUE + "spec.startsAfter", "a", 'must be a list; got "a"',
      INTO.format("string", "PodCliqueSpec.spec.template.cliques.spec.startsAfter", "[]string")),
-    (CLIQUE + "labels", {"a": 1}, 'must be a string; got "1"',
+    (CLIQUE + "labels", {"a": 1}, 'must be a string; got 1',
      INTO.format("number", "PodCliqueTemplateSpec.spec.template.cliques.labels", "string")),
     (T + "terminationDelay", "soon", 'must be a duration such as 4h0m0s or 90s; got "soon"',
      'time: invalid duration "soon"'),
-    (T + "terminationDelay", 5, 'must be a duration such as 4h0m0s or 90s; got "5"',
+    (T + "terminationDelay", 5, 'must be a duration such as 4h0m0s or 90s; got 5',
      "json: cannot unmarshal number into Go value of type string"),
 ]  # fmt: skip
 

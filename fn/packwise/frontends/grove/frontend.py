@@ -47,7 +47,9 @@ UNKNOWN = Rule(
 DROPPED = Rule(
     "constraint-dropped", "A constraint of an existing workload whose level is gone.", "revisions.md", Severity.WARNING
 )
-LIMIT = Rule("podgang-limit", f"One workload becomes at most {MAX_ENTRIES} PodGangs and PodGroups.", "product.md")
+LIMIT = Rule(
+    "podgang-limit", f"One workload becomes at most {MAX_ENTRIES} PodGangs and entries of podgroups.", "product.md"
+)
 RULES = (DECODE, SCHEMA, UNKNOWN, DROPPED, LIMIT)
 """Rules beside those of the webhook."""
 
@@ -117,8 +119,8 @@ class _Planner:
         entries = count_podgangs(pcs, self._live)
         if entries > MAX_ENTRIES:
             message = (
-                f"would become {entries} PodGangs and PodGroups; packwise renders at most {MAX_ENTRIES} of one "
-                "workload: lower the replicas, or split the workload"
+                f"would become {entries} PodGangs and entries of their podgroups; packwise renders at most "
+                f"{MAX_ENTRIES} of one workload: lower the replicas, or split the workload"
             )
             return WorkloadPlan(workload, (*findings, Finding.of(LIMIT, workload, ("spec", "replicas"), message)))
         resolved = resolve_topology(pcs, cluster.revision)
@@ -158,16 +160,17 @@ class _Planner:
         topology = self._cluster.topologies.get(resolved) if resolved is not None else None
         for placed in placed_constraints(pcs, self._context):
             if not self._cluster.enabled:
-                why = "topology-aware scheduling is disabled"
+                why = "topology-aware scheduling is disabled; enable it or remove the constraint"
             elif topology is None:
-                why = f'ClusterTopology "{resolved}" does not exist'
+                why = f'ClusterTopology "{resolved}" does not exist; bring it back or remove the constraint'
             elif topology.key_of(placed.domain) is None:
-                why = f'ClusterTopology "{resolved}" has no such level, it has {list_known(topology.domains)}'
+                known = list_known(topology.domains)
+                why = (
+                    f'ClusterTopology "{resolved}" has only the levels {known}; bring it back or remove the constraint'
+                )
             else:
                 continue
-            message = (
-                f'"{placed.domain}" is dropped from the render: {why}; change the constraint, or bring the level back'
-            )
+            message = f'"{placed.domain}" is dropped from the render: {why}'
             yield Finding.of(DROPPED, workload, (*placed.path, "packDomain"), message)
 
 

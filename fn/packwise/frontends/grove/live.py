@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.select.index import identity
+
 if TYPE_CHECKING:
     from packwise.select.index import Index
 
@@ -23,9 +25,9 @@ def live_replicas(index: Index) -> dict[Named, int]:
     """`spec.replicas` of every PodCliqueScalingGroup, by namespace and name."""
     found: dict[Named, int] = {}
     for item in index.of_kind(GROUP, "PodCliqueScalingGroup"):
-        replicas = item.integer("spec.replicas")
-        if replicas is not None:
-            found[item.namespace or "default", item.name] = replicas
+        replicas = item.get("spec.replicas")
+        if type(replicas) is int:
+            found[identity(item.value)[2:]] = replicas
     return found
 
 
@@ -33,8 +35,8 @@ def scheduled_pods(index: Index | None) -> dict[Named, int]:
     """`status.scheduledReplicas` of all PodCliques of each PodCliqueSet, by its namespace and name."""
     found: dict[Named, int] = {}
     for item in index.of_kind(GROUP, "PodClique") if index is not None else ():
-        workload = item.labels.get(_PART_OF)
-        if workload is not None:
-            at = (item.namespace or "default", workload)
-            found[at] = found.get(at, 0) + (item.integer("status.scheduledReplicas") or 0)
+        workload, count = item.get(("metadata", "labels", _PART_OF)), item.get("status.scheduledReplicas")
+        if isinstance(workload, str) and type(count) is int:
+            at = (identity(item.value)[2], workload)
+            found[at] = found.get(at, 0) + count
     return found

@@ -111,8 +111,9 @@ def count_podgangs(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], in
     grouped = pcs.grouped_cliques()
     standalone = sum(clique.name not in grouped for clique in pcs.cliques)
     fixed = sum((1 + len(group.clique_names)) * max(group.replicas, group.min_available) for group in pcs.groups)
-    live = sum(max(count, 0) for count in live_replicas.values()) if pcs.groups else 0
-    return max(pcs.replicas, 0) * (1 + standalone + fixed) + live
+    live = sum(max(count, 0) for count in live_replicas.values())
+    largest = max((1 + len(group.clique_names) for group in pcs.groups), default=0)
+    return max(pcs.replicas, 0) * (1 + standalone + fixed) + live * largest
 
 
 class _Plan:

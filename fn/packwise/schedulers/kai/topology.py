@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from packwise.schedulers.scheduler import Refusal, Scheduler
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from krmfn.value import Value
     from packwise.topology import ClusterTopology
 
@@ -28,6 +30,7 @@ class _Kai:
     """KAI from v0.12 on; the rules of a Topology are the same up to v0.17."""
 
     name = "KAI"
+    group = API_VERSION.partition("/")[0]
     topology_kind = TOPOLOGY_KIND
 
     def topology_value(self, topology: ClusterTopology) -> dict[str, Value]:
@@ -40,10 +43,20 @@ class _Kai:
             "spec": {"levels": levels},
         }
 
-    def refusals(self, topology: ClusterTopology) -> list[Refusal]:
+    def read_keys(self, value: Mapping[str, Value]) -> list[str]:
+        """`spec.levels[].nodeLabel`."""
+        spec = value.get("spec")
+        levels = spec.get("levels") if isinstance(spec, dict) else None
+        labels = (
+            [level.get("nodeLabel") for level in levels if isinstance(level, dict)] if isinstance(levels, list) else []
+        )
+        return [label for label in labels if isinstance(label, str)]
+
+    def refusals(self, keys: Sequence[str]) -> list[Refusal]:
         """Source: crds/kai-v0.12.0 to v0.17.0, schema and CEL of spec.levels."""
         found: list[Refusal] = []
-        keys = [level.key for level in topology.levels]
+        if not keys:
+            found.append(Refusal(None, "must hold at least one level; got none"))
         if len(keys) > _MAX_LEVELS:
             found.append(Refusal(None, f"must hold at most {_MAX_LEVELS} levels; got {len(keys)}"))
         for index, key in enumerate(keys):

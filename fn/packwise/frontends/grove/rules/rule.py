@@ -62,12 +62,14 @@ class Context:
 class Violation:
     """One breach. `path` is the true path in the author's file and `message` packwise's own text.
 
-    `operator` is what the operator would say, None where it would say nothing (or has said it already).
+    `operator` is what the operator would say, None where it would say nothing (or has said it already); `proposed`
+    what should stand there instead, where that is plain.
     """
 
     path: FieldPath
     message: str
     operator: OperatorError | None = None
+    proposed: Value = None
 
     @property
     def operator_message(self) -> str | None:

@@ -35,7 +35,7 @@ __all__ = ["UPDATE"]
 _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
 _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
-_RECREATE = "delete and create the PodCliqueSet to change this"
+_RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
 
 
 def _clique_count(update: Update, _context: Context) -> Iterator[Violation]:

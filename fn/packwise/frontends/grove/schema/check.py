@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from krmfn.errors import told
 from krmfn.fieldpath import format_path
 from packwise.finding import Stage
 from packwise.frontends.grove.duration import parse_duration
@@ -138,7 +139,7 @@ class _Check:
             text = f"time: {_duration_fault(value)} {go_quote(value)}"
         else:
             return
-        self._decode(path, f"must be a duration such as 4h0m0s or 90s; got {_shown(value)}", text)
+        self._decode(path, f"must be a duration such as 4h0m0s or 90s; got {told(value)}", text)
 
     def text_map(self, value: Value, kind: TextMap, path: FieldPath, struct: str, dotted: str) -> None:
         if not isinstance(value, dict):
@@ -179,7 +180,7 @@ class _Check:
         noun = _NOUNS[wanted]
         if type(value) is int and isinstance(kind, Number):
             noun = f"an integer of {kind.bits} bits"
-        self._decode(path, f"must be {noun}; got {_shown(value)}", text)
+        self._decode(path, f"must be {noun}; got {told(value)}", text)
 
     def _decode(self, path: FieldPath, message: str, text: str) -> None:
         self.decode.append(ShapeProblem(path, message, Stage.DECODE, None if self.decode else text))
@@ -207,12 +208,6 @@ def _go_kind(value: Value) -> str:
     if isinstance(value, int | float):
         return f"number {value}" if isinstance(value, float) or abs(value) >= 1 << 31 else "number"
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
-
-
-def _shown(value: Value) -> str:
-    if isinstance(value, dict):
-        return "a mapping"
-    return "a list" if isinstance(value, list) else f'"{value}"'
 
 
 def _duration_fault(text: str) -> str:

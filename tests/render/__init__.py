@@ -1,0 +1,1 @@
+"""The function as a whole: a ResourceList in, a ResourceList out."""

@@ -1,0 +1,43 @@
+"""The function in this process, as its `main` runs it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+from krmfn import KubeObject, ResourceList, Result
+from krmfn.run import run
+from packwise.function import render_list
+from packwise.select.index import RENDERED_FROM
+
+__all__ = ["Answer", "render"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a run answered: exit code, stdout, stderr."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def items(self) -> tuple[KubeObject, ...]:
+        return ResourceList.parse(self.stdout).items
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        return ResourceList.parse(self.stdout).results
+
+    @property
+    def generated(self) -> list[str]:
+        """The generated objects as documents, in their order."""
+        return [item.text for item in self.items if RENDERED_FROM in item.annotations]
+
+
+def render(text: str | bytes) -> Answer:
+    """The answer to a ResourceList's text."""
+    stdout, stderr = io.BytesIO(), io.StringIO()
+    data = text.encode() if isinstance(text, str) else text
+    code = run(render_list, stdin=io.BytesIO(data), stdout=stdout, stderr=stderr)
+    return Answer(code, stdout.getvalue().decode(), stderr.getvalue())

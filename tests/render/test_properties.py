@@ -1,0 +1,166 @@
+"""Laws of a whole render, over generated input."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from krmfn import KubeObject, ResourceList, Severity
+from packwise.api import API_VERSION, KIND, load, topologyrender
+from packwise.api.plain import is_plain
+from packwise.frontends.grove.schema.check import explain_shape
+from packwise.frontends.grove.schema.fits import fits
+
+from .calling import render
+from .mangling import EVERYTHING, SPEC, WORKLOAD, listed, mangled, mangled_packages
+from .packages import CONDITIONS, EARLIER, Listed, config, lists, others, render_specs, workloads
+
+laws = settings(max_examples=120, deadline=None)
+
+
+@st.composite
+def packages(draw: st.DrawFn) -> Listed:
+    """A ResourceList of some workloads and some other objects, in any order, under any settings."""
+    documents = [draw(workloads(f"w{number}")) for number in range(draw(st.integers(0, 2)))]
+    documents += [draw(others(f"o{number}")) for number in range(draw(st.integers(0, 3)))]
+    return draw(lists(draw(st.permutations(documents)), config(**draw(render_specs))))
+
+
+@laws
+@given(packages())
+def test_rendering_the_output_again_changes_no_byte(package: Listed) -> None:
+    once = render(package.text)
+    twice = render(once.stdout)
+
+    assert once.code == 0, once.stderr
+    assert twice.stdout == once.stdout
+    assert (twice.code, twice.stderr) == (0, once.stderr)
+
+
+@laws
+@given(packages())
+def test_what_is_no_workload_stays_byte_for_byte(package: Listed) -> None:
+    answer = render(package.text)
+
+    at = 0
+    for entry in package.entries:
+        if "PodCliqueSet" not in entry:
+            found = answer.stdout.find(entry, at)
+            assert found >= 0, entry
+            at = found + len(entry)
+
+
+@laws
+@given(packages())
+def test_a_workload_changes_in_its_conditions_only(package: Listed) -> None:
+    before, after = ResourceList.parse(package.text).items, render(package.text).items
+
+    for old, new in zip(before, after, strict=False):
+        replaced = gone(old.source.text, new.source.text)
+        assert replaced == "" or (old.kind == "PodCliqueSet" and replaced.strip("\"'") in EARLIER)
+        assert new.without_annotation(CONDITIONS).value == old.without_annotation(CONDITIONS).value
+
+
+@laws
+@given(st.data(), st.randoms())
+def test_the_order_of_the_items_makes_no_difference_to_what_is_generated(data: st.DataObject, random: Random) -> None:
+    documents = [*(data.draw(workloads(name)) for name in ("w", "w-0", "a")), *(data.draw(others("o")) for _ in "ab")]
+    items = [KubeObject.parse(document) for document in documents]
+    shuffled = random.sample(items, len(items))
+    function_config = config(**data.draw(render_specs))
+
+    one, other = (render(block_list(each, function_config)) for each in (items, shuffled))
+
+    assert one.code == 0, one.stderr
+    assert one.generated == other.generated
+    assert one == render(block_list(items, function_config))
+
+
+@laws
+@given(st.data())
+def test_an_earlier_render_under_other_settings_leaves_no_trace(data: st.DataObject) -> None:
+    documents = [data.draw(workloads("w")), data.draw(others("o"))]
+    before, now = (config(**data.draw(render_specs)) for _ in range(2))
+    items = [KubeObject.parse(document) for document in documents]
+
+    straight = render(block_list(items, now))
+    again = render(block_list(render(block_list(items, before)).items, now))
+
+    assert again.code == 0, again.stderr
+    assert again.generated == straight.generated
+
+
+@settings(max_examples=400, deadline=None)
+@given(mangled_packages())
+@example(EVERYTHING)
+def test_slips_of_the_pen_lead_to_results_and_never_to_a_crash(items: list[Any]) -> None:
+    answer = render(listed(items))
+
+    assert "internal error" not in answer.stderr
+    assert answer.code == int("error:" in answer.stderr)
+    if answer.stdout:
+        errors = [result for result in answer.results if result.severity is Severity.ERROR]
+        assert answer.code == int(bool(errors))
+        assert [result for result in answer.results if "rule" not in result.tags] == []
+        assert not errors or [item.value for item in answer.items] == items
+
+
+@settings(max_examples=400, deadline=None)
+@given(mangled(SPEC, most=2))
+def test_what_passes_the_quick_look_the_model_takes_with_the_same_result(spec: Any) -> None:
+    if is_plain(spec):
+        item = KubeObject.new({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "t"}, "spec": spec})
+        quick = load(item)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(topologyrender, "is_plain", never)
+            assert load(item) == quick
+
+
+@settings(max_examples=400, deadline=None)
+@given(mangled(WORKLOAD, most=2), st.sampled_from([None, "clusterTopologyName"]))
+def test_what_fits_the_schema_at_a_glance_has_nothing_to_explain(value: Any, field: str | None) -> None:
+    if fits(field)(value):
+        assert explain_shape(value, topology_name_field=field) == []
+
+
+@pytest.mark.parametrize("text", ["", "what?", "null", "[]", '{"cliques":1}', "[" * 100_000, "9" * 5_000])
+@pytest.mark.parametrize("key", ["constraints", "conditions"])
+def test_notes_that_no_render_wrote_are_passed_over(key: str, text: str) -> None:
+    items = copy.deepcopy(EVERYTHING)
+    for item in items:
+        item["metadata"].setdefault("annotations", {})
+        if item["kind"] == ("PodGang" if key == "constraints" else "PodCliqueSet"):
+            item["metadata"]["annotations"][f"packwise.dev/{key}"] = text
+
+    answer = render(listed(items))
+
+    assert "internal error" not in answer.stderr
+    assert [result.tags["rule"] for result in answer.results] in ([], ["update-topology-constraint"] * 3)
+
+
+def gone(before: str, after: str) -> str:
+    """What of `before` stands between the start and the end that it has in common with `after`."""
+    start = same(before, after)
+    end = len(before) - same(before[start:][::-1], after[start:][::-1])
+    return before[start:end]
+
+
+def same(one: str, other: str) -> int:
+    """The length of what both start with."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def never(_: object) -> bool:
+    return False
+
+
+def block_list(items: Iterable[KubeObject], function_config: str) -> str:
+    empty = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n"
+    text = empty + "".join(f"  {line}\n" for line in function_config.splitlines())
+    return ResourceList.parse(text).with_items(items).to_text()

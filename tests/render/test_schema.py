@@ -1,0 +1,142 @@
+"""The JSON Schema that editors use says of a TopologyRender what the function says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from krmfn import KubeObject
+from krmfn.yamltext import read, split_documents
+from packwise.api import KIND, load
+from packwise.api.model import TopologyRenderSpec, json_schema
+from tests.places import ROOT
+
+SCHEMA = json_schema()
+
+# The example of product.md, which names every setting.
+FULL = """
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+  topologyAwareScheduling:
+    enabled: true
+    levels:
+    - {domain: zone, key: topology.kubernetes.io/zone}
+    - {domain: rack, key: example.com/rack}
+    - {domain: host, key: kubernetes.io/hostname}
+  scheduler: {profiles: [{name: kai-scheduler, default: true}]}
+  revision: grep-244-multi
+  unknownFields: Error
+  admission: Auto
+  emit: [ClusterTopology, Topology, PodGang]
+  gitops: [argocd, flux]
+  finalizers: false
+  osmo: {namespace: osmo-workflows, priority: NORMAL, submittedBy: "", keySets: Uniform}
+  kai: {version: v0.15}
+  annotate: true
+  apply: true
+"""
+SHOWN = sorted(
+    path
+    for folder in ("examples", "kpt-package", "kustomize-plugin")
+    for path in (ROOT / folder).rglob("*.yaml")
+    if f"kind: {KIND}\n" in path.read_text(encoding="utf-8")
+)
+
+
+def edited(path: str, value: Any) -> Any:
+    """The full example with `value` at the dotted `path`."""
+    whole: Any = read(FULL)
+    at: Any = whole
+    *parents, last = path.split(".")
+    for step in parents:
+        at = at[step]
+    at[last] = value
+    return whole
+
+
+def refusals(value: Any) -> list[str]:
+    """The paths of what the schema refuses, sorted."""
+    validator: Any = Draft202012Validator(SCHEMA)
+    errors = validator.iter_errors(value)
+    return sorted({".".join(map(str, error.absolute_path)) for error in errors})
+
+
+def test_it_is_a_json_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_every_field_says_what_it_means() -> None:
+    models = {"TopologyRender": SCHEMA["properties"]["spec"], **SCHEMA["$defs"]}
+    silent = [
+        f"{model}.{name}"
+        for model, schema in models.items()
+        for name, field in schema["properties"].items()
+        if not field.get("description", "").endswith(".")
+    ]
+
+    assert silent == []
+
+
+def test_the_full_example_names_every_setting() -> None:
+    value: Any = read(FULL)
+    others = {"clusterTopology", "topology", "topologyNameAnnotation"}
+
+    assert set(value["spec"]) == set(TopologyRenderSpec.model_fields) - others
+    assert refusals(value) == []
+    load(KubeObject.new(value))
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_the_documentation_shows_is_accepted(path: Path) -> None:
+    values: list[Any] = [read(document.text) for document in split_documents(path.read_text(encoding="utf-8"))]
+
+    assert [refusals(value) for value in values if value["kind"] == KIND] == [[]]
+
+
+SAME: list[tuple[str, str, Any]] = [
+    ("an empty spec", "spec", {}),
+    ("a section that is left empty", "spec.topologyAwareScheduling", None),
+    ("another spelling of the section", "spec.topology", {"enabled": True, "levels": [], "name": "mine"}),
+    ("a level with nothing in it, which the function's rules refuse", "spec.topologyAwareScheduling.levels", [{}]),
+    ("the scheduler's own settings", "spec.scheduler.profiles", [{"name": "kai-scheduler", "config": {"x": [1]}}]),
+    ("no kind to emit", "spec.emit", []),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), [case[1:] for case in SAME], ids=[case[0] for case in SAME])
+def test_accepted(path: str, value: Any) -> None:
+    changed = edited(path, value)
+
+    assert refusals(changed) == []
+    load(KubeObject.new(changed))
+
+
+REFUSED: list[tuple[str, str, Any, str]] = [
+    ("an unknown setting", "spec.emits", [], "spec"),
+    ("an unknown field of a level", "spec.topologyAwareScheduling.levels", [{"domian": "rack"}],
+     "spec.topologyAwareScheduling"),
+    ("a flag as text", "spec.apply", "yes", "spec.apply"),
+    ("a number for a flag", "spec.annotate", 1, "spec.annotate"),
+    ("one kind in the place of a list", "spec.emit", "PodGang", "spec.emit"),
+    ("a kind that nobody renders", "spec.emit", ["Pods"], "spec.emit.0"),
+    ("a revision that there is not", "spec.revision", "grep-245", "spec.revision"),
+    ("a KAI that is too old", "spec.kai.version", "v0.11", "spec.kai.version"),
+    ("a profile without a name", "spec.scheduler.profiles", [{}], "spec.scheduler"),
+    ("a list in the place of spec", "spec", [], "spec"),
+    ("another kind", "kind", "TopologyRenderer", "kind"),
+    ("another version", "apiVersion", "packwise.dev/v1", "apiVersion"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "value", "where"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_refused(path: str, value: Any, where: str) -> None:
+    changed = edited(path, value)
+
+    assert refusals(changed) == [where]
+    with pytest.raises(ValueError, match="must "):
+        load(KubeObject.new(changed))
