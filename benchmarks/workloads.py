@@ -58,6 +58,7 @@ WORKLOAD = """\
     labels:
       app: inference-{number}
       tier: "gold"
+      kai.scheduler/queue: team-{team}
     annotations:
       config.kubernetes.io/index: '0'
       config.kubernetes.io/path: 'workloads/inference-{number}.yaml'

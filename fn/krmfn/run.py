@@ -158,18 +158,13 @@ def _outcome(read: ResourceList, answered: ResourceList, raised: tuple[Result, .
 def _divided(
     read: tuple[Result, ...], answered: tuple[Result, ...], *, keeps_old: bool
 ) -> tuple[list[Result], tuple[Result, ...]]:
-    """The results that came in and stay, and the function's own; what it says again is its own, and stands once."""
+    """The results that came in and were handed on, and the function's own, which may say the same once more."""
     from krmfn.result import sort_results
 
-    came = list(read)
-    new: list[Result] = []
-    for result in answered:
-        if keeps_old and result in came:
-            came.remove(result)
-        else:
-            new.append(result)
-    stay = [result for result in read if result not in new and (not keeps_old or result in answered)]
-    return stay, sort_results(new)
+    handed_on = {id(result) for result in answered}
+    came = {id(result) for result in read} if keeps_old else set[int]()
+    new = sort_results([result for result in answered if id(result) not in came])
+    return [result for result in read if (not keeps_old or id(result) in handed_on) and result not in new], new
 
 
 def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[str, list[str], int]:

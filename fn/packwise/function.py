@@ -10,6 +10,7 @@ from packwise.select import Package
 
 if TYPE_CHECKING:
     from krmfn.resourcelist import ResourceList
+    from krmfn.result import Result
 
 __all__ = ["main", "render_list"]
 
@@ -22,4 +23,14 @@ def main(*, validate: bool = False) -> int:
 def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
     rendered = render(Package(read.items, read.function_config))
-    return read.with_items(rendered.items).with_results((*read.results, *rendered.results))
+    return read.with_items(rendered.items).with_results((*_of_others(read.results), *rendered.results))
+
+
+def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:
+    """The results of functions that ran before; what packwise itself said of an earlier state no longer holds."""
+    if not results:
+        return ()
+    from packwise.pipeline import rule_table
+
+    own = {rule.name for rule in rule_table()}
+    return tuple([result for result in results if result.tags.get("rule") not in own])

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 from packwise.finding import Finding, Rule, Severity, Stage, has_errors
 from packwise.frontends.grove import record
 from packwise.frontends.grove.admission import Admitted, History, admit
+from packwise.frontends.grove.advice import ADVICE, advise
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.live import GROUP, live_replicas, scheduled_pods
 from packwise.frontends.grove.podgang import KIND as PODGANG
 from packwise.frontends.grove.podgang import count_podgangs, podgangs
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules import RULES as WEBHOOK_RULES
-from packwise.frontends.grove.rules import Context
+from packwise.frontends.grove.rules import Context, Violation
+from packwise.frontends.grove.rules import Rule as WebhookRule
 from packwise.frontends.grove.rules.topology import placed_constraints
 from packwise.frontends.grove.schema import check_shape
 from packwise.plan import Generated, WorkloadPlan
@@ -109,7 +111,7 @@ class _Planner:
         history = History(self._baseline.get(name), self._records.get(name))
         context = replace(self._context, scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
-        findings += _webhook_findings(workload, admitted)
+        findings += _told(workload, admitted.violations) + _told(workload, advise(workload, admitted.pcs, context))
         if has_errors(findings):
             return WorkloadPlan(workload, findings)
         return self._rendered(workload, admitted, findings)
@@ -195,7 +197,7 @@ def _records(selection: Selection) -> dict[Named, str]:
     return found
 
 
-def _webhook_findings(workload: KubeObject, admitted: Admitted) -> tuple[Finding, ...]:
+def _told(workload: KubeObject, violations: Iterable[tuple[WebhookRule[Any], Violation]]) -> tuple[Finding, ...]:
     return tuple(
         [
             Finding(
@@ -207,8 +209,9 @@ def _webhook_findings(workload: KubeObject, admitted: Admitted) -> tuple[Finding
                 violation.operator_message,
                 Stage.WEBHOOK if violation.operator is not None else None,
                 order,
+                violation.proposed,
             )
-            for order, (rule, violation) in enumerate(admitted.violations)
+            for order, (rule, violation) in enumerate(violations)
         ]
     )
 
@@ -219,7 +222,7 @@ def _some(condition: Condition | None) -> tuple[Condition, ...]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    webhook: list[Any] = list(WEBHOOK_RULES)
+    webhook: list[Any] = [*WEBHOOK_RULES, *ADVICE]
     return [*RULES, *(Rule(rule.name, rule.summary, rule.source, Severity(rule.severity)) for rule in webhook)]
 
 

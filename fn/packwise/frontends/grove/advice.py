@@ -1,0 +1,132 @@
+"""What no operator refuses and people still want to know before the merge.
+
+Source: gitops.md, kai.md, operator.md 2 (D2) and 7 (replica counts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Violation, run
+from packwise.frontends.grove.written import TOOL_DEPENDENT, pod_specs, tool_dependent_words, unquoted_quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
+
+__all__ = ["ADVICE", "advise"]
+
+_KAI = "kai-scheduler"
+_QUEUE = "kai.scheduler/queue"
+
+
+@dataclass(frozen=True, slots=True)
+class _Advised:
+    """A workload as it was written, and as it is defaulted."""
+
+    workload: KubeObject
+    pcs: PodCliqueSet
+
+
+def advise(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule[_Advised], Violation]]:
+    """The warnings about `workload`, which decodes; `pcs` is its defaulted view."""
+    return run(ADVICE, _Advised(workload, pcs), context)
+
+
+def _restart_policy(at: _Advised, _context: Context) -> Iterator[Violation]:
+    for path, pod_spec in pod_specs(at.workload):
+        found = pod_spec.get("restartPolicy")
+        if isinstance(found, str) and found not in ("", "Always"):
+            message = f'has no effect: the operator sets it to "Always"; got "{found}"; remove it'
+            yield Violation((*path, "restartPolicy"), message)
+
+
+def _namespace(at: _Advised, _context: Context) -> Iterator[Violation]:
+    if not at.workload.get(("metadata", "namespace")):
+        message = 'should be given: without it, it is rendered into "default", and Flux refuses it'
+        yield Violation(("metadata", "namespace"), message)
+
+
+def _queue(at: _Advised, _context: Context) -> Iterator[Violation]:
+    pcs = at.pcs
+    if _QUEUE in pcs.labels or _QUEUE in pcs.annotations:
+        return
+    for path, pod_spec in pod_specs(at.workload):
+        clique = pcs.cliques[int(path[3])]
+        if pod_spec.get("schedulerName") == _KAI and _QUEUE not in clique.labels and _QUEUE not in clique.annotations:
+            message = f"names no queue of the KAI Scheduler; add the label {_QUEUE} to the workload"
+            yield Violation((*path, "schedulerName"), message)
+            return
+
+
+def _no_cliques(at: _Advised, _context: Context) -> Iterator[Violation]:
+    for index, group in enumerate(at.pcs.groups):
+        if not group.clique_names:
+            path = (*TEMPLATE, "podCliqueScalingGroups", index, "cliqueNames")
+            yield Violation(path, "names no clique, so the group has no pods; name some or remove the group")
+
+
+def _autoscaled(at: _Advised, _context: Context) -> Iterator[Violation]:
+    for index, group in enumerate(at.pcs.groups):
+        scaling = group.auto_scaling
+        if scaling and scaling.max_replicas > group.min_available:
+            least = group.replicas if scaling.min_replicas is None else scaling.min_replicas
+            message = (
+                f"lets an autoscaler set {least} to {scaling.max_replicas} replicas; PodGangs are rendered for "
+                f"{group.replicas}, or for those of the live PodCliqueScalingGroup where it is among the input"
+            )
+            yield Violation((*TEMPLATE, "podCliqueScalingGroups", index, "scaleConfig"), message)
+
+
+def _redundant(at: _Advised, _context: Context) -> Iterator[Violation]:
+    pcs = at.pcs
+    groups = [((*TEMPLATE, "podCliqueScalingGroups", index), group) for index, group in enumerate(pcs.groups)]
+    cliques = [((*TEMPLATE, "cliques", index), clique) for index, clique in enumerate(pcs.cliques)]
+    grouped = pcs.grouped_cliques()
+    for path, part in (*groups, *[(path, clique) for path, clique in cliques if clique.name not in grouped]):
+        yield from _same(pcs.topology, part.topology, path, "the whole workload")
+    for _, group in groups:
+        for path, clique in cliques:
+            if clique.name in group.clique_names:
+                yield from _same(group.topology, clique.topology, path, f'group "{group.name}"')
+
+
+def _same(
+    parent: TopologyConstraint | None, child: TopologyConstraint | None, path: FieldPath, owner: str
+) -> Iterator[Violation]:
+    if parent is not None and parent == child:
+        message = f'says no more than "{parent.pack_domain}" of {owner} does already; narrow it or remove it'
+        yield Violation((*path, "topologyConstraint", "packDomain"), message)
+
+
+def _quantities(at: _Advised, _context: Context) -> Iterator[Violation]:
+    for path, found in unquoted_quantities(at.workload):
+        message = (
+            f'should be "{found}", a string: the operator writes it back as one, and Argo CD sees a change for ever'
+        )
+        yield Violation(path, message, proposed=str(found))
+
+
+def _words(at: _Advised, _context: Context) -> Iterator[Violation]:
+    for path in tool_dependent_words(at.workload):
+        word = str(at.workload.get(path))
+        message = f"should be in quotes: kustomize and kpt read {word} as a string, kubectl as {TOOL_DEPENDENT[word]}"
+        yield Violation(path, message, proposed=f'"{word}"')
+
+
+ADVICE: tuple[Rule[_Advised], ...] = (
+    Rule("namespace-missing", "A workload names its namespace.", "gitops.md Flux", _namespace, "warning"),
+    Rule("queue-missing", "A workload that KAI schedules names its queue.", "kai.md", _queue, "warning"),
+    Rule("pod-restart-policy", "restartPolicy is Always, or left out.", "operator.md D2", _restart_policy, "warning"),
+    Rule("group-without-cliques", "A scaling group has cliques.", "operator.md R33", _no_cliques, "warning"),
+    Rule("autoscaler-moves-gangs", "An autoscaler changes how many PodGangs there are.", "operator.md 7",
+         _autoscaled, "warning"),
+    Rule("constraint-redundant", "A constraint says more than its parent's.", "operator.md 7", _redundant, "warning"),
+    Rule("quantity-unquoted", "Resource quantities are strings.", "gitops.md Argo CD", _quantities, "warning"),
+    Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.", "product.md", _words, "warning"),
+)  # fmt: skip
+"""Warnings about a workload, in the order they are told."""

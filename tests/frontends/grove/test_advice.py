@@ -1,0 +1,182 @@
+"""Warnings that no operator gives, each with its whole text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.kubeobject import KubeObject
+from krmfn.yamltext import write
+from packwise.frontends.grove.advice import ADVICE, advise
+from packwise.frontends.grove.default import default
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
+from packwise.frontends.grove.rules import Context
+
+from .cases import edited
+
+T = "spec.template."
+POD = f"{T}cliques[0].spec.podSpec"
+
+# What the base of the other rules lacks for a workload that nothing need be said of.
+COMPLETE = {"metadata.namespace": "team-a", "metadata.labels": {"kai.scheduler/queue": "team-a"}}
+
+CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] = [
+    ("nothing to say", {}, []),
+    (
+        "no namespace",
+        {"metadata.namespace": ""},
+        [
+            (
+                "namespace-missing",
+                "metadata.namespace",
+                'should be given: without it, it is rendered into "default", and Flux refuses it',
+                None,
+            )
+        ],
+    ),
+    (
+        "KAI without a queue",
+        {"metadata.labels": {}, f"{POD}.schedulerName": "kai-scheduler"},
+        [
+            (
+                "queue-missing",
+                f"{POD}.schedulerName",
+                "names no queue of the KAI Scheduler; add the label kai.scheduler/queue to the workload",
+                None,
+            )
+        ],
+    ),
+    (
+        "a queue on the clique",
+        {
+            "metadata.labels": {},
+            f"{T}cliques[0].labels": {"kai.scheduler/queue": "q"},
+            f"{POD}.schedulerName": "kai-scheduler",
+        },
+        [],
+    ),
+    ("another scheduler needs no queue", {"metadata.labels": {}, f"{POD}.schedulerName": "default-scheduler"}, []),
+    (
+        "a restart policy",
+        {f"{POD}.restartPolicy": "Never"},
+        [
+            (
+                "pod-restart-policy",
+                f"{POD}.restartPolicy",
+                'has no effect: the operator sets it to "Always"; got "Never"; remove it',
+                None,
+            )
+        ],
+    ),
+    ("the restart policy there is", {f"{POD}.restartPolicy": "Always"}, []),
+    (
+        "quantities as numbers",
+        {
+            f"{POD}.containers": [
+                {"name": "a", "resources": {"limits": {"nvidia.com/gpu": 8}, "requests": {"cpu": 0.5}}}
+            ]
+        },
+        [
+            (
+                "quantity-unquoted",
+                f"{POD}.containers[0].resources.limits[nvidia.com/gpu]",
+                'should be "8", a string: the operator writes it back as one, and Argo CD sees a change for ever',
+                "8",
+            ),
+            (
+                "quantity-unquoted",
+                f"{POD}.containers[0].resources.requests.cpu",
+                'should be "0.5", a string: the operator writes it back as one, and Argo CD sees a change for ever',
+                "0.5",
+            ),
+        ],
+    ),
+    ("quantities as strings", {f"{POD}.containers": [{"name": "a", "resources": {"limits": {"cpu": "8"}}}]}, []),
+    ("containers of another type are for others to refuse", {f"{POD}.containers": "none"}, []),
+]
+
+
+def told(workload: KubeObject) -> list[tuple[str, str, str, str | None]]:
+    from krmfn.fieldpath import format_path
+
+    pcs = PodCliqueSet.read(default(workload.value))
+    found = advise(workload, pcs, Context())
+    return [(rule.name, format_path(v.path), v.message, v.proposed) for rule, v in found]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("edits", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_advice(edits: dict[str, Any], expected: list[tuple[str, str, str, str | None]]) -> None:
+    assert told(KubeObject.parse(write(edited({**COMPLETE, **edits})))) == expected
+
+
+GROUPS = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: a, namespace: team-a}
+spec:
+  replicas: 1
+  template:
+    topologyConstraint: {packDomain: zone}
+    cliques:
+    - {name: alone, topologyConstraint: {packDomain: zone}, spec: {roleName: a, replicas: 1, podSpec: {}}}
+    - {name: member, topologyConstraint: {packDomain: rack}, spec: {roleName: b, replicas: 1, podSpec: {}}}
+    podCliqueScalingGroups:
+    - name: scaled
+      cliqueNames: [member]
+      replicas: 2
+      topologyConstraint: {packDomain: rack}
+      scaleConfig: {minReplicas: 1, maxReplicas: 4}
+    - {name: empty, cliqueNames: []}
+"""
+
+
+def test_advice_on_groups_and_constraints() -> None:
+    same = "does already; narrow it or remove it"
+    assert told(KubeObject.parse(GROUPS)) == [
+        (
+            "group-without-cliques",
+            f"{T}podCliqueScalingGroups[1].cliqueNames",
+            "names no clique, so the group has no pods; name some or remove the group",
+            None,
+        ),
+        (
+            "autoscaler-moves-gangs",
+            f"{T}podCliqueScalingGroups[0].scaleConfig",
+            "lets an autoscaler set 1 to 4 replicas; PodGangs are rendered for 2, or for those of the live "
+            "PodCliqueScalingGroup where it is among the input",
+            None,
+        ),
+        (
+            "constraint-redundant",
+            f"{T}cliques[0].topologyConstraint.packDomain",
+            f'says no more than "zone" of the whole workload {same}',
+            None,
+        ),
+        (
+            "constraint-redundant",
+            f"{T}cliques[1].topologyConstraint.packDomain",
+            f'says no more than "rack" of group "scaled" {same}',
+            None,
+        ),
+    ]
+
+
+@pytest.mark.parametrize("word", ["yes", "No", "ON", "off", "y", "N"])
+@pytest.mark.parametrize(("written", "is_told"), [("{}", True), ('"{}"', False), ("'{}'", False)])
+def test_a_word_that_tools_read_differently_is_told_unless_it_is_quoted(word: str, written: str, is_told: bool) -> None:
+    text = GROUPS.replace("{name: a, namespace: team-a}", "{name: a, namespace: team-a, labels: {a: WORD}}")
+
+    found = [
+        each
+        for each in told(KubeObject.parse(text.replace("WORD", written.format(word))))
+        if each[0] == "scalar-tool-dependent"
+    ]
+
+    truth = "true" if word.lower() in ("yes", "on", "y") else "false"
+    message = f"should be in quotes: kustomize and kpt read {word} as a string, kubectl as {truth}"
+    assert found == ([("scalar-tool-dependent", "metadata.labels.a", message, f'"{word}"')] if is_told else [])
+
+
+def test_every_advice_is_a_warning() -> None:
+    assert {rule.severity for rule in ADVICE} == {"warning"}
