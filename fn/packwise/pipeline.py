@@ -16,6 +16,7 @@ from packwise.schedulers.kai import KAI
 from packwise.schedulers.topologies import scheduler_topologies
 from packwise.select import select
 from packwise.select.index import READABLE, is_earlier
+from packwise.select.protection import check_protection
 from packwise.select.topologies import known_topologies
 
 if TYPE_CHECKING:
@@ -67,10 +68,10 @@ def rule_table() -> tuple[Rule, ...]:
     from packwise import annotate, render
     from packwise.frontends.grove import frontend
     from packwise.schedulers import topologies as scheduled
-    from packwise.select import configuration, index, selection, topologies
+    from packwise.select import configuration, index, protection, selection, topologies
     from packwise.topology import clustertopology
 
-    parts = (index, selection, configuration, topologies, clustertopology, scheduled, render, annotate)
+    parts = (index, selection, configuration, topologies, protection, clustertopology, scheduled, render, annotate)
     return (*(rule for part in parts for rule in part.RULES), *frontend.rule_table(), *RULES)
 
 
@@ -82,10 +83,18 @@ def _render(package: Package) -> Rendered:
         return Rendered(package.items, (), found)
     known = known_topologies(selection)
     plans = [plan for front_end in _FRONT_ENDS for plan in front_end.plans(selection, _cluster(selection, known))]
+    uses = (use for front_end in _FRONT_ENDS for use in front_end.uses(selection))
     made, refused = scheduler_topologies(KAI, known, selection)
     generated = [*known.generated, *made, *(one for plan in plans for one in plan.generated)]
     rendering = render_objects(generated, selection.index, selection.settings)
-    findings = [*known.findings, *refused, *(f for plan in plans for f in plan.findings), *rendering.findings]
+    protected = check_protection(selection, uses)
+    findings = [
+        *known.findings,
+        *protected,
+        *refused,
+        *(f for plan in plans for f in plan.findings),
+        *rendering.findings,
+    ]
     results = (*found, *_results(findings))
     if exit_code(results):
         return Rendered(package.items, (), results)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology
 
-__all__ = ["Cluster", "Condition", "Generated", "WorkloadPlan"]
+__all__ = ["Cluster", "Condition", "Generated", "Use", "WorkloadPlan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,15 @@ class Generated:
     origin: str
     subject: KubeObject | None
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """`workload` names the ClusterTopology `topology`; `scheduled` of its pods are, as far as their status tells."""
+
+    topology: str
+    workload: KubeObject
+    scheduled: int = 0
 
 
 @dataclass(frozen=True, slots=True)

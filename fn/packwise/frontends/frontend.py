@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from packwise.plan import Cluster, WorkloadPlan
+    from packwise.plan import Cluster, Use, WorkloadPlan
     from packwise.select.selection import Selection
 
 __all__ = ["FrontEnd"]
@@ -18,4 +18,8 @@ class FrontEnd(Protocol):
 
     def plans(self, selection: Selection, cluster: Cluster) -> Iterable[WorkloadPlan]:
         """What becomes of each of its workloads, in order of namespace and name."""
+        ...
+
+    def uses(self, selection: Selection) -> Iterable[Use]:
+        """Which of its workloads name a ClusterTopology themselves."""
         ...

@@ -17,9 +17,10 @@ from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules import RULES as WEBHOOK_RULES
 from packwise.frontends.grove.rules import Context, Violation
 from packwise.frontends.grove.rules import Rule as WebhookRule
+from packwise.frontends.grove.rules.rule import TEMPLATE
 from packwise.frontends.grove.rules.topology import placed_constraints
 from packwise.frontends.grove.schema import check_shape
-from packwise.plan import Generated, WorkloadPlan
+from packwise.plan import Generated, Use, WorkloadPlan
 from packwise.select.index import repeated
 from packwise.wording import list_known
 
@@ -72,6 +73,25 @@ class _Grove:
         repeats = {id(finding.subject): finding for finding in repeated(items)}
         return [_once(plan, repeats.get(id(plan.workload))) for plan in plans] if repeats else plans
 
+    def uses(self, selection: Selection) -> Iterable[Use]:
+        """The PodCliqueSets with the revision's field for it, in their order."""
+        field = selection.revision.topology_name_field
+        if field is None:
+            return
+        scheduled = _scheduled(selection)
+        for item in selection.index.of_kind(GROUP, KIND):
+            name = item.get((*TEMPLATE, field))
+            if isinstance(name, str):
+                yield Use(name, item, scheduled.get(_name_of(item.value), 0))
+
+
+def _scheduled(selection: Selection) -> dict[Named, int]:
+    """Scheduled pods by workload, in the input or the baseline, whichever is higher."""
+    found = scheduled_pods(selection.index)
+    for name, count in scheduled_pods(selection.baseline).items():
+        found[name] = max(count, found.get(name, 0))
+    return found
+
 
 def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
     """A workload that stands in the input already is refused; what it would become is told there."""
@@ -94,9 +114,7 @@ class _Planner:
             revision=cluster.revision,
         )
         self._live = live_replicas(selection.index)
-        self._scheduled = scheduled_pods(selection.index)
-        for name, count in scheduled_pods(selection.baseline).items():
-            self._scheduled[name] = max(count, self._scheduled.get(name, 0))
+        self._scheduled = _scheduled(selection)
         before = () if selection.baseline is None else selection.baseline.of_kind(GROUP, KIND)
         self._baseline = {_name_of(item.value): item.value for item in before}
         self._records = _records(selection)

@@ -1,0 +1,65 @@
+"""Which changes of users' ClusterTopologies running workloads forbid. Source: revisions.md `grep-244-multi` 5 and 6."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.finding import Finding, Rule
+from packwise.topology.clustertopology import API_VERSION, KIND, read_clustertopology
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from packwise.plan import Use
+    from packwise.select.selection import Selection
+
+__all__ = ["RULES", "check_protection"]
+
+_GROUP = API_VERSION.partition("/")[0]
+
+LOCKED = Rule(
+    "clustertopology-locked",
+    "The levels of a ClusterTopology stay while pods are scheduled by it.",
+    "revisions.md grep-244-multi 5",
+)
+IN_USE = Rule(
+    "clustertopology-in-use",
+    "A ClusterTopology that a workload names is not deleted.",
+    "revisions.md grep-244-multi 6",
+)
+RULES = (LOCKED, IN_USE)
+"""Rules of changes against the baseline."""
+
+
+def check_protection(selection: Selection, uses: Iterable[Use]) -> list[Finding]:
+    """What is wrong with the changes of ClusterTopologies since the baseline; nothing where there is none.
+
+    The operator's own topology is not protected: its changes are what workloads' conditions tell.
+    """
+    if selection.baseline is None or selection.revision.topology_name_field is None:
+        return []
+    by_topology: dict[str, list[Use]] = {}
+    for use in uses:
+        by_topology.setdefault(use.topology, []).append(use)
+    now = {item.name: item for item in selection.index.of_kind(_GROUP, KIND)}
+    findings: list[Finding] = []
+    for before in selection.baseline.of_kind(_GROUP, KIND):
+        users, after = by_topology.get(before.name, []), now.get(before.name)
+        if before.name == selection.revision.default_topology or not users:
+            continue
+        if after is None:
+            message = f"must not be deleted: {_told(users)} it; let them name another one first"
+            findings.append(Finding.of(IN_USE, before, ("metadata", "name"), message))
+        elif read_clustertopology(after).levels != read_clustertopology(before).levels:
+            running = [use for use in users if use.scheduled]
+            if running:
+                message = (
+                    f"must stay as they are while pods are scheduled by them: {_told(running)} it; scale to 0 first"
+                )
+                findings.append(Finding.of(LOCKED, after, ("spec", "levels"), message))
+    return findings
+
+
+def _told(uses: list[Use]) -> str:
+    names = sorted(use.workload.id.short for use in uses)
+    return f"{', '.join(names)} name{'s' if len(names) == 1 else ''}"
