@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from krmfn.edit import same
 from krmfn.errors import FieldError
 from krmfn.yamltext import YamlError, read, write
+from krmfn.yamltext.writer import write_entry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,11 +94,9 @@ def _stands_alone(item: KubeObject) -> bool:
 
 def _written(item: KubeObject, indent: str, newline: str) -> str:
     try:
-        text = write([item.value])
+        text = write_entry(item.value, indent)
     except YamlError as error:
         raise FieldError(item.id, (), error.message, item.location()) from None
-    if indent:
-        text = "".join([f"{indent}{line}\n" if line else "\n" for line in text.removesuffix("\n").split("\n")])
     return text if newline == "\n" else text.replace("\n", newline)
 
 

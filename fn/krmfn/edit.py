@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from krmfn.errors import told
 from krmfn.fieldpath import format_path
+from krmfn.source import Source
+from krmfn.yamltext import YamlError, read
+from krmfn.yamltext.edit import remove_value, set_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from krmfn.source import Source
     from krmfn.value import Value
 
-__all__ = ["same", "with_value", "without_value"]
+__all__ = ["same", "with_name", "with_quotes", "with_value", "without_value"]
 
-_Edited = tuple["Source | None", "Mapping[str, Value]"]
+_Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()
 
 
@@ -48,11 +49,9 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
     changed = cast("Mapping[str, Value]", _with(item, item.value, path, 0, value))
     if not item.written:
         return None, changed
-    from krmfn.yamltext import YamlError, set_value
-
     source = item.source
     try:
-        return replace(source, text=set_value(source.text, source.root + path, value)), changed
+        return _with_text(source, set_value(source.text, source.root + path, value)), changed
     except YamlError as error:
         if _needs_others(source):
             return None, changed
@@ -70,15 +69,49 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool) -> _Edited:
     changed = cast("Mapping[str, Value]", _without(item.value, path))
     if not item.written:
         return None, changed
-    from krmfn.yamltext import YamlError, remove_value
-
     source = item.source
     try:
-        return replace(source, text=remove_value(source.text, source.root + path)), changed
+        return _with_text(source, remove_value(source.text, source.root + path)), changed
     except YamlError as error:
         if _needs_others(source):
             return None, changed
         raise item.error(path, error.message) from None
+
+
+def _with_text(source: Source, text: str) -> Source:
+    return Source(text, source.root, source.line, source.column, source.file)
+
+
+def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
+    """The source and value of `item` with the plain scalar at `path` in quotes."""
+    from krmfn.yamltext.respell import quote_scalar
+
+    source = item.source
+    try:
+        text = quote_scalar(source.text, source.root + path)
+    except YamlError as error:
+        raise item.error(path, error.message) from None
+    if text == source.text:
+        return source, item.value
+    quoted = read(text)
+    for step in source.root + path:
+        quoted = cast("Any", quoted)[step]
+    return _with_text(source, text), cast("Mapping[str, Value]", _with(item, item.value, path, 0, quoted))
+
+
+def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
+    """The source and value of `item` with the key at `path` spelt `name`."""
+    from krmfn.yamltext.respell import rename_key
+
+    source = item.source
+    try:
+        text = rename_key(source.text, source.root + path, name)
+    except YamlError as error:
+        raise item.error(path, error.message) from None
+    parent = cast("Mapping[str, Value]", item.get(path[:-1]))
+    renamed = {name if key == path[-1] else key: entry for key, entry in parent.items()}
+    changed = _with(item, item.value, path[:-1], 0, renamed) if len(path) > 1 else renamed
+    return _with_text(source, text), cast("Mapping[str, Value]", changed)
 
 
 def _needs_others(source: Source) -> bool:
@@ -86,8 +119,6 @@ def _needs_others(source: Source) -> bool:
 
     Such an item is written anew from its value, since there is nothing to splice into.
     """
-    from krmfn.yamltext import YamlError, read
-
     try:
         read(source.text)
     except YamlError:

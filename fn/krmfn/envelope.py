@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
@@ -25,8 +24,7 @@ _BLANKS = " \t"
 _MARGIN = re.compile(r"\n(?:[^\s#-]|-(?!\s))")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Envelope:
+class Envelope(NamedTuple):
     """A list's text in pieces: `head`, then the items, then `tail`.
 
     `indent` is what stands before each dash, None for a flow list. `seams` are the texts before, between and after the

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 __all__ = ["FieldPath", "format_path", "parse_path"]
 
 FieldPath: TypeAlias = tuple[str | int, ...]
 
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_$-]+")
 _STEP = re.compile(r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quoted>[^\]]*)\])")
 
 
@@ -24,11 +23,16 @@ def format_path(path: FieldPath) -> str:
     for step in path:
         if isinstance(step, int):
             out += f"[{step}]"
-        elif _PLAIN_KEY.fullmatch(step):
+        elif _plain_key().fullmatch(step):
             out += f".{step}" if out else step
         else:
             out += f"[{step}]"
     return out
+
+
+@cache
+def _plain_key() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z0-9_$-]+")
 
 
 @lru_cache(maxsize=1024)

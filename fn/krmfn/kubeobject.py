@@ -199,6 +199,24 @@ class KubeObject(Fields):
 
         return self._spliced(*without_value(self, steps_of(path), prune=prune))
 
+    def quote(self, path: FieldPath | str) -> KubeObject:
+        """The object with the plain scalar at `path` in quotes, a string; itself when it is quoted already.
+
+        Raises FieldError where no scalar on one line stands there.
+        """
+        from krmfn.edit import with_quotes
+
+        return self._spliced(*with_quotes(self, steps_of(path)))
+
+    def rename(self, path: FieldPath | str, name: str) -> KubeObject:
+        """The object with the key at `path` spelt `name`, at its place.
+
+        Raises FieldError where there is no such key, or `name` stands beside it.
+        """
+        from krmfn.edit import with_name
+
+        return self._spliced(*with_name(self, steps_of(path), name))
+
     def with_annotation(self, key: str, value: str) -> KubeObject:
         """The object with this annotation; itself when it has it already."""
         return self.set((*_ANNOTATIONS, key), value)

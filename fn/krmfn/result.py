@@ -5,10 +5,8 @@ Source: functions-spec.md (schema of ResourceList.results); kyaml fn/framework/r
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,8 +28,7 @@ class Severity(StrEnum):
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceRef:
+class ResourceRef(NamedTuple):
     """The object that a result is about; `namespace` is "" when it names none."""
 
     api_version: str
@@ -54,8 +51,7 @@ class ResourceRef:
         return f"{self.kind} {name}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class ResultField:
+class ResultField(NamedTuple):
     """The field that a result is about. A `current` or `proposed` of None is left out of the result."""
 
     path: str
@@ -63,16 +59,14 @@ class ResultField:
     proposed: Value = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResultFile:
+class ResultFile(NamedTuple):
     """The file of the object, slash-separated and relative to the package; `index` counts its documents from 0."""
 
     path: str
-    index: int | None = None
+    index: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What a function has to say about its input.
 
     `tags` are free; these are read here: `line` and `column` (1-based, in the file) and `rule` (a stable id).
@@ -83,7 +77,7 @@ class Result:
     resource_ref: ResourceRef | None = None
     field: ResultField | None = None
     file: ResultFile | None = None
-    tags: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    tags: Mapping[str, str] = {}
 
     def to_value(self) -> dict[str, Value]:
         """The entry of `results`, its keys in the schema's order.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -55,7 +54,7 @@ def _without_items(text: str, rest: dict[str, Value], *, missing: bool) -> Envel
     filled = set_value(text, ("items",), [])
     found = cut(filled)
     # kustomize takes a list without `items` for a resource, so that it is always written.
-    return found if missing else replace(found, text=text)
+    return found if missing else found._replace(text=text)
 
 
 def _envelope(text: str, rest: dict[str, Value], values: Sequence[dict[str, Value]]) -> Envelope:
@@ -96,7 +95,7 @@ def _flow(
         last = end
     seams.append(text[last : inside[1]])
     items = _objects(text, spans, (), values)
-    return replace(whole, head=text[: inside[0]], tail=text[inside[1] :], items=items, seams=tuple(seams))
+    return whole._replace(head=text[: inside[0]], tail=text[inside[1] :], items=items, seams=tuple(seams))
 
 
 def _block(whole: Envelope, values: Sequence[dict[str, Value]], spans: Sequence[tuple[int, int]]) -> Envelope:
@@ -116,7 +115,7 @@ def _block(whole: Envelope, values: Sequence[dict[str, Value]], spans: Sequence[
     stop = len(text) if dash == len(text) else text.rfind("\n", 0, dash) + 1
     edges.append(own_start(text, max(stop, low), low, ""))
     items = _objects(text, list(pairwise(edges)), (0,), values)
-    return replace(whole, head=text[: edges[0]], tail=text[edges[-1] :], indent=indent, items=items)
+    return whole._replace(head=text[: edges[0]], tail=text[edges[-1] :], indent=indent, items=items)
 
 
 def _objects(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.clientmeta import is_client_key
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Location", "ObjectId", "Source", "document_location", "text_location"]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """An object's text, and where that text stands.
 
     `root` is the path of the object within `text`: () for a document, (0,) for an entry cut from a block list, which
@@ -29,8 +27,7 @@ class Source:
     file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """A place in a file; `line` and `column` are 1-based, `file` is None for stdin."""
 
     file: str | None
@@ -41,8 +38,7 @@ class Location:
         return f"{self.file or '<stdin>'}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class ObjectId:
+class ObjectId(NamedTuple):
     """What tells one Kubernetes object from another; `namespace` is "" when the object names none."""
 
     api_version: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.result import Severity
 
@@ -35,8 +34,7 @@ class Stage(StrEnum):
     """The operator's webhook."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule as users know it: `name` is stable and public, `summary` one line, `source` where it is written down."""
 
     name: str
@@ -45,8 +43,7 @@ class Rule:
     severity: Severity = Severity.ERROR
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """`message` is packwise's own text about the field at `path` of `subject`.
 
     `operator_message` is the exact text of the operator or API server that would refuse the object at `stage`; `order`

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
 from krmfn.result import Severity, exit_code
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from packwise.select import Package, Selection
     from packwise.select.topologies import KnownTopologies
 
-__all__ = ["RULES", "Rendered", "render", "rule_table"]
+__all__ = ["RULES", "Rendered", "mend", "render", "rule_table"]
 
 NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "clients.md 5", Severity.INFO)
 RULES = (NO_WORKLOADS,)
@@ -37,8 +36,7 @@ RULES = (NO_WORKLOADS,)
 _FRONT_ENDS = (GROVE,)
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """`kept` are the user's own objects in their order, `generated` what follows them.
 
     With an error among `results`, `kept` is the whole input and nothing is generated.
@@ -60,7 +58,22 @@ def render(package: Package) -> Rendered:
         return _render(package)
     except FieldError as error:
         result = error.to_result()
-        return Rendered(package.items, (), (replace(result, tags={**result.tags, "rule": READABLE.name}),))
+        return Rendered(package.items, (), (result._replace(tags={**result.tags, "rule": READABLE.name}),))
+
+
+def mend(package: Package) -> tuple[KubeObject, ...]:
+    """The items with what can be mended without a decision: those that need none come back as they are.
+
+    Raises FieldError where an item cannot be read, or an anchor or alias is in the way.
+    """
+    revision = select(package).revision
+    mended: list[KubeObject] = []
+    for item in package.items:
+        found = item
+        for front_end in _FRONT_ENDS:
+            found = front_end.mend(found, revision)
+        mended.append(found)
+    return tuple(mended)
 
 
 def rule_table() -> tuple[Rule, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "Condition", "Generated", "Use", "WorkloadPlan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(NamedTuple):
     """What is known of the cluster that is rendered for.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
@@ -28,12 +26,11 @@ class Cluster:
     revision: Revision
     enabled: bool = False
     domains: tuple[str, ...] = ()
-    topologies: Mapping[str, ClusterTopology] = field(default_factory=dict[str, "ClusterTopology"])
+    topologies: Mapping[str, ClusterTopology] = {}
     auto_mnnvl: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One condition of an object's status, without its times. Source: revisions.md "Conditions"."""
 
     type: str
@@ -42,8 +39,7 @@ class Condition:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
+class Generated(NamedTuple):
     """An object to write: `value` is the manifest without packwise's own annotations.
 
     `origin` says in words what it is rendered from, `subject` is that object (None: the configuration has none);
@@ -53,11 +49,10 @@ class Generated:
     value: Mapping[str, Value]
     origin: str
     subject: KubeObject | None
-    notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """`workload` names the ClusterTopology `topology`; `scheduled` of its pods are, as far as their status tells."""
 
     topology: str
@@ -65,8 +60,7 @@ class Use:
     scheduled: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadPlan:
+class WorkloadPlan(NamedTuple):
     """What becomes of one workload. With an error among `findings` there is nothing to write."""
 
     workload: KubeObject

@@ -25,12 +25,19 @@ from krmfn.run import run
 from krmfn import KubeObject
 text = b"apiVersion: config.kubernetes.io/v1\\nkind: ResourceList\\nitems:\\n- kind: A\\nfunctionConfig:\\n  kind: F\\n"
 new = KubeObject.new({"kind": "B"})
-assert not run(lambda rl: rl.with_items([*rl.items, new]), stdin=io.BytesIO(text), stdout=io.BytesIO())
+
+
+def edit(rl):
+    return rl.with_items([*(item.with_annotation("a", '{"b": "c"}') for item in rl.items), new])
+
+
+assert not run(edit, stdin=io.BytesIO(text), stdout=io.BytesIO())
 """
 
 
 def test_a_plain_run_loads_neither_pyyaml_nor_pydantic() -> None:
     unwanted = {"yaml", "pydantic", "json", "difflib", "argparse", "krmfn.slowcut", "krmfn.config"}
+    unwanted |= {f"krmfn.yamltext.{name}" for name in ("documents", "eventedit", "scalars", "screen", "spans")}
     assert loaded(HOT) & unwanted == set()
 
 

@@ -1,21 +1,21 @@
 """YAML as text: read a value, find a field, splice a value in, write block style.
 
 Edits touch no byte but the ones they must; what a text means is what it means to kyaml (kustomize, kpt). PyYAML is
-imported only by the functions that need it.
+imported only where a text needs it, and each module when it is first used.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krmfn.yamltext.documents import Document, split_documents
 from krmfn.yamltext.error import YamlError
 from krmfn.yamltext.reader import read
-from krmfn.yamltext.scalars import resolve
 from krmfn.yamltext.writer import write
 
 if TYPE_CHECKING:
+    from krmfn.yamltext.documents import Document, split_documents
     from krmfn.yamltext.edit import remove_value, set_value
+    from krmfn.yamltext.scalars import resolve
     from krmfn.yamltext.spans import Span, locate, locate_nearest
 
 __all__ = [
@@ -32,7 +32,16 @@ __all__ = [
     "write",
 ]
 
-_LAZY = {"locate": "spans", "locate_nearest": "spans", "Span": "spans", "set_value": "edit", "remove_value": "edit"}
+_LAZY = {
+    "Document": "documents",
+    "Span": "spans",
+    "locate": "spans",
+    "locate_nearest": "spans",
+    "remove_value": "edit",
+    "resolve": "scalars",
+    "set_value": "edit",
+    "split_documents": "documents",
+}
 
 
 def __getattr__(name: str) -> Any:

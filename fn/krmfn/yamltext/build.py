@@ -65,7 +65,8 @@ class _Frame:
         self.merges: Value = None
 
 
-_MERGE_KEY = "\0<<"
+# Half of a surrogate pair, which no text can spell.
+_MERGE_KEY = "\ud800<<"
 
 
 class _Builder:

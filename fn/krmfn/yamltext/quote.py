@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from krmfn.yamltext.error import YamlError
@@ -11,61 +11,88 @@ from krmfn.yamltext.error import YamlError
 if TYPE_CHECKING:
     from krmfn.value import Scalar
 
-__all__ = ["double_quoted", "flow_key", "key", "literal_lines", "scalar"]
+__all__ = ["AFTER_MARK", "after_mark", "double_quoted", "flow_key", "literal_lines", "scalar"]
 
-_PLAIN = re.compile(
-    r"[A-Za-z/][A-Za-z0-9_./@+()=~$-]*(?:[ :][A-Za-z0-9_./@+()=~$-]+)*"
+_is_plain = re.compile(
+    r"[A-Za-z/][A-Za-z0-9_./@+()=~$-]*+(?:[ :][A-Za-z0-9_./@+()=~$-]++)*"
     # A quantity: digits first, and yet no reader's number.
     r"|[0-9]+(?:\.[0-9]+)?(?:m|k|[MGTP]|[KMGTPE]i)"
-)
-_FLOW_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+).fullmatch
 # YAML 1.1's booleans and nulls, the floats of lax readers; each also in capitals.
 _WORDS = frozenset(
     form
     for word in ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")
     for form in (word, word.capitalize(), word.upper())
 ) | {"NaN"}
-_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]')
+# Controls but for LF, breaks that only some readers know, and what is no character.
+_ODD = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff"
 _CONSTANTS = {None: "null", True: "true", False: "false"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-# A space or break first would set the indentation, a line of spaces is trimmed by some, breaks last depend on chomping.
-_NOT_LITERAL = re.compile(
-    r"\A[ \n]|\n +(?:\n|\Z)|\n\n\Z|[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
-)
+# Most strings of a package are few; the rest would only push them out.
+_MOST_KEPT = 2048
+_LONGEST_KEPT = 256
+AFTER_MARK: dict[str, str] = {}
+"""What `after_mark` has answered: strings only, since 1, 1.0 and true are one key."""
 
 
 def scalar(value: Scalar) -> str:
     """`value` on one line, for a block context."""
-    if type(value) is str:
-        if _PLAIN.fullmatch(value) and value not in _WORDS:
+    if isinstance(value, str):
+        if _is_plain(value) and value not in _WORDS:
             return value
+        # JSON in single quotes can be read; a newline or an odd character needs escapes all the same.
+        if '"' in value and "'" not in value and value.isascii() and value.isprintable():
+            return f"'{value}'"
         return double_quoted(value)
     if value is None or isinstance(value, bool):
         return _CONSTANTS[value]
     return _float(value) if isinstance(value, float) else str(value)
 
 
-@lru_cache(maxsize=4096)
-def key(text: str) -> str:
-    """A mapping key on one line, for a block context."""
-    return scalar(text)
+def after_mark(text: str) -> str:
+    """A string as it stands after a colon or a dash, for a block context; "" where it has several lines."""
+    if _is_plain(text) and text not in _WORDS:
+        spelled = " " + text
+    elif "\n" in text:
+        return ""
+    else:
+        spelled = " " + scalar(text)
+    if len(AFTER_MARK) < _MOST_KEPT and len(text) <= _LONGEST_KEPT:
+        AFTER_MARK[text] = spelled
+    return spelled
 
 
 def flow_key(text: str) -> str:
     """A mapping key for a flow mapping whose other keys stand without quotes."""
-    return text if _FLOW_PLAIN.fullmatch(text) and text not in _WORDS else double_quoted(text)
+    return text if _flow_plain().fullmatch(text) and text not in _WORDS else double_quoted(text)
 
 
 def double_quoted(text: str) -> str:
     """`text` in double quotes, as JSON spells it; other than ASCII stands as it is where it can be printed."""
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    return f'"{_escaped().sub(_escape, text)}"'
 
 
 def literal_lines(text: str) -> list[str] | None:
     """The lines of `text` for a literal block, or None where only quotes keep it for every reader."""
-    if "\n" not in text or _NOT_LITERAL.search(text):
+    if "\n" not in text or _not_literal().search(text):
         return None
     return (text[:-1] if text.endswith("\n") else text).split("\n")
+
+
+@cache
+def _flow_plain() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+
+
+@cache
+def _escaped() -> re.Pattern[str]:
+    return re.compile(rf'["\\\x0a{_ODD}]')
+
+
+@cache
+def _not_literal() -> re.Pattern[str]:
+    # A space or break first would set the indentation, some trim a line of spaces, breaks last depend on chomping.
+    return re.compile(rf"\A[ \n]|\n +(?:\n|\Z)|\n\n\Z|[{_ODD}]")
 
 
 def _escape(match: re.Match[str]) -> str:

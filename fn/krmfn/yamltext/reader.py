@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from krmfn.yamltext.screen import read_fast
+import yaml_rs
+
+from krmfn.yamltext.usual import is_usual
 
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["read"]
+__all__ = ["read", "read_fast"]
 
 
 def read(text: str) -> Value:
@@ -25,3 +27,22 @@ def read(text: str) -> Value:
     from krmfn.yamltext.build import read_libyaml
 
     return read_libyaml(text)
+
+
+def read_fast(text: str) -> tuple[bool, Value]:
+    """Whether yaml_rs's answer stands, and the answer. Where it has none, libyaml reads or says what is wrong."""
+    usual = is_usual(text)
+    if not usual:
+        from krmfn.yamltext.screen import may_read
+
+        if not may_read(text):
+            return False, None
+    try:
+        value = cast("Value", yaml_rs.loads(text, parse_datetime=False))
+    except ValueError:
+        return False, None
+    if usual:
+        return isinstance(value, (dict, list)), value
+    from krmfn.yamltext.screen import agrees
+
+    return agrees(value, text), value

@@ -1,4 +1,4 @@
-"""The fast reader, and the screen that lets only those texts through on which it must agree with libyaml.
+"""The screen that lets only those unusual texts through to yaml_rs on which it must agree with libyaml.
 
 yaml_rs differs from kyaml in what the screen refuses: `012` (decimal to it), `_1` (a number to it), integers beyond
 64 bits, floats out of range, control characters, tabs, anchors, tags, `<<`, markers of documents, long keys. It reports
@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-import yaml_rs
+from krmfn.yamltext.usual import is_printable
 
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["read_fast"]
+__all__ = ["agrees", "may_read"]
 
 _MAX_DEPTH = 100
 _LONGEST_KEY = 1000
@@ -29,10 +29,12 @@ _ODD = (
     ("?", ("? ", "?\n")),
     ("<", ("<<",)),
     ("%", ("\n%",)),
-    ("_", (" _", " -_", " +_", " ._")),
 )
 _ODD_START = ("&", "*", "!", "%", "...", "---", "?", "[", "{", " ")
-_ZERO = re.compile(r" [-+]?0[0-9_bo]")
+# Each starts with what is rarer than the space before it, so that it is found sooner.
+_UNDERSCORE = re.compile(r"_(?:(?<= _)|(?<= [-+.]_))")
+_ZERO = re.compile(r"0(?:(?<= 0)|(?<= [-+]0))[0-9_bo]")
+_BREAK = re.compile(r"\n(?:(?<= \n)|---|\.\.\.)")
 _ESCAPE = re.compile(r'\\[^nt"\\]')
 _DASHES = re.compile(r"- +- +- +- ")
 _DEEP = " " * 100
@@ -45,34 +47,27 @@ _FLOW = re.compile(
     rf"(?!(?:{_ITEMS}|{_PAIRS})(?:[ ]+\#[^\n]*)?$)[\[{{]",
     re.MULTILINE,
 )
-_HEADER = re.compile(r"[|>][-+0-9]*[ ]*(?:[ ]#[^\n]*)?(?:\n|\Z)")
+_LITERAL = re.compile(r"\|[-+0-9]*[ ]*(?:[ ]#[^\n]*)?(?:\n|\Z)")
+_FOLDED = re.compile(_LITERAL.pattern.replace(r"\|", ">"))
 _LEAD = re.compile(r"[ -]*")
 
 
-def read_fast(text: str) -> tuple[bool, Value]:
-    """Whether the fast reader's answer stands, and the answer."""
-    if not _may_read(text):
-        return False, None
-    try:
-        value = cast("Value", yaml_rs.loads(text, parse_datetime=False))
-    except ValueError:
-        return False, None
-    return (True, value) if _agrees(value, text) else (False, None)
-
-
-def _may_read(text: str) -> bool:
+def may_read(text: str) -> bool:
+    """Whether yaml_rs is to read `text` at all."""
     # This covers tabs, carriage returns, other controls, odd Unicode spaces and breaks, and surrogates at once.
     return (
-        text.replace("\n", "").isprintable()
+        is_printable(text)
         and not text.startswith(_ODD_START)
         and not any(rare in text and any(form in text for form in forms) for rare, forms in _ODD)
-        and not ("\n---" in text or "\n..." in text or " \n" in text or _DEEP in text)
-        and not (("- - " in text or "-  " in text) and _DASHES.search(text))
+        and not _UNDERSCORE.search(text)
+        and not _BREAK.search(text)
+        and _DEEP not in text
+        and not _DASHES.search(text)
         and not ("\\" in text and _ESCAPE.search(text))
         and _simple_flow(text, "[")
         and _simple_flow(text, "{")
         and not (("|" in text or ">" in text) and not _simple_block_scalars(text))
-        and not ((" 0" in text or " -0" in text or " +" in text) and _ZERO.search(text))
+        and not _ZERO.search(text)
     )
 
 
@@ -89,7 +84,9 @@ def _simple_flow(text: str, opening: str) -> bool:
 
 def _simple_block_scalars(text: str) -> bool:
     """Whether each block scalar is `|` or `|-` and holds a line: yaml_rs breaks where no line is."""
-    for header in _HEADER.finditer(text):
+    if _FOLDED.search(text):
+        return False
+    for header in _LITERAL.finditer(text):
         if header[0] not in ("|\n", "|-\n") or not text.endswith("\n"):
             return False
         lead = _LEAD.match(text, text.rfind("\n", 0, header.start()) + 1)
@@ -104,7 +101,7 @@ def _simple_block_scalars(text: str) -> bool:
     return True
 
 
-def _agrees(value: Value, text: str) -> bool:
+def agrees(value: Value, text: str) -> bool:
     """Whether `value` holds only what both readers read alike; level by level, so that depth is bounded."""
     level: list[dict[str, Value] | list[Value]] = [value] if type(value) is dict or type(value) is list else []
     if not level:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from krmfn.yamltext.error import YamlError
-from krmfn.yamltext.quote import double_quoted, flow_key, key, literal_lines, scalar
+from krmfn.yamltext.quote import AFTER_MARK, after_mark, double_quoted, flow_key, literal_lines, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.value import Scalar, Value
 
-__all__ = ["block_lines", "flow", "write"]
+__all__ = ["block_lines", "flow", "write", "write_entry"]
 
 _MAX_DEPTH = 500
 # Readers look for the colon of a plain `key: value` within 1,024 characters only.
 _LONGEST_KEY = 1000
+_MOST_KEPT = 1024
+_LONGEST_KEPT = 256
 
 
 def write(value: Value) -> str:
@@ -27,12 +30,25 @@ def write(value: Value) -> str:
     Raises YamlError: nested deeper than 500 levels, or text that is not Unicode.
     """
     out: list[str] = []
-    if isinstance(value, (dict, list, tuple)) and value:
-        _collection(value, "", "", out, 0)
+    place = _at(0)
+    if not isinstance(value, (dict, list, tuple)) or not value:
+        _held(value, place, out, 0, True)
+    elif isinstance(value, dict):
+        _mapping(value, place, out, 0, True)
     else:
-        _entry("", cast("Scalar", value), "", out, 0)
-        out[0] = out[0].removeprefix(" ")
-    return "\n".join(out) + "\n"
+        _sequence(value, place, out, 0, True)
+    return _joined(out)
+
+
+def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
+    """`value` as the entry of a block list whose dashes stand after `indent`, ending in a newline."""
+    out: list[str] = []
+    place = _at(len(indent)).dashed
+    if value:
+        _mapping(value, place, out, 1, True)
+    else:
+        out.append(place.lead + "{}")
+    return _joined(out)
 
 
 def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> list[str]:
@@ -41,60 +57,140 @@ def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> lis
     Without `literals` each string is on one line: a comment that follows could else become part of the last one.
     """
     out: list[str] = []
-    _collection(value, indent, indent, out, 0, literals=literals)
-    return out
+    if isinstance(value, dict):
+        _mapping(value, _at(len(indent)), out, 0, literals)
+    else:
+        _sequence(cast("Sequence[Value]", value), _at(len(indent)), out, 0, literals)
+    return "".join(out)[1:].split("\n")
 
 
-def _collection(value: Value, first: str, indent: str, out: list[str], depth: int, *, literals: bool = True) -> None:
-    """Appends the lines of a mapping or list that is not empty; the first line starts with `first`."""
+def _joined(out: list[str]) -> str:
+    # Each line brings the break before it, the first one too.
+    out.append("\n")
+    return "".join(out)[1:]
+
+
+class _Place(dict[str, str]):
+    """Where a line starts: for each key, the break, the indentation, dashes, and the key with its colon."""
+
+    def __init__(self, lead: str, column: int) -> None:
+        super().__init__()
+        self.lead = lead
+        self.column = column
+
+    def __missing__(self, name: str) -> str:
+        head = scalar(name)
+        if len(head) > _LONGEST_KEY:
+            head = f"? {head}\n{' ' * self.column}"
+        head = f"{self.lead}{head}:"
+        if len(self) < _MOST_KEPT and len(name) <= _LONGEST_KEPT:
+            self[name] = head
+        return head
+
+    @cached_property
+    def below(self) -> _Place:
+        """The next line of the same mapping or list."""
+        return _at(self.column)
+
+    @cached_property
+    def deeper(self) -> _Place:
+        """The first line of a mapping that a key holds."""
+        return _at(self.column + 2)
+
+    @cached_property
+    def dash(self) -> str:
+        """What comes before an item's value on this line."""
+        return self.lead + "-"
+
+    @cached_property
+    def dashed(self) -> _Place:
+        """This line after a dash."""
+        return _Place(self.lead + "- ", self.column + 2)
+
+
+@cache
+def _at(column: int) -> _Place:
+    return _Place("\n" + " " * column, column)
+
+
+def _mapping(value: Mapping[str, Any], place: _Place, out: list[str], depth: int, literals: bool) -> None:
+    """Appends the lines of a mapping that is not empty; the first one starts at `place`."""
     if depth >= _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
-    if isinstance(value, dict):
-        lead = first
-        for name, item in value.items():
-            head = key(name) if len(name) < _LONGEST_KEY else scalar(name)
-            if len(head) > _LONGEST_KEY:
-                head = f"? {head}\n{indent}"
-            if type(item) is str and "\n" not in item:
-                out.append(f"{lead}{head}: {scalar(item)}")
+    append, known, below = out.append, AFTER_MARK.get, place.below
+    for name, item in value.items():
+        append(place[name])
+        kind = type(item)  # pyright: ignore[reportUnknownVariableType]
+        if kind is str and (spelled := known(item) or after_mark(item)):
+            append(spelled)
+        elif kind is dict:
+            if item:
+                _mapping(item, below.deeper, out, depth + 1, literals)
             else:
-                _entry(f"{lead}{head}:", item, indent, out, depth, literals=literals)
-            lead = indent
-        return
-    lead = first
-    deeper = indent + "  "
-    for item in cast("Sequence[Value]", value):
-        if isinstance(item, (dict, list, tuple)) and item:
-            _collection(item, lead + "- ", deeper, out, depth + 1, literals=literals)
+                append(" {}")
+        elif kind is list:
+            if item:
+                _sequence(item, below, out, depth + 1, literals)
+            else:
+                append(" []")
+        elif kind is int:
+            append(f" {item}")
         else:
-            _entry(lead + "-", item, indent, out, depth, literals=literals)
-        lead = indent
+            _held(item, below, out, depth, literals)
+        place = below
 
 
-def _entry(head: str, item: Value, indent: str, out: list[str], depth: int, *, literals: bool = True) -> None:
-    """Appends what `head` (a key with its colon, or a dash) holds."""
+def _sequence(value: Sequence[Any], place: _Place, out: list[str], depth: int, literals: bool) -> None:
+    """Appends the lines of a list that is not empty; the first one starts at `place`."""
+    if depth >= _MAX_DEPTH:
+        raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
+    append, known, below = out.append, AFTER_MARK.get, place.below
+    for item in value:
+        kind = type(item)  # pyright: ignore[reportUnknownVariableType]
+        if kind is str and (spelled := known(item) or after_mark(item)):
+            append(place.dash + spelled)
+        elif kind is dict and item:
+            _mapping(item, place.dashed, out, depth + 1, literals)
+        elif kind is list and item:
+            _sequence(item, place.dashed, out, depth + 1, literals)
+        else:
+            _item(item, place, out, depth, literals)
+        place = below
+
+
+def _item(item: Value, place: _Place, out: list[str], depth: int, literals: bool) -> None:
+    """Appends an item of a list, whatever it is."""
+    if isinstance(item, dict) and item:
+        _mapping(cast("Mapping[str, Value]", item), place.dashed, out, depth + 1, literals)
+    elif isinstance(item, (list, tuple)) and item:
+        _sequence(cast("Sequence[Value]", item), place.dashed, out, depth + 1, literals)
+    else:
+        out.append(place.dash)
+        _held(item, place.below, out, depth, literals)
+
+
+def _held(item: Value, place: _Place, out: list[str], depth: int, literals: bool) -> None:
+    """Appends what a key or dash holds, whatever it is; `place` is that of the line after it."""
     if isinstance(item, str):
         lines = literal_lines(item) if literals else None
         if lines is None:
-            out.append(f"{head} {scalar(item)}")
+            out.append(" " + scalar(item))
             return
-        out.append(f"{head} |" if item.endswith("\n") else f"{head} |-")
-        out.extend(f"{indent}  {line}" if line else "" for line in lines)
+        out.append(" |" if item.endswith("\n") else " |-")
+        lead = place.deeper.lead
+        out.extend([lead + line if line else "\n" for line in lines])
     elif isinstance(item, dict):
-        if not item:
-            out.append(head + " {}")
-            return
-        out.append(head)
-        deeper = indent + "  "
-        _collection(cast("Value", item), deeper, deeper, out, depth + 1, literals=literals)
+        if item:
+            _mapping(cast("Mapping[str, Value]", item), place.deeper, out, depth + 1, literals)
+        else:
+            out.append(" {}")
     elif isinstance(item, (list, tuple)):
-        if not item:
-            out.append(head + " []")
-            return
-        out.append(head)
-        _collection(cast("Value", item), indent, indent, out, depth + 1, literals=literals)
+        if item:
+            _sequence(cast("Sequence[Value]", item), place, out, depth + 1, literals)
+        else:
+            out.append(" []")
     else:
-        out.append(f"{head} {scalar(cast('Scalar', item))}")
+        out.append(" " + scalar(cast("Scalar", item)))
 
 
 def flow(value: Value, *, quoted_keys: bool = True, depth: int = 0) -> str:

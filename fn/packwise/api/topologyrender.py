@@ -5,8 +5,7 @@ Source: product.md "Names". The types and defaults that users see are `packwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from packwise.api.plain import is_plain
 
@@ -30,8 +29,7 @@ DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
 """The keys of a topology section, one for each way that Grove spelt it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyRender:
+class TopologyRender(NamedTuple):
     """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
 
     `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
@@ -40,7 +38,7 @@ class TopologyRender:
 
     item: KubeObject | None = None
     embedded: bool = False
-    sections: Mapping[str, Value] = field(default_factory=dict[str, "Value"])
+    sections: Mapping[str, Value] = {}
     scheduler: Value = None
     revision: str | None = None
     unknown_fields: str = "Error"

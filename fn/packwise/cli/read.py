@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -108,12 +107,13 @@ def _list_file(text: str, found: Found) -> InputFile:
         tuple([Document("---\n" if at else "", "", item) for at, item in enumerate(items)]),
         is_list=True,
         function_config=None if config is None else _named(config, found),
+        list_text=text,
     )
 
 
 def _named(item: KubeObject, found: Found) -> KubeObject:
     """The item of a list; one in a file is located there, one on stdin where the client read it."""
-    return item if found.name is None else KubeObject.cut(replace(item.source, file=found.name), item.value)
+    return item if found.name is None else KubeObject.cut(item.source._replace(file=found.name), item.value)
 
 
 def _item(source: Source) -> KubeObject | None:

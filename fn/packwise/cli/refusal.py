@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from packwise.select.index import READABLE
@@ -17,4 +16,4 @@ __all__ = ["refusal"]
 def refusal(error: FieldError) -> Result:
     """The result that says what `error` says: something cannot be read, or has no written form."""
     result = error.to_result()
-    return replace(result, tags={"rule": READABLE.name, **result.tags})
+    return result._replace(tags={"rule": READABLE.name, **result.tags})

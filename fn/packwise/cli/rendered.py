@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code, sort_results
@@ -20,4 +19,4 @@ def rendered_of(inputs: Inputs) -> Rendered:
     if exit_code(found):
         return Rendered(inputs.package.items, (), sort_results(found))
     rendered = render(inputs.package)
-    return replace(rendered, results=sort_results([*found, *rendered.results]))
+    return rendered._replace(results=sort_results([*found, *rendered.results]))

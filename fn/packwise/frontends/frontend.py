@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from krmfn.kubeobject import KubeObject
     from packwise.plan import Cluster, Use, WorkloadPlan
+    from packwise.revisions import Revision
     from packwise.select.selection import Selection
 
 __all__ = ["FrontEnd"]
@@ -18,6 +20,13 @@ class FrontEnd(Protocol):
 
     def plans(self, selection: Selection, cluster: Cluster) -> Iterable[WorkloadPlan]:
         """What becomes of each of its workloads, in order of namespace and name."""
+        ...
+
+    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:
+        """One of its workloads with what can be mended without a decision; anything else as it is.
+
+        Raises FieldError where an anchor or alias is in the way.
+        """
         ...
 
     def uses(self, selection: Selection) -> Iterable[Use]:

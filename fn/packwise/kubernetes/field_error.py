@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.value import Value
@@ -22,6 +21,7 @@ class ErrorType(StrEnum):
     NOT_SUPPORTED = "Unsupported value"
     NOT_FOUND = "Not found"
     TOO_LONG = "Too long"
+    TOO_MANY = "Too many"
 
 
 _WITHOUT_VALUE = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG})
@@ -37,8 +37,7 @@ class TypedText(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorError:
+class OperatorError(NamedTuple):
     """One `field.Error`: `field` is the operator's path, which is not always a true one."""
 
     field: str

@@ -5,8 +5,7 @@ Source: product.md "What goes in, what comes out".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.kubeobject import KubeObject
 from packwise.finding import Finding, Rule
@@ -31,8 +30,7 @@ RULES = (CLASH, TWICE)
 _ORDER = {kind: place for place, kind in enumerate(("ClusterTopology", "Topology", "PodGang", "PodGroup"))}
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(NamedTuple):
     """The generated objects in their final order; none of them while there are findings."""
 
     objects: tuple[KubeObject, ...]
@@ -67,9 +65,7 @@ def render(generated: Sequence[Generated], index: Index, settings: TopologyRende
 
 def _clash(one: Generated, other: KubeObject) -> Finding:
     made_from = _told(one)
-    message = (
-        f"is also rendered from {made_from}: there can be one only; take this one out of the input, or rename either"
-    )
+    message = f"must not be what is rendered from {made_from} too; take it out of the input, or rename one of the two"
     return Finding.of(CLASH, other, ("metadata", "name"), message)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["DEFAULT", "GREP_244", "GREP_244_MULTI", "REVISIONS", "ConditionTexts", "Revision"]
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionTexts:
+class ConditionTexts(NamedTuple):
     """When a workload has a condition that is not about a level. None: the revision has no such case."""
 
     disabled: tuple[str, str] | None
@@ -18,8 +17,7 @@ class ConditionTexts:
     """Message, status False, of a workload without constraints. None: judged like any other workload."""
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """One revision of the design: the fields are what the front end asks instead of the revision's name."""
 
     name: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,11 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["Refusal", "Scheduler"]
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why a scheduler would not take a topology: of the level at `index`, or (None) of all of them."""
 
-    index: int | None
+    index: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
     message: str
 
 

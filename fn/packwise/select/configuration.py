@@ -5,8 +5,7 @@ Source: revisions.md "Configuration", operator.md 9.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import told
 from packwise.api.topologyrender import DIALECTS
@@ -38,8 +37,7 @@ RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY)
 KAI = "kai-scheduler"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
 
     `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
@@ -53,8 +51,7 @@ class Source:
     network: Value = None
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(NamedTuple):
     """What the configuration says. `levels` stand in its own order; `place` is the topology section.
 
     `key` is the section's key. `makes_kai_topologies` is what the scheduler profiles say, None without profiles.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
 from packwise.finding import Finding, Rule, from_field_error
@@ -51,18 +50,15 @@ RULES = (READABLE, ONCE)
 _NO_FIELDS: Mapping[str, Value] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(NamedTuple):
     """`others` are the users' own objects, `earlier` the ones that an earlier render made.
 
     `findings` tells which items could not be read; they are in neither.
     """
 
-    others: Mapping[Identity, KubeObject] = field(default_factory=dict[Identity, "KubeObject"])
-    earlier: Mapping[Identity, KubeObject] = field(default_factory=dict[Identity, "KubeObject"])
-    by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = field(
-        default_factory=dict[tuple[str, str], "tuple[KubeObject, ...]"]
-    )
+    others: Mapping[Identity, KubeObject] = {}
+    earlier: Mapping[Identity, KubeObject] = {}
+    by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {}
     findings: tuple[Finding, ...] = ()
 
     @classmethod

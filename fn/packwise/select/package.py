@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["Package"]
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(NamedTuple):
     """The items of a ResourceList or the documents of files; `function_config` is packwise's own configuration.
 
     `baseline` holds the objects as they stood before the change under review, None where nobody gave any.

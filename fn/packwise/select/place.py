@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.fieldpath import format_path
 from krmfn.source import Location
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Place"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that is, or holds, it.
 
     `inner` is the path of the mapping within that document. With `texts`, each entry of the mapping at `path` is such a

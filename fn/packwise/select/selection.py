@@ -5,8 +5,7 @@ Source: revisions.md "Configuration", product.md "What goes in".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
 from packwise.api import API_VERSION, KIND, TopologyRender, load, no_configuration
@@ -40,21 +39,20 @@ RULES = (REVISION, SETTINGS, UNSUPPORTED, ABSENT)
 """Rules of packwise's own configuration."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The input, sorted out. `configuration` is None where nothing configures a topology.
 
     `enabled` is whether TAS is; `results` are what krmfn has to say about packwise's own configuration.
     """
 
-    index: Index
+    index: Index  # pyright: ignore[reportIncompatibleMethodOverride]
     baseline: Index | None
     settings: TopologyRender
     revision: Revision
     configuration: Configuration | None
     enabled: bool
     findings: tuple[Finding, ...] = ()
-    results: tuple[Result, ...] = field(default_factory=tuple["Result", ...])
+    results: tuple[Result, ...] = ()
 
 
 def select(package: Package) -> Selection:
@@ -119,9 +117,7 @@ def _is_same(item: KubeObject, given: KubeObject | None) -> bool:
 
 
 def _ruled(result: Result) -> Result:
-    from dataclasses import replace
-
-    return replace(result, tags={**result.tags, "rule": SETTINGS.name})
+    return result._replace(tags={**result.tags, "rule": SETTINGS.name})
 
 
 def _unsupported(settings: TopologyRender) -> list[Finding]:

@@ -5,8 +5,7 @@ Source: revisions.md (table and `grep-244-multi` rules 7 and 9), operator.md 9.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.finding import Finding, Rule, Severity, Stage
 from packwise.plan import Generated
@@ -42,8 +41,7 @@ RULES = (RESERVED, UNUSED)
 """Rules of which ClusterTopologies there may be."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTopology:
+class KnownTopology(NamedTuple):
     """A ClusterTopology and where it is written down: `levels` is that list, `item` the object that holds it.
 
     `written` are the levels in the order of that list, which need not be the topology's. One that is not `valid` counts
@@ -57,8 +55,7 @@ class KnownTopology:
     valid: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTopologies:
+class KnownTopologies(NamedTuple):
     """All ClusterTopologies by name, in order of name; what is generated for them; what was found."""
 
     by_name: dict[str, KnownTopology]

@@ -6,7 +6,6 @@ Source: operator.md 3 (ClusterTopology A) and 9.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from krmfn.errors import told
@@ -123,7 +122,7 @@ def check_clustertopology(item: KubeObject) -> list[Finding]:
         found.append(_wrong_type(item, path, spec.get("levels"), "array", "a list"))
     else:
         found += _check_levels(item, cast("list[Value]", spec["levels"]))
-    return [replace(finding, order=order) for order, finding in enumerate(found)]
+    return [finding._replace(order=order) for order, finding in enumerate(found)]
 
 
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:

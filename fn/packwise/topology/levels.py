@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,16 +15,14 @@ DOMAINS: tuple[str, ...] = ("region", "zone", "datacenter", "block", "rack", "ho
 _RANK = {domain: rank for rank, domain in enumerate(DOMAINS)}
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(NamedTuple):
     """One level: `domain` is its name, `key` the node label key."""
 
     domain: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterTopology:
+class ClusterTopology(NamedTuple):
     """A named topology; `levels` in hierarchy order, broadest first."""
 
     name: str

@@ -30,7 +30,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] 
             (
                 "namespace-missing",
                 "metadata.namespace",
-                'should be given: without it, it is rendered into "default", and Flux refuses it',
+                'must be given: without it, it is rendered into "default", and Flux refuses it',
                 None,
             )
         ],
@@ -81,13 +81,13 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] 
             (
                 "quantity-unquoted",
                 f"{POD}.containers[0].resources.limits[nvidia.com/gpu]",
-                'should be "8", a string: the operator writes it back as one, and Argo CD sees a change for ever',
+                'must be "8", a string: the operator writes it back as one, and Argo CD sees a change for ever',
                 "8",
             ),
             (
                 "quantity-unquoted",
                 f"{POD}.containers[0].resources.requests.cpu",
-                'should be "0.5", a string: the operator writes it back as one, and Argo CD sees a change for ever',
+                'must be "0.5", a string: the operator writes it back as one, and Argo CD sees a change for ever',
                 "0.5",
             ),
         ],
@@ -174,7 +174,7 @@ def test_a_word_that_tools_read_differently_is_told_unless_it_is_quoted(word: st
     ]
 
     truth = "true" if word.lower() in ("yes", "on", "y") else "false"
-    message = f"should be in quotes: kustomize and kpt read {word} as a string, kubectl as {truth}"
+    message = f"must be in quotes: kustomize and kpt read {word} as a string, kubectl as {truth}"
     assert found == ([("scalar-tool-dependent", "metadata.labels.a", message, f'"{word}"')] if is_told else [])
 
 

@@ -38,8 +38,9 @@ def test_joining_the_documents_gives_the_stream(lines: list[str], last: bool) ->
     documents = split_documents(text)
     assert "".join(d.separator + d.text for d in documents) == text
     for document in documents:
-        before = text[: text.index(document.text)] if text.count(document.text) == 1 else None
-        assert before is None or before.count("\n") + 1 == document.line
+        at = text.index(document.text)
+        once = at == text.rindex(document.text)
+        assert not once or text[:at].count("\n") + 1 == document.line
 
 
 def test_each_document_reads_alone() -> None:

@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml_rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from yamltext_documents import documents
 
 from krmfn.yamltext import YamlError, read, resolve
 from krmfn.yamltext.build import read_libyaml
-from krmfn.yamltext.screen import read_fast
+from krmfn.yamltext.reader import read_fast
+from krmfn.yamltext.usual import is_usual
 
 if TYPE_CHECKING:
     from krmfn.value import Scalar, Value
@@ -70,6 +73,89 @@ def test_the_fast_reader_agrees_on_damaged_documents(case: Path, data: st.DataOb
     cut = data.draw(st.integers(0, 3))
     added = data.draw(st.text("ab01 -:#'\"{}[],|>\n_.", max_size=3))
     assert_readers_agree(text[:at] + added + text[at + cut :])
+
+
+USUAL_KEYS = ["a", "b", "x.y/z", "y", "on", "inf", "nulls", "'1'", '"a: b"', '""', "'é'"]
+USUAL_VALUES = [
+    "a", "b c", "NO", "Null", "TRUE", "tRUE", "inf", "NaN", "0", "-0", "-1", "1.5", "-0.0", "123456789012345",
+    "100m", "64Gi", "1.5k", "http://x:80/y", "a::b", "a (b) c", "a-", "a=b", '"x: y"', "'{\"a\": [1]} # &b'", "''",
+    '"é"', "[]", "{}", "[a, -1, 0.5]", "[null, 'a, b', \"c\"]",
+]  # fmt: skip
+USUAL_LINES = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["", "", "  ", "  ", "    ", " ", "   ", "- ", "- ", "  - ", "- - ", "    - "]),
+    st.one_of(
+        st.builds("{}:".format, st.sampled_from(USUAL_KEYS)),
+        st.builds("{}: {}".format, st.sampled_from(USUAL_KEYS), st.sampled_from(USUAL_VALUES)),
+        st.sampled_from(USUAL_VALUES),
+        st.sampled_from(["", "# a: b"]),
+    ),
+    st.sampled_from(["", "", "", " # c", "   #d: 'e"]),
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(USUAL_LINES, max_size=6))
+def test_the_fast_reader_agrees_on_usual_lines_in_any_order(lines: list[str]) -> None:
+    assert_readers_agree("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("value", USUAL_VALUES)
+def test_a_usual_value_is_read_alike_wherever_it_stands(value: str) -> None:
+    for place in ("a: {}\n", "a:   {} # b\n", "- {}\n", "- - {}\n", "a:\n- b: {}\n  c:\n    'd': {}\n\n# e\n"):
+        text = place.replace("{}", value)
+        assert is_usual(text)
+        agreed, fast = read_fast(text)
+        assert agreed
+        assert repr(fast) == repr(read_libyaml(text))
+
+
+def test_only_constants_are_no_strings_among_words() -> None:
+    """What `usual.KEY` and the words of `usual.VALUE` rely on, in both readers."""
+    letters = "aefilnrstuyAEFILNRSTUY0.-_/"
+    words = ["".join(word) for word in product("fFnNtTiIyYeE", letters, letters)]
+    for word in ("true", "false", "null", "yes", "nan", "inf", "infinity", "off"):
+        words += ["".join(spelling) for spelling in product(*((letter, letter.upper()) for letter in word))]
+    text = "".join(f"- {word}\n" for word in words)
+    constants = {word for word in words if resolve(word) != word}
+    assert constants == {"true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL"}
+    assert yaml_rs.loads(text, parse_datetime=False) == [resolve(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1", "a: 1 \n", "a:\t1\n", "a: 1\r\n", "a: \x7f\n", "# \u00a0\n", "a\n", "a:1\n", "a: b: c\n", "a: b:\n",
+        "a: 012\n", "a: 1e3\n", "a: ~\n", "a: .5\n", "a: 1_000\n", "a: 1234567890123456\n", "a: 0x1F\n", "a: - b\n",
+        "a: b#c\n", "true: 1\n", "Null:\n", "1: 1\n", "~: 1\n", "<<: a\n", "? a\n", "a: &b c\n", "a: *b\n", "a: !b c\n",
+        "a: |\n  b\n", "a: {b: c}\n", "a: [b,c]\n", "a: [[]]\n", "a: [\n", 'a: "\\n"\n', "a: 'b''c'\n", "a: 'b\n",
+        "---\n", "- - - a\n", "-  a\n", "-\n", "%YAML 1.1\n", "\ufeffa: 1\n", "a: \ud800\n", "k" * 300 + ": 1\n",
+        "a:\n" + " " * 91 + "b: 1\n",
+    ],
+)  # fmt: skip
+def test_other_lines_are_not_usual(text: str) -> None:
+    assert not is_usual(text)
+    assert not is_usual("a: 1\n" + text)
+
+
+def test_a_text_that_starts_with_a_space_is_not_usual() -> None:
+    assert is_usual("a:\n b: 1\n")
+    assert not is_usual(" b: 1\n")
+
+
+def test_a_long_text_is_usual_when_each_line_is() -> None:
+    text = "- a: b\n" * 50_000
+    assert is_usual(text)
+    assert not is_usual(text + "&")
+    assert not is_usual(f"a: {'b' * 100_000}\n" + text)
+
+
+def test_the_deepest_usual_text_is_read_alike() -> None:
+    text = "".join(f"{' ' * column}{'- ' if column % 2 else ''}a:\n" for column in range(91))
+    assert is_usual(text)
+    assert_readers_agree(text)
+    text = "".join(f"{' ' * column}a:\n" for column in range(91))
+    assert read_fast(text) == (True, read_libyaml(text))
 
 
 @pytest.mark.parametrize(

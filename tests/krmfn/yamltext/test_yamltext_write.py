@@ -6,10 +6,12 @@ import pytest
 import yaml
 import yaml_rs
 from hypothesis import given, settings
-from yamltext_documents import KEYS, VALUES, WORDS
+from hypothesis import strategies as st
+from yamltext_documents import KEYS, OBJECTS, VALUES, WORDS
 
 from krmfn.yamltext import YamlError, read, resolve, write
 from krmfn.yamltext.build import read_libyaml
+from krmfn.yamltext.writer import block_lines, write_entry
 
 if TYPE_CHECKING:
     from krmfn.value import Value
@@ -32,6 +34,22 @@ def test_every_reader_gives_back_what_was_written(value: Value) -> None:
 @given(VALUES)
 def test_the_rust_reader_gives_back_what_was_written(value: Value) -> None:
     assert repr(yaml_rs.loads(write(value), parse_datetime=False)) == repr(value)
+
+
+@settings(deadline=None)
+@given(OBJECTS, st.sampled_from(["", " ", "    "]))
+def test_an_entry_is_the_list_of_it_moved_to_its_column(value: dict[str, Value], indent: str) -> None:
+    lines = write([value]).removesuffix("\n").split("\n")
+    assert write_entry(value, indent) == "".join(f"{indent}{line}\n" if line else "\n" for line in lines)
+    assert write_entry({}, indent) == f"{indent}- {{}}\n"
+
+
+@settings(deadline=None)
+@given(OBJECTS)
+def test_lines_without_literals_are_one_for_each_scalar(value: dict[str, Value]) -> None:
+    lines = block_lines(value, "  ", literals=False)
+    assert all(line.startswith("  ") for line in lines)
+    assert repr(read("\n".join(lines) + "\n")) == repr(value)
 
 
 @settings(deadline=None)
@@ -69,6 +87,25 @@ def test_the_layout_is_that_of_kubectl() -> None:
         "a:\n- 1\n- b: x\n  c: []\n- - d\n  - - e\ns: |\n  x\n\n   y\nt: |-\n  x\n  y\n"
         'u: "x\\n\\n"\ne: {}\nf: 1.0e+20\n'
     )
+
+
+class Text(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("value", [1, True, 1.0, "1", "true", None, "null", (), [], {}, "", Text("true"), Text("a")])
+def test_what_was_written_before_does_not_count(value: Value) -> None:
+    alone = write({"a": value, "b": [value, [value], {"c": value}]})
+    for other in (True, 1.0, 1, "1", "1.0", "true", None, "null"):
+        write({"a": other, "b": [other]})
+    assert write({"a": value, "b": [value, [value], {"c": value}]}) == alone
+    spelled = alone.split("\n", 1)[0].removeprefix("a: ")
+    assert alone == f"a: {spelled}\nb:\n- {spelled}\n- - {spelled}\n- c: {spelled}\n"
+    assert read(alone) == {"a": plain(value), "b": [plain(value), [plain(value)], {"c": plain(value)}]}
+
+
+def plain(value: Value) -> Value:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def test_long_strings_are_not_folded_and_long_keys_are_explicit() -> None:

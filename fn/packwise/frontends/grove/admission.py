@@ -5,8 +5,7 @@ Source: revisions.md "New and existing workloads".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packwise.finding import Stage
 from packwise.frontends.grove.default import default
@@ -25,16 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["Admitted", "History", "admit"]
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(NamedTuple):
     """What is known of a workload's past: its baseline as written, the record of an earlier render."""
 
     baseline: Mapping[str, Value] | None = None
     record: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(NamedTuple):
     """The defaulted workload, what the webhook says of it, and whether the cluster knows it already."""
 
     pcs: PodCliqueSet

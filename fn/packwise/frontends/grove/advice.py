@@ -5,17 +5,17 @@ Source: gitops.md, kai.md, operator.md 2 (D2) and 7 (replica counts).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Violation, run
 from packwise.frontends.grove.written import TOOL_DEPENDENT, pod_specs, tool_dependent_words, unquoted_quantities
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
 
 __all__ = ["ADVICE", "advise"]
@@ -24,21 +24,21 @@ _KAI = "kai-scheduler"
 _QUEUE = "kai.scheduler/queue"
 
 
-@dataclass(frozen=True, slots=True)
-class _Advised:
-    """A workload as it was written, and as it is defaulted."""
+class _Advised(NamedTuple):
+    """A workload as it was written, with its pod templates, and as it is defaulted."""
 
     workload: KubeObject
+    pods: tuple[tuple[FieldPath, Mapping[str, Value]], ...]
     pcs: PodCliqueSet
 
 
 def advise(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule[_Advised], Violation]]:
     """The warnings about `workload`, which decodes; `pcs` is its defaulted view."""
-    return run(ADVICE, _Advised(workload, pcs), context)
+    return run(ADVICE, _Advised(workload, tuple(pod_specs(workload)), pcs), context)
 
 
 def _restart_policy(at: _Advised, _context: Context) -> Iterator[Violation]:
-    for path, pod_spec in pod_specs(at.workload):
+    for path, pod_spec in at.pods:
         found = pod_spec.get("restartPolicy")
         if isinstance(found, str) and found not in ("", "Always"):
             message = f'has no effect: the operator sets it to "Always"; got "{found}"; remove it'
@@ -47,7 +47,7 @@ def _restart_policy(at: _Advised, _context: Context) -> Iterator[Violation]:
 
 def _namespace(at: _Advised, _context: Context) -> Iterator[Violation]:
     if not at.workload.get(("metadata", "namespace")):
-        message = 'should be given: without it, it is rendered into "default", and Flux refuses it'
+        message = 'must be given: without it, it is rendered into "default", and Flux refuses it'
         yield Violation(("metadata", "namespace"), message)
 
 
@@ -55,7 +55,7 @@ def _queue(at: _Advised, _context: Context) -> Iterator[Violation]:
     pcs = at.pcs
     if _QUEUE in pcs.labels or _QUEUE in pcs.annotations:
         return
-    for path, pod_spec in pod_specs(at.workload):
+    for path, pod_spec in at.pods:
         clique = pcs.cliques[int(path[3])]
         if pod_spec.get("schedulerName") == _KAI and _QUEUE not in clique.labels and _QUEUE not in clique.annotations:
             message = f"names no queue of the KAI Scheduler; add the label {_QUEUE} to the workload"
@@ -104,17 +104,15 @@ def _same(
 
 
 def _quantities(at: _Advised, _context: Context) -> Iterator[Violation]:
-    for path, found in unquoted_quantities(at.workload):
-        message = (
-            f'should be "{found}", a string: the operator writes it back as one, and Argo CD sees a change for ever'
-        )
+    for path, found in unquoted_quantities(at.pods):
+        message = f'must be "{found}", a string: the operator writes it back as one, and Argo CD sees a change for ever'
         yield Violation(path, message, proposed=str(found))
 
 
 def _words(at: _Advised, _context: Context) -> Iterator[Violation]:
     for path in tool_dependent_words(at.workload):
         word = str(at.workload.get(path))
-        message = f"should be in quotes: kustomize and kpt read {word} as a string, kubectl as {TOOL_DEPENDENT[word]}"
+        message = f"must be in quotes: kustomize and kpt read {word} as a string, kubectl as {TOOL_DEPENDENT[word]}"
         yield Violation(path, message, proposed=f'"{word}"')
 
 

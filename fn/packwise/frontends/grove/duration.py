@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["format_duration", "parse_duration"]
+__all__ = ["duration_fault", "format_duration", "parse_duration"]
 
 _UNITS = {
     "ns": 1,
@@ -18,6 +18,7 @@ _UNITS = {
     "h": 3_600_000_000_000,
 }
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_ANY_PART = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]*)")
 _MAX = 1 << 63
 
 
@@ -40,6 +41,24 @@ def parse_duration(text: str) -> int | None:
         total += int(part[1] or 0) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
         at = part.end()
     return sign * total if total < _MAX or (sign < 0 and total == _MAX) else None
+
+
+def duration_fault(text: str) -> str:
+    """What Go says of `text`, which is no duration."""
+    rest = text[1:] if text[:1] in {"-", "+"} else text
+    while part := _ANY_PART.match(rest):
+        unit = part[1]
+        if unit not in _UNITS:
+            fault = f"unknown unit {_quoted(unit)}" if unit else "missing unit"
+            return f"time: {fault} in duration {_quoted(text)}"
+        rest = rest[part.end() :]
+    return f"time: invalid duration {_quoted(text)}"
+
+
+def _quoted(text: str) -> str:
+    """`text` as Go's time package quotes it: what is not ASCII by its bytes."""
+    shown = text.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "surrogatepass")
+    return '"' + "".join([chr(byte) if 0x20 <= byte < 0x80 else f"\\x{byte:02x}" for byte in shown]) + '"'
 
 
 def format_duration(nanoseconds: int) -> str:

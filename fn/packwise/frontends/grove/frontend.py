@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from packwise.finding import Finding, Rule, Severity, Stage, has_errors
@@ -11,6 +10,7 @@ from packwise.frontends.grove.admission import Admitted, History, admit
 from packwise.frontends.grove.advice import ADVICE, advise
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.live import GROUP, live_replicas, scheduled_pods
+from packwise.frontends.grove.mend import mend
 from packwise.frontends.grove.podgang import KIND as PODGANG
 from packwise.frontends.grove.podgang import count_podgangs, podgangs
 from packwise.frontends.grove.resolution import resolve_topology
@@ -21,7 +21,7 @@ from packwise.frontends.grove.rules.rule import TEMPLATE
 from packwise.frontends.grove.rules.topology import placed_constraints
 from packwise.frontends.grove.schema import check_shape
 from packwise.plan import Generated, Use, WorkloadPlan
-from packwise.select.index import repeated
+from packwise.select.index import identity, repeated
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
     from packwise.frontends.grove.schema import ShapeProblem
     from packwise.plan import Cluster, Condition
+    from packwise.revisions import Revision
     from packwise.select.selection import Selection
 
 __all__ = ["GROVE", "KIND", "MAX_ENTRIES", "RULES"]
@@ -73,6 +74,12 @@ class _Grove:
         repeats = {id(finding.subject): finding for finding in repeated(items)}
         return [_once(plan, repeats.get(id(plan.workload))) for plan in plans] if repeats else plans
 
+    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:
+        """A PodCliqueSet, mended."""
+        if identity(item.value)[:2] != (GROUP, KIND):
+            return item
+        return mend(item, topology_name_field=revision.topology_name_field)
+
     def uses(self, selection: Selection) -> Iterable[Use]:
         """The PodCliqueSets with the revision's field for it, in their order."""
         field = selection.revision.topology_name_field
@@ -95,7 +102,7 @@ def _scheduled(selection: Selection) -> dict[Named, int]:
 
 def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
     """A workload that stands in the input already is refused; what it would become is told there."""
-    return plan if repeat is None else replace(plan, findings=(*plan.findings, repeat), generated=())
+    return plan if repeat is None else plan._replace(findings=(*plan.findings, repeat), generated=())
 
 
 class _Planner:
@@ -127,7 +134,7 @@ class _Planner:
         if any(problem.stage is Stage.DECODE for problem in problems):
             return WorkloadPlan(workload, findings)
         history = History(self._baseline.get(name), self._records.get(name))
-        context = replace(self._context, scheduled=self._scheduled[name]) if name in self._scheduled else self._context
+        context = self._context._replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
         findings += _told(workload, admitted.violations) + _told(workload, advise(workload, admitted.pcs, context))
         if has_errors(findings):
@@ -180,17 +187,15 @@ class _Planner:
         topology = self._cluster.topologies.get(resolved) if resolved is not None else None
         for placed in placed_constraints(pcs, self._context):
             if not self._cluster.enabled:
-                why = "topology-aware scheduling is disabled; enable it or remove the constraint"
+                why = "topology-aware scheduling is disabled"
             elif topology is None:
-                why = f'ClusterTopology "{resolved}" does not exist; bring it back or remove the constraint'
+                why = f'ClusterTopology "{resolved}" does not exist'
             elif topology.key_of(placed.domain) is None:
-                known = list_known(topology.domains)
-                why = (
-                    f'ClusterTopology "{resolved}" has only the levels {known}; bring it back or remove the constraint'
-                )
+                why = f'ClusterTopology "{resolved}" has only the levels {list_known(topology.domains)}'
             else:
                 continue
-            message = f'"{placed.domain}" is dropped from the render: {why}'
+            way_out = "bring it back, or create the workload anew with another constraint"
+            message = f'"{placed.domain}" is dropped from the render: {why}; {way_out}'
             yield Finding.of(DROPPED, workload, (*placed.path, "packDomain"), message)
 
 
@@ -215,7 +220,9 @@ def _records(selection: Selection) -> dict[Named, str]:
     return found
 
 
-def _told(workload: KubeObject, violations: Iterable[tuple[WebhookRule[Any], Violation]]) -> tuple[Finding, ...]:
+def _told(workload: KubeObject, violations: list[tuple[WebhookRule[Any], Violation]]) -> tuple[Finding, ...]:
+    if not violations:
+        return ()
     return tuple(
         [
             Finding(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,23 +14,20 @@ __all__ = ["AutoScaling", "Clique", "PodCliqueSet", "ScalingGroup", "TopologyCon
 _EMPTY: Mapping[str, Value] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyConstraint:
+class TopologyConstraint(NamedTuple):
     """Pack each replica within one `pack_domain`."""
 
     pack_domain: str
 
 
-@dataclass(frozen=True, slots=True)
-class AutoScaling:
+class AutoScaling(NamedTuple):
     """Bounds of an autoscaler, in replicas."""
 
     min_replicas: int | None
     max_replicas: int
 
 
-@dataclass(frozen=True, slots=True)
-class Clique:
+class Clique(NamedTuple):
     """One entry of `spec.template.cliques`."""
 
     name: str
@@ -46,8 +42,7 @@ class Clique:
     pod_spec: Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class ScalingGroup:
+class ScalingGroup(NamedTuple):
     """One entry of `spec.template.podCliqueScalingGroups`."""
 
     name: str
@@ -58,8 +53,7 @@ class ScalingGroup:
     topology: TopologyConstraint | None
 
 
-@dataclass(frozen=True, slots=True)
-class PodCliqueSet:
+class PodCliqueSet(NamedTuple):
     """A defaulted PodCliqueSet. Values of a wrong type read as absent: `schema.check_shape` reports those."""
 
     name: str

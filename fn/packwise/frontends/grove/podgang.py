@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.grove import names
 
@@ -23,8 +22,7 @@ TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation that tells KAI which Topology the label keys belong to."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroup:
+class PodGroup(NamedTuple):
     """The pods of one PodClique; `required` is the node label key they are packed by, or None."""
 
     name: str
@@ -39,8 +37,7 @@ class PodGroup:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class GroupConfig:
+class GroupConfig(NamedTuple):
     """PodGroups that are packed together: one replica of a scaling group that names a constraint."""
 
     name: str
@@ -55,8 +52,7 @@ class GroupConfig:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class PodGang:
+class PodGang(NamedTuple):
     """One PodGang. `replica` is the PodCliqueSet's; `group` and `group_replica` are set on scaled PodGangs only."""
 
     name: str
@@ -70,7 +66,7 @@ class PodGang:
     replica: int = 0
     group: str | None = None
     group_replica: int | None = None
-    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    labels: Mapping[str, str] = {}
 
     def to_value(self) -> Mapping[str, Value]:
         """The manifest, without owner reference (a render knows no uid) and status."""

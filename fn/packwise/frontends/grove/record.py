@@ -6,7 +6,6 @@ existing workloads".
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from packwise.frontends.grove.podcliqueset import TopologyConstraint
@@ -55,12 +54,11 @@ def with_record(pcs: PodCliqueSet, record: str) -> PodCliqueSet | None:
         return None
     cliques, groups = _mapping(found.get(_CLIQUES)), _mapping(found.get(_GROUPS))
     name = found.get(_NAME)
-    return replace(
-        pcs,
+    return pcs._replace(
         topology_name=name if isinstance(name, str) else None,
         topology=_constraint(found.get(_SET)),
-        cliques=tuple([replace(clique, topology=_constraint(cliques.get(clique.name))) for clique in pcs.cliques]),
-        groups=tuple([replace(group, topology=_constraint(groups.get(group.name))) for group in pcs.groups]),
+        cliques=tuple([clique._replace(topology=_constraint(cliques.get(clique.name))) for clique in pcs.cliques]),
+        groups=tuple([group._replace(topology=_constraint(groups.get(group.name))) for group in pcs.groups]),
     )
 
 

@@ -5,12 +5,13 @@ Source: product.md "Dependencies", gitops.md "Argo CD".
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from packwise.frontends.grove.rules.rule import TEMPLATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -26,6 +27,9 @@ TOOL_DEPENDENT = {
 }
 """Words that kustomize and kpt read as strings and kubectl as booleans, and which boolean that is."""
 
+# Nearly every text is done with after this look; it finds more than those words.
+_MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)")
+
 
 def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
     """The pod template of each clique, as written, with its path."""
@@ -39,6 +43,8 @@ def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Va
 
 def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
     """Where a word of `TOOL_DEPENDENT` stands without quotes."""
+    if not _MAY_BE_DEPENDENT.search(workload.source.text):
+        return []
     found = [path for path, word in _texts(workload.value, ()) if word in TOOL_DEPENDENT]
     if not found:
         return []
@@ -49,9 +55,11 @@ def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
     return [path for path, span in spans if span is not None and source.text[span.start] not in "\"'|>"]
 
 
-def unquoted_quantities(workload: KubeObject) -> Iterator[tuple[FieldPath, int | float]]:
-    """Each resource quantity of a pod template that is written as a number."""
-    for path, pod_spec in pod_specs(workload):
+def unquoted_quantities(
+    pods: Iterable[tuple[FieldPath, Mapping[str, Value]]],
+) -> Iterator[tuple[FieldPath, int | float]]:
+    """Each resource quantity of these pod templates that is written as a number."""
+    for path, pod_spec in pods:
         yield from _numbers((*path, "overhead"), pod_spec.get("overhead"))
         for kind in ("containers", "initContainers"):
             for index, container in enumerate(_list(pod_spec.get(kind))):

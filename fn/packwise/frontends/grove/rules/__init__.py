@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from packwise.frontends.grove.resolution import chosen_topology
@@ -86,13 +85,15 @@ WHOLE = (
 )  # fmt: skip
 """Rules of one PodCliqueSet by itself, on create and update alike, in the operator's order."""
 
+_CREATE = (*TOPOLOGY, *WHOLE, *MNNVL)
+
 RULES: tuple[Rule[Any], ...] = tuple(rules_of((*TOPOLOGY, *WHOLE, *MNNVL, *MNNVL_UPDATE, *UPDATE)))
 """Every rule once, in the order they run: the documentation's table."""
 
 
 def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule[Any], Violation]]:
     """What the webhook finds in a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
-    return run((*TOPOLOGY, *WHOLE, *MNNVL), pcs, replace(context, create=True))
+    return run(_CREATE, pcs, context if context.create else context._replace(create=True))
 
 
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule[Any], Violation]]:
@@ -101,7 +102,7 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
     Both are read from defaulted values. Where the revision lets a workload choose another topology, the topology rules
     run as for a new workload when it does.
     """
-    context = replace(context, create=False)
+    context = context._replace(create=False)
     found = run(WHOLE, new, context) + run(MNNVL_UPDATE, Update(old, new), context)
     if found:
         return found

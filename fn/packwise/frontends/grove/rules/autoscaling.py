@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Scope, Violation, invalid
 
@@ -17,8 +16,7 @@ __all__ = ["AUTOSCALING"]
 _AT_LEAST = "must be greater than or equal to"
 
 
-@dataclass(frozen=True, slots=True)
-class _Scaled:
+class _Scaled(NamedTuple):
     """A clique that has an autoscaler."""
 
     at: CliqueAt

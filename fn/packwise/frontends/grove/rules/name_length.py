@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.grove.rules.rule import CliqueAt, Context, GroupAt, Rule, Scope, Violation, invalid
 
@@ -18,10 +17,9 @@ MAX_COMBINED_LENGTH = 45
 _LIMIT = "exceeds 45-character limit required for pod naming. Consider shortening:"
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
+class _Member(NamedTuple):
     at: GroupAt
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     clique: str
 
 

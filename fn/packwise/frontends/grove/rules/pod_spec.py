@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.fieldpath import format_path
 from packwise.frontends.grove.rules.cliques import duplicates
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["POD_SPEC"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Env:
+class _Env(NamedTuple):
     """The environment of one container, names only."""
 
     path: FieldPath
@@ -34,10 +32,9 @@ class _Env:
         return format_path((*self.path[:at], "spec", *self.path[at:]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Variable:
+class _Variable(NamedTuple):
     env: _Env
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     name: str
 
 

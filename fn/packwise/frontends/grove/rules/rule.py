@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from krmfn.fieldpath import format_path
 from packwise.kubernetes.field_error import ErrorType, OperatorError
@@ -40,8 +39,7 @@ TEMPLATE: FieldPath = ("spec", "template")
 """Path of the part of a PodCliqueSet that nearly every rule is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What a rule may know beside the workload.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
@@ -51,15 +49,14 @@ class Context:
 
     enabled: bool = False
     domains: tuple[str, ...] = ()
-    topologies: Mapping[str, ClusterTopology] = field(default_factory=dict[str, "ClusterTopology"])
+    topologies: Mapping[str, ClusterTopology] = {}
     auto_mnnvl: bool = False
     scheduled: int = 0
     revision: Revision = GREP_244
     create: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """One breach. `path` is the true path in the author's file and `message` packwise's own text.
 
     `operator` is what the operator would say, None where it would say nothing (or has said it already); `proposed`
@@ -77,8 +74,7 @@ class Violation:
         return self.operator.text() if self.operator else None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule(Generic[S]):
+class Rule(NamedTuple, Generic[S]):
     """One rule: `name` is stable and public, `summary` one line of documentation, `source` where it is written down."""
 
     name: str
@@ -90,8 +86,7 @@ class Rule(Generic[S]):
     scope: str = "workload"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope(Generic[S]):
+class Scope(NamedTuple, Generic[S]):
     """Rules that run once for each part of a subject, all of them for one part before the next part."""
 
     parts: Callable[[S, Context], Iterable[Any]]
@@ -101,12 +96,11 @@ class Scope(Generic[S]):
 Node: TypeAlias = "Rule[Any] | Scope[Any]"
 
 
-@dataclass(frozen=True, slots=True)
-class CliqueAt:
+class CliqueAt(NamedTuple):
     """A clique where it stands; `grouped` tells whether a scaling group has it as a member."""
 
     pcs: PodCliqueSet
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     clique: Clique
     grouped: bool
 
@@ -115,12 +109,11 @@ class CliqueAt:
         return (*TEMPLATE, "cliques", self.index, *steps)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAt:
+class GroupAt(NamedTuple):
     """A scaling group where it stands."""
 
     pcs: PodCliqueSet
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     group: ScalingGroup
 
     def path(self, *steps: str | int) -> FieldPath:
@@ -128,8 +121,7 @@ class GroupAt:
         return (*TEMPLATE, "podCliqueScalingGroups", self.index, *steps)
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """A PodCliqueSet before and after, both defaulted."""
 
     old: PodCliqueSet
@@ -140,6 +132,8 @@ def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[
     """Every violation in the operator's order; the operator's text stands once, however often it would be repeated."""
     violations: list[tuple[Rule[Any], Violation]] = []
     _walk(nodes, subject, context, violations)
+    if not violations:
+        return []
     said: dict[str, set[FieldPath]] = {}
     found: list[tuple[Rule[Any], Violation]] = []
     for rule, violation in violations:
@@ -152,7 +146,7 @@ def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[
         elif violation.path not in said[text]:
             # Another place in the file, for which the operator says the same words once.
             said[text].add(violation.path)
-            found.append((rule, replace(violation, operator=None)))
+            found.append((rule, violation._replace(operator=None)))
     return found
 
 

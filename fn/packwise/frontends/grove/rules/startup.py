@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.fieldpath import format_path
 from packwise.frontends.grove.rules.cliques import duplicates
@@ -30,10 +29,9 @@ __all__ = ["DEPENDENCIES", "DEPENDENCY_GRAPH", "cycles"]
 EXPLICIT = "CliqueStartupTypeExplicit"
 
 
-@dataclass(frozen=True, slots=True)
-class _Dependency:
+class _Dependency(NamedTuple):
     at: CliqueAt
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     name: str
 
 

@@ -5,8 +5,7 @@ Source: operator.md 4.3 (R43..R45), revisions.md `grep-244-multi` rules 1, 3, 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.fieldpath import format_path
 from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
@@ -34,8 +33,7 @@ __all__ = ["TOPOLOGY", "Placed", "placed_constraints"]
 _DISABLED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A constraint where it stands: the operator's errors name `group_field` where that is a scaling group's."""
 
     path: FieldPath
@@ -75,8 +73,7 @@ def placed_constraints(pcs: PodCliqueSet, context: Context) -> list[Placed]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Constrained:
+class _Constrained(NamedTuple):
     """A workload with its constraints, and the domains that these may name.
 
     `known` stands in the operator's order; it is None while TAS is disabled and where no topology applies.

@@ -41,7 +41,7 @@ _RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, 
 def _clique_count(update: Update, _context: Context) -> Iterator[Violation]:
     old, new = len(update.old.cliques), len(update.new.cliques)
     if old != new:
-        message = f"must keep its {old} cliques once the PodCliqueSet exists; got {new}; {_RECREATE}"
+        message = f"must keep the number of its cliques, {old}, once the PodCliqueSet exists; got {new}; {_RECREATE}"
         text = "not allowed to change clique composition"
         yield forbidden((*TEMPLATE, "cliques"), text, message)
 
@@ -118,7 +118,9 @@ def _startup_type(update: Update, _context: Context) -> Iterator[Violation]:
 def _group_count(update: Update, _context: Context) -> Iterator[Violation]:
     old, new = len(update.old.groups), len(update.new.groups)
     if old != new:
-        message = f"must keep its {old} scaling groups once the PodCliqueSet exists; got {new}; {_RECREATE}"
+        message = (
+            f"must keep the number of its scaling groups, {old}, once the PodCliqueSet exists; got {new}; {_RECREATE}"
+        )
         text = "not allowed to add or remove PodCliqueScalingGroupConfigs"
         yield forbidden((*TEMPLATE, "podCliqueScalingGroups"), text, message)
 

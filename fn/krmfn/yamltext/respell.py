@@ -1,0 +1,40 @@
+"""Spelling a part of a text otherwise: a scalar in quotes, a key by another name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.yamltext.error import YamlError, error_at
+from krmfn.yamltext.quote import double_quoted, scalar
+from krmfn.yamltext.spans import locate
+
+if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
+
+__all__ = ["quote_scalar", "rename_key"]
+
+
+def quote_scalar(text: str, path: FieldPath) -> str:
+    """`text` with the plain scalar at `path` in quotes, so that it is a string; unchanged where it is quoted already.
+
+    Raises YamlError where no scalar on one line stands there, or one with an anchor or a tag.
+    """
+    span = locate(text, path)
+    found = "" if span is None else text[span.start : span.end]
+    if span is None or not found or "\n" in found or found[0] in "{[|>&!*":
+        raise error_at(text, span.start if span else 0, "must be a plain scalar on one line to be put in quotes")
+    if found[0] in "\"'":
+        return text
+    return text[: span.start] + double_quoted(found) + text[span.end :]
+
+
+def rename_key(text: str, path: FieldPath, name: str) -> str:
+    """`text` with the last key of `path` spelt `name`. Raises YamlError: there is no such key, or `name` is one."""
+    span = locate(text, path, key=True)
+    if span is None:
+        raise YamlError("must be a key to be renamed")
+    if locate(text, (*path[:-1], name)) is not None:
+        raise error_at(text, span.start, f'must not be renamed to "{name}", which stands beside it')
+    old = text[span.start : span.end]
+    quoted = old.startswith(('"', "'"))
+    return text[: span.start] + (double_quoted(name) if quoted else scalar(name)) + text[span.end :]

@@ -1,0 +1,78 @@
+"""What is mended, in texts: nothing but the mended scalars and keys changes."""
+
+from __future__ import annotations
+
+from krmfn.kubeobject import KubeObject
+from packwise.frontends.grove.mend import mend
+
+BEFORE = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: a, labels: {legacy: yes, quoted: "no"}}
+spec:
+  replicas: 1
+  template:
+    startupType: CliqueStartupTypeInOrder # the old name
+    cliques:
+    - name: c
+      spec:
+        roleName: c
+        replicas: 1
+        scaleConfig: {maxReplicas: 2}
+        podSpec:
+          containers:
+          - name: c
+            env:
+            - {name: VERBOSE, value: off} # a string, for kustomize
+            resources:
+              limits: {nvidia.com/gpu: 8, cpu: "4"}
+              requests:
+                cpu: 0.50 # half
+    podCliqueScalingGroupConfigs: []
+"""
+
+AFTER = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: a, labels: {legacy: "yes", quoted: "no"}}
+spec:
+  replicas: 1
+  template:
+    cliqueStartupType: CliqueStartupTypeInOrder # the old name
+    cliques:
+    - name: c
+      spec:
+        roleName: c
+        replicas: 1
+        autoScalingConfig: {maxReplicas: 2}
+        podSpec:
+          containers:
+          - name: c
+            env:
+            - {name: VERBOSE, value: "off"} # a string, for kustomize
+            resources:
+              limits: {nvidia.com/gpu: "8", cpu: "4"}
+              requests:
+                cpu: "0.50" # half
+    podCliqueScalingGroups: []
+"""
+
+
+def test_quotes_and_names_are_mended_and_no_other_byte() -> None:
+    mended = mend(KubeObject.parse(BEFORE), topology_name_field=None)
+
+    assert mended.text == AFTER
+    assert mended.value == KubeObject.parse(AFTER).value
+
+
+def test_what_needs_no_mending_is_the_same_object() -> None:
+    item = KubeObject.parse(AFTER)
+
+    assert mend(item, topology_name_field=None) is item
+
+
+def test_a_field_whose_new_name_stands_beside_it_is_left_to_its_author() -> None:
+    text = AFTER.replace("    podCliqueScalingGroups: []\n", "    podCliqueScalingGroups: []\n    scalingGroups: []\n")
+    item = KubeObject.parse(text)
+
+    assert mend(item, topology_name_field=None) is item
