@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from packwise.api.model import json_schema
 from packwise.cli.rules import RULES_BY_NAME
+from packwise.explain import explanation, refusal
+from packwise.finding import Rule
 
 __all__ = ["pages"]
 
@@ -21,10 +24,16 @@ a KRM function. An error stops the render, a warning and an info do not. Where G
 refuse the object, the finding also carries its exact text (`operatorMessage`).
 
 The last column is where the rule is written down: a numbered rule of Grove's webhook (R: on create and update, U: on
-update), or the part of a specification.
+update), or the part of a specification. Each rule is explained below the table; `packwise rules NAME` prints the same.
 
 | Rule | Severity | What must be | Source |
 |---|---|---|---|
+"""
+
+EXAMPLES_HEAD = """
+Examples show the fields that matter; the rest is as in any valid object. Where an example shows no configuration, the
+cluster has the levels `zone`, `rack` and `host`.
+
 """
 
 CONFIGURATION_HEAD = """\
@@ -52,9 +61,34 @@ def pages() -> dict[str, str]:
 
 
 def rules_page() -> str:
-    """The table of rules, in the order they run."""
-    rows = [f"| `{r.name}` | {r.severity} | {escaped(r.summary)} | {r.source} |" for r in RULES_BY_NAME.values()]
-    return RULES_HEAD + "\n".join(rows) + "\n"
+    """The table of rules, in the order they run; then each of them explained."""
+    rules = RULES_BY_NAME.values()
+    rows = [f"| [`{r.name}`](#{r.name}) | {r.severity} | {escaped(r.summary)} | {r.source} |" for r in rules]
+    return RULES_HEAD + "\n".join(rows) + "\n" + EXAMPLES_HEAD + "\n".join([rule_section(rule) for rule in rules])
+
+
+def rule_section(rule: Rule) -> str:
+    """One rule: what it is for, what breaks it and what the operator says of that, what keeps it."""
+    found = explanation(rule.name)
+    refused = refusal(rule.name, found)
+    words = fill(f"{rule.summary} {found.why} {found.fix}", 120, break_long_words=False, break_on_hyphens=False)
+    parts = [f"## {rule.name}\n\n{words}\n"]
+    if found.before:
+        parts.append(f"Before the change:\n\n{fenced('yaml', found.before)}")
+    if found.failing:
+        also = "".join([f", and [`{name}`](#{name}) with it" for name in found.also])
+        parts.append(f"Fails{also}:\n\n{fenced('yaml', found.failing)}")
+    if refused is not None:
+        texts = "".join([f"{text}\n" for text in refused.texts])
+        parts.append(f"What {refused.speaker} would say:\n\n{fenced('text', texts)}")
+    if found.passing:
+        parts.append(f"Passes:\n\n{fenced('yaml', found.passing)}")
+    return "\n".join(parts)
+
+
+def fenced(language: str, text: str) -> str:
+    """Lines of code in Markdown."""
+    return f"```{language}\n{text}```\n"
 
 
 def configuration_page() -> str:

@@ -24,6 +24,7 @@ FORBIDDEN = {
     "packwise.frontends": ("packwise.schedulers", "packwise.pipeline", "packwise.cli", "packwise.function"),
     "packwise.schedulers": ("packwise.frontends", "packwise.pipeline", "packwise.cli", "packwise.function"),
     "packwise.pipeline": ("packwise.cli", "packwise.function"),
+    "packwise.explain": ("packwise.cli", "packwise.function"),
 }
 
 
@@ -96,3 +97,15 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
     imported = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert imported & {"argparse", "difflib", "json", "pydantic", "yaml"} == set()
+
+
+@pytest.mark.parametrize("command", ["render", "check"])
+def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
+    """No render pays for what only people who ask for it read."""
+    words = [sys.executable, "-X", "importtime", "-m", "packwise", command, str(ROOT / "examples")]
+
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "packwise.pipeline" in done.stderr
+    assert "packwise.explain" not in done.stderr

@@ -127,7 +127,10 @@ def test_files_outside_packwise_of_which_nothing_remains_are_removed(call: Call,
 
 def test_nothing_is_removed_behind_a_link(call: Call, package: Path) -> None:
     """A file of which nothing remains, where the output has a folder of that name elsewhere."""
-    generated = "apiVersion: kai.scheduler/v1alpha1\nkind: Topology\nmetadata:\n  name: a\n  annotations:\n    packwise.dev/rendered-from: x\n"
+    generated = (
+        "apiVersion: kai.scheduler/v1alpha1\nkind: Topology\n"
+        "metadata:\n  name: a\n  annotations:\n    packwise.dev/rendered-from: x\n"
+    )
     root = package.parent
     write(root, {"in/all/a.yaml": generated, "away/a.yaml": generated, "out/all/b.txt": ""})
     assert call("render", "in", "-o", "out").code == 0

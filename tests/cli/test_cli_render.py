@@ -83,7 +83,10 @@ def test_a_workload_in_json_stays_json(call: Call, tmp_path: Path) -> None:
     assert written == value
 
 
-PRUNED = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata:\n  name: old\n  annotations:\n    packwise.dev/rendered-from: x\n"
+PRUNED = (
+    "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\n"
+    "metadata:\n  name: old\n  annotations:\n    packwise.dev/rendered-from: x\n"
+)
 
 PRUNINGS = {
     "first": (f"{PRUNED}---\n{SERVICE}", f"---\n{SERVICE}"),

@@ -2,31 +2,57 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.cli.report import as_json, as_lines, as_text, count
+from packwise.cli.arguments import Format
+from packwise.cli.report.checked import Checked
+from packwise.cli.report.json import as_json
+from packwise.cli.report.lines import as_lines, count
+from packwise.cli.report.text import as_text
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.pipeline import rule_table
-from tests.cli.calling import WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]
 
 BROKEN = WORKLOAD.replace("rack", "block").replace("minAvailable: 2", "minAvailable: 3")
 
 
-@pytest.mark.parametrize(("words", "name"), [([], "check.txt"), (["-o", "json"], "check.json")])
-def test_check(words: list[str], name: str, call: Call, package: Path, expect: Expect) -> None:
+GOLDENS = {
+    "text": "check.txt",
+    "json": "check.json",
+    "github": "check.github",
+    "gitlab": "check.gitlab.json",
+    "sarif": "check.sarif",
+}
+
+
+@pytest.mark.parametrize("name", GOLDENS)
+def test_check(name: str, call: Call, package: Path, expect: Expect) -> None:
     write(package, {"web/workload.yaml": BROKEN})
 
-    ran = call("check", "in", *words)
+    ran = call("check", "in", "-o", name)
 
     assert (ran.code, ran.stderr) == (1, "")
-    expect(f"cli/{name}", ran.stdout)
+    expect(f"cli/{GOLDENS[name]}", ran.stdout.replace(f'"version": "{version("packwise")}"', '"version": "VERSION"'))
+
+
+def test_text_is_what_a_check_prints_unless_another_format_is_asked_for(call: Call, package: Path) -> None:
+    write(package, {"web/workload.yaml": BROKEN})
+
+    assert call("check", "in") == call("check", "in", "-o", "text")
+
+
+def test_every_format_has_its_expected_output() -> None:
+    assert tuple(GOLDENS) == get_args(Format)
 
 
 def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:
@@ -52,27 +78,66 @@ def test_render_and_check_find_the_same(call: Call, package: Path) -> None:
 
     told = call("render", "in").stderr.splitlines()[:-1]
 
-    assert [line for line in call("check", "in").stdout.splitlines()[:-1] if not line.startswith(" ")] == told
+    assert [line for line in call("check", "in").stdout.splitlines()[:-1] if line and not line.startswith(" ")] == told
 
 
 FULL = Result(
     'must not; got "\ud800\x1b[31m"',
     Severity.WARNING,
     ResourceRef("v1", "Service", "shop", "wéb"),
-    ResultField("spec.a"),
+    ResultField("spec.a", proposed="x\u200b"),
     ResultFile("a\n.yaml"),
     {"rule": "readable", "line": "3", "column": "4", "operatorMessage": "one\ntwo", "stage": "webhook", "order": "2"},
 )
 BARE = Result("all of it")
+BOTH = Checked((FULL, BARE), 1, {"a\n.yaml": "spec:\r\n\r\na: b\r\n", None: "not this"}.get)
 
 
-def test_text_is_one_line_for_each_and_the_operators_below() -> None:
-    assert as_text([FULL, BARE], 1) == (
-        'warning: a .yaml:3:4: Service shop/wéb spec.a: must not; got "\ud800\\x1b[31m" [readable]\n'
+def test_text_shows_the_place_the_operators_text_and_a_proposal() -> None:
+    assert as_text(BOTH) == (
+        'warning: a .yaml:3:4: Service shop/wéb spec.a: must not; got "\\ud800\\x1b[31m" [readable]\n'
+        "  3 | a: b\n"
+        "    |    ^\n"
         "  operator: one\\ntwo\n"
+        '  help: set it to "x\\u200b"\n'
+        "\n"
         "error: all of it\n"
         "1 error, 1 warning in 1 file\n"
     )
+
+
+def test_text_without_the_file_shows_no_excerpt() -> None:
+    """A client read it elsewhere."""
+    told = as_text(Checked((FULL,), 1, lambda _: None)).splitlines()
+
+    assert [line.split(":")[0] for line in told] == ["warning", "  operator", "  help", "", "1 warning in 1 file"]
+
+
+PLACES = {
+    "stdin": (["-"], "a: [", "error: <stdin>:1:5: "),
+    "a list": (["list.yaml"], "", "error: list.yaml:9:5: TopologyRender topology spec.typo: "),
+    "the configuration": (
+        ["in/web", "--config", "typo.yaml"],
+        "",
+        "error: typo.yaml:6:3: TopologyRender topology spec",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_text_shows_whatever_was_read(case: str, call: Call, package: Path) -> None:
+    words, stdin, start = PLACES[case]
+    typo = CONFIG.replace("spec:\n", "spec:\n  typo: 1\n")
+    items = "".join(f"{'- ' if at == 0 else '  '}{line}\n" for at, line in enumerate(typo.splitlines()))
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+    write(package.parent, {"typo.yaml": typo, "list.yaml": head + items})
+
+    told = call("check", *words, stdin=stdin).stdout.splitlines()
+
+    assert told[0].startswith(start)
+    number, column = (int(part) for part in told[0].split(":")[2:4])
+    assert any(re.match(rf"  {number} \| ", line) for line in told)
+    assert f"{' ' * (len(str(number)) + 2)} | {' ' * (column - 1)}^" in [line.rstrip("~") for line in told]
 
 
 def test_colours_are_for_the_severity_alone() -> None:
@@ -95,10 +160,23 @@ def test_colours_are_for_terminals(
         monkeypatch.setenv("NO_COLOR", no_color)
 
     assert call("render", "-", stdin="a: [").stderr.startswith("\x1b[31merror\x1b[0m: <stdin>:") == coloured
+    # What is piped on stays plain, whatever shows stderr.
+    assert call("check", "-", stdin="a: [").stdout.startswith("error: <stdin>:")
+
+
+def test_a_check_is_coloured_where_stdout_is_a_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    assert call("check", "-", stdin="a: [").stdout.splitlines()[1:3] == [
+        "\x1b[2m  1 |\x1b[0m a: [",
+        "\x1b[2m    |\x1b[0m     \x1b[31m^\x1b[0m",
+    ]
+    assert "\x1b" not in call("check", "-", "-o", "github", stdin="a: [").stdout
 
 
 def test_json_of_much_and_of_little() -> None:
-    assert as_json([FULL, BARE]) == (
+    assert as_json(BOTH) == (
         """\
 [
   {

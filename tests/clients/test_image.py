@@ -185,6 +185,14 @@ def test_environment_holds_what_the_lock_names_and_no_installer(image: Image) ->
     assert there == {"packwise", *re.findall(r"^([a-z0-9-]+)==", locked, re.MULTILINE)}
 
 
+def test_every_file_of_the_packages_is_installed(image: Image) -> None:
+    """Data too: the explanations of rules are YAML."""
+    libraries = next(image.inside("/opt/packwise/lib").glob("python3.*/site-packages"))
+    files = {path.relative_to(ROOT / "fn") for path in (ROOT / "fn").rglob("*.*") if "__pycache__" not in path.parts}
+
+    assert {path for path in files if not (libraries / path).is_file()} == set()
+
+
 def test_libraries_are_compiled_without_time_stamps(image: Image) -> None:
     libraries = next(image.inside("/opt/packwise/lib").glob("python3.*/site-packages"))
     sources = [path for path in libraries.rglob("*.py") if "packwise" in path.parts or "krmfn" in path.parts]

@@ -5,20 +5,24 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["STDIN", "Check", "Command", "Function", "Named", "Render", "parse"]
+__all__ = ["STDIN", "Check", "Command", "Format", "Function", "Named", "Render", "Rules", "parse"]
 
 STDIN = "-"
 """How a path names stdin, or stdout."""
+
+Format = Literal["text", "json", "github", "gitlab", "sarif"]
+"""How findings are printed."""
 
 _EPILOG = """\
 commands for people and CI:
   packwise render examples/disaggregated-inference -o rendered
   packwise check clusters/west --baseline ../main/clusters/west -o json
+  packwise rules topology-hierarchy
 
 as a KRM function of kustomize and kpt:
   packwise fn
@@ -44,11 +48,26 @@ _CHECK = "Says what is wrong, and writes nothing."
 _CHECK_EPILOG = """\
 examples:
   packwise check examples/disaggregated-inference
-  packwise check clusters/west --baseline ../main/clusters/west
-  packwise check clusters/west -o json
+  packwise check clusters/west --baseline git:origin/main
+  packwise check clusters/west -o github            # shown beside the changed lines of a pull request
+  packwise check clusters/west -o sarif > packwise.sarif
   kustomize build overlays/west | packwise check -
+  packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+_RULES = """\
+Lists every rule that a finding can name, in the order they run; or explains the one of that name: why there is such a
+rule, what to do, an example that fails and what the operator would say of it, an example that passes. Examples show
+the fields that matter."""
+
+_RULES_EPILOG = """\
+examples:
+  packwise rules
+  packwise rules topology-hierarchy
+  packwise rules topology-hierarchy -o json
+
+exit codes: 0 no error, 2 wrong usage"""
 
 _FUNCTION = """\
 The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig
@@ -83,9 +102,17 @@ class Render:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`packwise check`; `as_json` asks for findings that programs read."""
+    """`packwise check`."""
 
     named: Named
+    output: Format = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`packwise rules`; without a `name`, all of them."""
+
+    name: str | None = None
     as_json: bool = False
 
 
@@ -96,7 +123,7 @@ class Function:
     validate: bool = False
 
 
-Command = Render | Check | Function
+Command = Render | Check | Rules | Function
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -110,9 +137,11 @@ def parse(arguments: Sequence[str]) -> Command:
         given = parser.parse_args(arguments)
     if given.command == "fn":
         return Function(given.validate)
+    if given.command == "rules":
+        return Rules(given.name, given.output == "json")
     named = Named(tuple(given.paths), given.config, given.baseline)
     if given.command == "check":
-        return Check(named, given.output == "json")
+        return Check(named, given.output)
     return Render(named, None if given.output == STDIN else given.output, given.in_place)
 
 
@@ -136,6 +165,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     commands: Any = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_render(commands)
     _add_check(commands)
+    _add_rules(commands)
     _add_function(commands)
     return parser, commands.choices
 
@@ -160,9 +190,21 @@ def _add_check(commands: Any) -> None:
     check = commands.add_parser("check", help="say what is wrong", description=_CHECK, epilog=_CHECK_EPILOG)
     _add_paths(check)
     check.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="how to print the findings (default: text)"
+        "-o",
+        "--output",
+        choices=get_args(Format),
+        default="text",
+        help="how to print the findings: text for people, json for scripts, github as workflow commands, gitlab as a "
+        "Code Quality report, sarif as SARIF 2.1.0 (default: text)",
     )
     _add_context(check)
+
+
+def _add_rules(commands: Any) -> None:
+    text = "list the rules, or explain one"
+    rules = commands.add_parser("rules", help=text, description=_RULES, epilog=_RULES_EPILOG)
+    rules.add_argument("name", nargs="?", metavar="NAME", help="the rule to explain; without it, all are listed")
+    rules.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
 
 
 def _add_function(commands: Any) -> None:
@@ -191,8 +233,9 @@ def _add_context(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--baseline",
-        metavar="PATH",
-        help="a file or folder with the objects as they stood before the change: the rules for updates then hold",
+        metavar="PATH|git:COMMIT",
+        help="the objects as they stood before the change, so that the rules for updates hold: a file, a folder, or "
+        "what PATH held in a commit (git:main, git:HEAD~1)",
     )
 
 

@@ -27,9 +27,9 @@ def say(lines: Iterable[str]) -> None:
     _written(sys.stderr, "".join([f"{line}\n" for line in lines]))
 
 
-def is_coloured() -> bool:
-    """Whether stderr is a terminal whose user has nothing against colours. Source: no-color.org."""
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+def is_coloured(stream: IO[str]) -> bool:
+    """Whether `stream` is a terminal whose user has nothing against colours. Source: no-color.org."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
 
 
 def _written(stream: IO[str], text: str) -> bool:

@@ -35,13 +35,14 @@ class Document:
 class InputFile:
     """One file. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
 
-    `function_config` is what a ResourceList brings.
+    `function_config` is what a ResourceList brings, `list_text` all of its own text.
     """
 
     found: Found
     documents: tuple[Document, ...]
     is_list: bool = False
     function_config: KubeObject | None = None
+    list_text: str = ""
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -51,4 +52,4 @@ class InputFile:
     @property
     def text(self) -> str:
         """The whole file."""
-        return "".join([document.separator + document.text for document in self.documents])
+        return self.list_text or "".join([document.separator + document.text for document in self.documents])

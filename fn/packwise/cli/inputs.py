@@ -11,7 +11,8 @@ from packwise.api import KIND
 from packwise.cli.arguments import STDIN
 from packwise.cli.document import InputFile
 from packwise.cli.find import find_files, real
-from packwise.cli.read import read_file
+from packwise.cli.progress import tracked
+from packwise.cli.read import decode, read_file
 from packwise.cli.refusal import refusal
 from packwise.cli.usage import UsageError
 from packwise.select import Package
@@ -26,17 +27,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Inputs", "read_inputs"]
 
+COMMIT = "git:"
+"""What a baseline starts with that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """The files in their order, what the pipeline is given of them, and what could not be read.
 
-    With an error among `results` the package is not whole.
+    With an error among `results` the package is not whole. `read` are all files, the configuration's and the
+    baseline's too.
     """
 
     files: tuple[InputFile, ...]
     package: Package
     results: tuple[Result, ...]
+    read: tuple[InputFile, ...]
+
+    def text_of(self, name: str | None) -> str | None:
+        """The text of the file of that name, of stdin for None; None for a file that was not read."""
+        return next((file.text for file in self.read if file.found.name == name), None)
 
 
 def read_inputs(named: Named, output: str | None = None) -> Inputs:
@@ -45,42 +55,48 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     Raises UsageError where something is not there, or does not go together.
     """
     _refuse_stdin_twice(named)
-    if named.baseline is not None and named.baseline.startswith("git:"):
-        raise UsageError(
-            f'--baseline "{named.baseline}" is not supported yet; give a folder: `git worktree add` makes one'
-        )
     reader = _Reader()
     files = reader.read(named.paths, output)
-    baseline = None if named.baseline is None else _items(reader.read([named.baseline]))
+    baseline = None if named.baseline is None else _items(_baseline(named.baseline, named.paths, reader))
     config = _carried(files) if named.config is None else _config(named.config, reader.read([named.config]), reader)
     package = Package(_items(files), config, baseline)
-    return Inputs(tuple(files), package, tuple(reader.results))
+    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 
 class _Reader:
-    """Reads files, and keeps what is wrong with them."""
+    """Reads files, and keeps them and what is wrong with them."""
 
-    __slots__ = ("results",)
+    __slots__ = ("files", "results")
 
     def __init__(self) -> None:
+        self.files: list[InputFile] = []
         self.results: list[Result] = []
 
     def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
         """Each file that `paths` name once, in their order."""
-        files: dict[str, InputFile] = {}
+        found: dict[str, Found] = {}
         for path in paths:
-            found, results = find_files(path, output)
+            named, results = find_files(path, output)
             self.results += results
-            for one in found:
-                key = STDIN if one.name is None else real(one.name)
-                if key not in files:
-                    files[key] = self._file(one)
-        for item in _items(files.values()):
+            for one in named:
+                found.setdefault(STDIN if one.name is None else real(one.name), one)
+        return self._kept([self._file(one) for one in tracked(list(found.values()))])
+
+    def read_commit(self, commit: str, paths: Iterable[str]) -> list[InputFile]:
+        """Each file that `paths` named in a commit of git."""
+        from packwise.cli.git import files_in_commit
+
+        contents = {found: data for path in paths for found, data in files_in_commit(commit, path)}
+        return self._kept([self._decoded(found, data) for found, data in contents.items()])
+
+    def _kept(self, files: list[InputFile]) -> list[InputFile]:
+        self.files += files
+        for item in _items(files):
             try:
                 _ = item.value
             except FieldError as error:
                 self.results.append(refusal(error))
-        return list(files.values())
+        return files
 
     def _file(self, found: Found) -> InputFile:
         """The file; one without documents where it cannot be read."""
@@ -89,6 +105,22 @@ class _Reader:
         except FieldError as error:
             self.results.append(refusal(error))
             return InputFile(found, ())
+
+    def _decoded(self, found: Found, data: bytes) -> InputFile:
+        try:
+            return decode(data, found)
+        except FieldError as error:
+            self.results.append(refusal(error))
+            return InputFile(found, ())
+
+
+def _baseline(baseline: str, paths: tuple[str, ...], reader: _Reader) -> list[InputFile]:
+    """A folder or file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
+    if not baseline.startswith(COMMIT):
+        return reader.read([baseline])
+    if STDIN in paths:
+        raise UsageError(f'--baseline "{baseline}" must go with files or folders: git does not know what stdin held')
+    return reader.read_commit(baseline.removeprefix(COMMIT), paths)
 
 
 def _items(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:

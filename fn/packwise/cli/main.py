@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.cli.arguments import Check, Function, Render, parse
+from packwise.cli.arguments import Check, Function, Render, Rules, parse
 from packwise.cli.usage import UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ def _run(command: Command) -> int:
             from packwise.cli.check import check
 
             return check(command)
+        case Rules():
+            from packwise.cli.rulebook import rules
+
+            return rules(command)
         case Function():
             from packwise.function import main as run_function
 

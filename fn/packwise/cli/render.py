@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from packwise.cli.inputs import read_inputs
 from packwise.cli.outcome import outcome_of
 from packwise.cli.refusal import refusal
 from packwise.cli.rendered import rendered_of
-from packwise.cli.report import as_lines, count
+from packwise.cli.report.lines import as_lines, count
 from packwise.cli.stream import stream_of
 from packwise.cli.usage import UsageError
 from packwise.cli.write import apply, refuse_lists_within, survey
@@ -65,7 +66,7 @@ def _output_of(command: Render) -> str | None:
 
 def _print(outcome: Outcome, results: Sequence[Result]) -> int:
     text = stream_of(outcome)
-    say(as_lines(results, coloured=is_coloured()))
+    say(as_lines(results, coloured=is_coloured(sys.stderr)))
     return 0 if show(text) else 1
 
 
@@ -74,7 +75,7 @@ def _write(plan: FolderPlan, folder: Path, results: Sequence[Result]) -> int:
     found = sort_results([*results, *plan.results, *changes.results])
     if exit_code(found):
         return _refuse(found)
-    say(as_lines(found, coloured=is_coloured()))
+    say(as_lines(found, coloured=is_coloured(sys.stderr)))
     try:
         apply(folder, changes)
     except OSError as error:
@@ -102,5 +103,5 @@ def _files(number: int) -> str:
 
 def _refuse(results: Iterable[Result]) -> int:
     ordered = sort_results(results)
-    say([*as_lines(ordered, coloured=is_coloured()), f"{count(ordered)}: nothing was written"])
+    say([*as_lines(ordered, coloured=is_coloured(sys.stderr)), f"{count(ordered)}: nothing was written"])
     return 1

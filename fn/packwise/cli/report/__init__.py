@@ -1,0 +1,1 @@
+"""What a check prints: one module for each format; `formats` knows them all."""

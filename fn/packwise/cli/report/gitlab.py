@@ -1,0 +1,45 @@
+"""Findings as a Code Quality report, which GitLab shows in the merge request.
+
+Source: docs.gitlab.com "Code Quality", "Code Quality report format".
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from krmfn.result import Severity
+from packwise.cli.report.fingerprint import fingerprints
+from packwise.cli.report.sentence import sentence
+
+if TYPE_CHECKING:
+    from krmfn.result import Result
+    from packwise.cli.report.checked import Checked
+
+__all__ = ["as_gitlab"]
+
+_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+
+_NOWHERE = "."
+"""The path of a finding about the whole input, or about stdin: GitLab wants one."""
+
+
+def as_gitlab(checked: Checked) -> str:
+    """A list of violations, each with a file and a line, as GitLab demands."""
+    hashes = fingerprints(checked.results)
+    found = [_violation(result, one) for result, one in zip(checked.results, hashes, strict=True)]
+    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+
+
+def _violation(result: Result, fingerprint: str) -> dict[str, Any]:
+    operator = result.tags.get("operatorMessage")
+    return {
+        "description": sentence(result) + ("" if operator is None else f" (operator: {operator})"),
+        "check_name": result.tags.get("rule", ""),
+        "fingerprint": fingerprint,
+        "severity": _SEVERITIES[result.severity],
+        "location": {
+            "path": result.file.path if result.file is not None else _NOWHERE,
+            "lines": {"begin": int(result.tags.get("line", "1"))},
+        },
+    }

@@ -1,0 +1,126 @@
+"""Findings as SARIF 2.1.0, for code scanning. Nothing in it depends on the time or the machine.
+
+Source: docs.oasis-open.org SARIF v2.1.0 errata 01; docs.github.com "SARIF support for code scanning".
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from krmfn.result import Severity
+from packwise.cli.report.fingerprint import fingerprints
+from packwise.cli.report.sentence import sentence
+from packwise.cli.rules import RULES_BY_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krmfn.result import Result
+    from packwise.cli.report.checked import Checked
+    from packwise.finding import Rule
+
+__all__ = ["as_sarif"]
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "%SRCROOT%"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def as_sarif(checked: Checked) -> str:
+    """A log of one run, with the rules that occur in it."""
+    rules = sorted({result.tags["rule"] for result in checked.results if result.tags.get("rule") in RULES_BY_NAME})
+    hashes = fingerprints(checked.results)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "packwise",
+                "version": version("packwise"),
+                "rules": [_descriptor(RULES_BY_NAME[name]) for name in rules],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder in which packwise ran."}}},
+        "results": [_result(result, one, rules) for result, one in zip(checked.results, hashes, strict=True)],
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, ensure_ascii=False, indent=2) + "\n"
+
+
+def _descriptor(rule: Rule) -> dict[str, Any]:
+    # Only this format explains rules; the others do without.
+    from packwise.explain import explanation
+
+    found = explanation(rule.name)
+    command = f"packwise rules {rule.name}"
+    return {
+        "id": rule.name,
+        "shortDescription": {"text": _literal(rule.summary)},
+        "fullDescription": {"text": _literal(found.why)},
+        "help": {
+            "text": _literal(f"{found.fix}\n\nExamples: {command}".replace("`", "")),
+            "markdown": _literal(f"{found.fix}\n\nExamples: `{command}`"),
+        },
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(result: Result, fingerprint: str, rules: Sequence[str]) -> dict[str, Any]:
+    name = result.tags.get("rule", "")
+    found: dict[str, Any] = {}
+    if name:
+        found["ruleId"] = name
+    if name in rules:
+        found["ruleIndex"] = rules.index(name)
+    found["level"] = _LEVELS[result.severity]
+    found["message"] = {"text": _literal(_message(result))}
+    location = {**_physical(result), **_logical(result)}
+    if location:
+        found["locations"] = [location]
+    found["partialFingerprints"] = {"packwise/v1": fingerprint}
+    properties = {key: result.tags[key] for key in ("operatorMessage", "stage") if key in result.tags}
+    if properties:
+        found["properties"] = properties
+    return found
+
+
+def _message(result: Result) -> str:
+    operator = result.tags.get("operatorMessage")
+    return f"{sentence(result)}." + ("" if operator is None else f" The operator: {operator}")
+
+
+def _physical(result: Result) -> dict[str, Any]:
+    """Where in which file; nothing for stdin, which has no address."""
+    if result.file is None:
+        return {}
+    physical: dict[str, Any] = {"artifactLocation": _artifact(result.file.path)}
+    tags = (("startLine", "line"), ("startColumn", "column"))
+    region = {name: int(result.tags[tag]) for name, tag in tags if tag in result.tags}
+    if region:
+        physical["region"] = region
+    return {"physicalLocation": physical}
+
+
+def _artifact(path: str) -> dict[str, str]:
+    if PurePosixPath(path).is_absolute():
+        return {"uri": f"file://{quote(path)}"}
+    return {"uri": quote(path), "uriBaseId": _ROOT}
+
+
+def _logical(result: Result) -> dict[str, Any]:
+    """Which resource, and which field of it."""
+    ref, field = result.resource_ref, result.field
+    found: list[dict[str, str]] = []
+    if ref is not None:
+        found.append({"name": ref.name, "fullyQualifiedName": f"{ref.api_version} {ref}", "kind": "resource"})
+    if field is not None and field.path:
+        found.append({"fullyQualifiedName": field.path, "kind": "property"})
+    return {"logicalLocations": found} if found else {}
+
+
+def _literal(text: str) -> str:
+    """`text` where braces stand for placeholders (SARIF 3.11.5)."""
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,56 @@
+"""Findings for people: a line, the place in the file, the operator's own text, what would do."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from packwise.cli.report.colour import SEVERITIES
+from packwise.cli.report.excerpt import Place, excerpt
+from packwise.cli.report.lines import as_lines, count
+from packwise.cli.report.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from krmfn.result import Result
+    from packwise.cli.report.checked import Checked
+
+__all__ = ["as_text"]
+
+
+def as_text(checked: Checked) -> str:
+    """The findings one below the other, each with an excerpt where its place is known, and how many there are."""
+
+    @cache
+    def lines_of(name: str | None) -> Sequence[str]:
+        # Editors, and the places of findings, know no other line ends.
+        return (checked.text_of(name) or "").split("\n")
+
+    lines: list[str] = []
+    for result, line in zip(checked.results, as_lines(checked.results, coloured=checked.coloured), strict=True):
+        below = [*_excerpt(result, lines_of, coloured=checked.coloured), *_texts(result)]
+        lines += [line, *below, ""] if below else [line]
+    where = "1 file" if checked.files == 1 else f"{checked.files} files"
+    lines.append(f"{count(checked.results) or 'no findings'} in {where}")
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *, coloured: bool) -> list[str]:
+    if "line" not in result.tags:
+        return []
+    column = result.tags.get("column")
+    place = Place(int(result.tags["line"]), None if column is None else int(column))
+    name = result.file.path if result.file is not None else None
+    return excerpt(lines_of(name), place, SEVERITIES[result.severity], coloured=coloured)
+
+
+def _texts(result: Result) -> list[str]:
+    texts: list[str] = []
+    if "operatorMessage" in result.tags:
+        texts.append(f"  operator: {visible(result.tags['operatorMessage'])}")
+    if result.field is not None and result.field.proposed is not None:
+        import json
+
+        texts.append(f"  help: set it to {visible(json.dumps(result.field.proposed, ensure_ascii=False))}")
+    return texts

@@ -1,0 +1,157 @@
+"""Findings as GitHub, GitLab and SARIF want them, beyond the usual case in testdata/cli/."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
+from packwise.cli.report.checked import Checked
+from packwise.cli.report.fingerprint import fingerprints
+from packwise.cli.report.github import as_github
+from packwise.cli.report.gitlab import as_gitlab
+from packwise.cli.report.sarif import as_sarif
+from packwise.cli.rules import RULES_BY_NAME
+from tests.places import SHARED
+
+FULL = Result(
+    "must be {1}; got 50%\r\n",
+    Severity.WARNING,
+    ResourceRef("v1", "Service", "shop", "web"),
+    ResultField("spec.a"),
+    ResultFile("my files/a:b,c.yaml"),
+    {
+        "rule": "readable",
+        "line": "3",
+        "column": "4",
+        "operatorMessage": "a: {…}\n100%",
+        "stage": "webhook",
+        "order": "0",
+    },
+)
+BARE = Result("all of it", Severity.INFO)
+STDIN = FULL._replace(file=None, resource_ref=None, field=None, tags={"rule": "readable", "line": "3", "column": "4"})
+
+
+def checked(*results: Result) -> Checked:
+    return Checked(results, 1, lambda _: None)
+
+
+def sarif(*results: Result) -> dict[str, Any]:
+    return json.loads(as_sarif(checked(*results)))["runs"][0]
+
+
+COMMANDS = {
+    "properties escape more than the message": (
+        FULL,
+        "::warning file=my files/a%3Ab%2Cc.yaml,line=3,col=4,title=packwise (readable)::"
+        "my files/a:b,c.yaml:3:4: Service shop/web spec.a: must be {1}; got 50%25%0D  [readable]"
+        "%0Aoperator: a: {…}%0A100%25\n",
+    ),
+    "an info is a notice": (BARE, "::notice title=packwise::all of it\n"),
+    "stdin has no file to show": (
+        STDIN,
+        "::warning title=packwise (readable)::<stdin>:3:4: must be {1}; got 50%25%0D  [readable]\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_github(case: str) -> None:
+    result, command = COMMANDS[case]
+
+    assert as_github(checked(result)) == command
+
+
+def test_gitlab_wants_a_path_and_a_line_of_everything() -> None:
+    found = json.loads(as_gitlab(checked(FULL, STDIN, BARE)))
+
+    assert [(one["severity"], one["location"]) for one in found] == [
+        ("minor", {"path": "my files/a:b,c.yaml", "lines": {"begin": 3}}),
+        ("minor", {"path": ".", "lines": {"begin": 3}}),
+        ("info", {"path": ".", "lines": {"begin": 1}}),
+    ]
+    assert found[0]["description"] == "Service shop/web spec.a: must be {1}; got 50%\r\n (operator: a: {…}\n100%)"
+
+
+def test_nothing_found() -> None:
+    assert as_github(checked()) == ""
+    assert as_gitlab(checked()) == "[]\n"
+    assert (sarif()["results"], sarif()["tool"]["driver"]["rules"]) == ([], [])
+
+
+def test_sarif_of_much_and_of_little() -> None:
+    full, bare = sarif(FULL, BARE)["results"]
+
+    assert full["message"] == {
+        "text": "Service shop/web spec.a: must be {{1}}; got 50%\r\n. The operator: a: {{…}}\n100%"
+    }
+    assert full["properties"] == {"operatorMessage": "a: {…}\n100%", "stage": "webhook"}
+    assert bare == {
+        "level": "note",
+        "message": {"text": "all of it."},
+        "partialFingerprints": bare["partialFingerprints"],
+    }
+
+
+ADDRESSES = {
+    "a/b.yaml": {"uri": "a/b.yaml", "uriBaseId": "%SRCROOT%"},
+    "my files/é#%.yaml": {"uri": "my%20files/%C3%A9%23%25.yaml", "uriBaseId": "%SRCROOT%"},
+    "a:b.yaml": {"uri": "a%3Ab.yaml", "uriBaseId": "%SRCROOT%"},
+    "../a.yaml": {"uri": "../a.yaml", "uriBaseId": "%SRCROOT%"},
+    "/builds/a b.yaml": {"uri": "file:///builds/a%20b.yaml"},
+}
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_sarif_addresses(path: str) -> None:
+    found = sarif(FULL._replace(file=ResultFile(path)))["results"][0]["locations"][0]["physicalLocation"]
+
+    assert found == {"artifactLocation": ADDRESSES[path], "region": {"startLine": 3, "startColumn": 4}}
+
+
+def test_sarif_of_stdin_has_no_address() -> None:
+    assert "locations" not in sarif(STDIN)["results"][0]
+
+
+def test_sarif_rules_are_those_that_occur_once_and_in_order() -> None:
+    def of(name: str) -> Result:
+        return FULL._replace(tags={"rule": name})
+
+    run = sarif(of("replicas"), of("cliques"), of("replicas"), of("a rule of another function"))
+
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["cliques", "replicas"]
+    assert [result.get("ruleIndex") for result in run["results"]] == [1, 0, 1, None]
+
+
+def test_fingerprints_stay_when_lines_move_and_texts_change() -> None:
+    moved = FULL._replace(message="reworded", tags={**FULL.tags, "line": "30", "operatorMessage": "reworded"})
+
+    assert fingerprints([moved]) == fingerprints([FULL])
+
+
+def test_fingerprints_tell_findings_apart() -> None:
+    others = [
+        FULL._replace(tags={**FULL.tags, "rule": "replicas"}),
+        FULL._replace(resource_ref=ResourceRef("v1", "Service", "shop", "other")),
+        FULL._replace(field=ResultField("spec.b")),
+        FULL._replace(file=ResultFile("b.yaml")),
+        FULL._replace(message="a second one of the same field"),
+    ]
+
+    assert len(set(fingerprints([FULL, *others, BARE, STDIN]))) == 8
+
+
+def test_sarif_keeps_the_schema_of_its_standard() -> None:
+    path = SHARED / "schemas" / "sarif-schema-2.1.0.json"
+    if not path.exists():
+        pytest.skip(f"the OASIS schema of SARIF 2.1.0 is not at {path}")
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    results = [FULL, BARE, STDIN, *(FULL._replace(tags={**FULL.tags, "rule": name}) for name in RULES_BY_NAME)]
+
+    validator: Any = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+
+    validator.validate(json.loads(as_sarif(checked(*results))))

@@ -1,0 +1,99 @@
+"""A commit as baseline: read through git, with nothing of the checkout touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import Call, write
+
+AUTHOR = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@example.com",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@example.com",
+}
+CHANGED = (
+    "update-topology-constraint",
+    'must stay "rack" once the PodCliqueSet exists; got "zone"; to change this, delete the PodCliqueSet and its '
+    "rendered PodGangs, and create it anew",
+    "in/web/workload.yaml",
+)
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, env={**os.environ, **AUTHOR}, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(package: Path) -> Path:
+    """The package committed as `main`, then its constraint changed."""
+    root = package.parent
+    git(root, "init", "--quiet", "--initial-branch=main")
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "--message", "one")
+    workload = package / "web" / "workload.yaml"
+    workload.write_text(workload.read_text(encoding="utf-8").replace("packDomain: rack", "packDomain: zone"), "utf-8")
+    return root
+
+
+@pytest.mark.parametrize(
+    "paths", [["in"], ["in/topology.yaml", "in/web"], ["in/topology.yaml", "in/web/workload.yaml"]]
+)
+@pytest.mark.parametrize("commit", ["main", "HEAD", "@"])
+def test_changes_since_a_commit_are_updates(call: Call, repository: Path, commit: str, paths: list[str]) -> None:
+    ran = call("check", *paths, "--baseline", f"git:{commit}", "-o", "json")
+
+    assert [(f["rule"], f["message"], f["file"]) for f in ran.findings if f["severity"] == "error"] == [CHANGED]
+    assert repository.exists()
+
+
+def test_nothing_of_the_checkout_is_touched(call: Call, repository: Path) -> None:
+    write(repository, {"in/untracked.yaml": "a: 1\n"})
+    before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
+
+    call("check", "in", "--baseline", "git:main")
+
+    assert {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()} == before
+
+
+def test_what_was_not_there_yet_is_new(call: Call, repository: Path) -> None:
+    git(repository, "rm", "--quiet", "--cached", "in/web/workload.yaml")
+    git(repository, "commit", "--quiet", "--message", "two")
+
+    assert call("check", "in", "--baseline", "git:main").code == 0
+    assert call("check", "in", "--baseline", "git:main~1").code == 1
+
+
+@pytest.mark.parametrize(
+    ("commit", "text"),
+    [
+        (
+            "nothing",
+            'error: the baseline must be a commit that git knows here; got "nothing": in CI, fetch it first, since a '
+            "shallow clone has the newest commit only\n",
+        ),
+        ("", 'error: the baseline "" must name a commit: a branch, a tag, a hash\n'),
+        ("--help", 'error: the baseline "--help" must name a commit: a branch, a tag, a hash\n'),
+    ],
+)
+def test_what_is_no_commit_is_wrong_usage(call: Call, repository: Path, commit: str, text: str) -> None:
+    ran = call("check", "in", "--baseline", f"git:{commit}")
+
+    assert (ran.code, ran.stdout, ran.stderr) == (2, "", text)
+    assert repository.exists()
+
+
+def test_findings_in_the_baseline_name_the_commit(call: Call, repository: Path) -> None:
+    write(repository, {"in/web/service.yaml": "a: [\n"})
+    git(repository, "commit", "--quiet", "--all", "--message", "broken")
+    write(repository, {"in/web/service.yaml": "a: 1\n"})
+
+    ran = call("check", "in", "--baseline", "git:main", "-o", "json")
+
+    assert [f["file"] for f in ran.findings] == ["main:in/web/service.yaml"]

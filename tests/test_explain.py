@@ -1,0 +1,76 @@
+"""Every rule is explained, and every example does what its explanation says of it, run as a user's files are."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.result import Severity
+from packwise.cli.rules import RULES_BY_NAME
+from packwise.explain import Explanation, explained, explanation, refusal, results_of
+from packwise.finding import Stage
+
+EXPLANATIONS = {name: explanation(name) for name in sorted(explained())}
+WITH_EXAMPLES = {name: found for name, found in EXPLANATIONS.items() if found.failing}
+
+WORDS_ONLY = {"readable", "outside-link", "output-path"}
+"""Rules of bytes and files, of which no object is an example."""
+
+NOT_THERE = {"no-workloads", "clustertopology-in-use"}
+"""Rules of what is not there, so that no line of the example holds it."""
+
+
+def test_every_rule_is_explained_and_nothing_else() -> None:
+    assert set(EXPLANATIONS) == set(RULES_BY_NAME)
+    assert set(EXPLANATIONS) - set(WITH_EXAMPLES) == WORDS_ONLY
+
+
+@pytest.mark.parametrize("name", EXPLANATIONS)
+def test_words_are_whole_sentences_and_examples_short(name: str) -> None:
+    found = EXPLANATIONS[name]
+
+    assert [text for text in (found.why, found.fix) if not text.endswith(".") or "\n" in text] == []
+    assert max(text.count("\n") for text in (found.before, found.failing, found.passing)) <= 14
+    assert bool(found.failing) == bool(found.passing)
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_the_failing_example_fails_this_rule(name: str) -> None:
+    found = WITH_EXAMPLES[name]
+    results = results_of(found.failing, found.before)
+
+    of_rule = [result for result in results if result.tags["rule"] == name]
+    assert {result.severity for result in of_rule} == {RULES_BY_NAME[name].severity}
+    errors = {result.tags["rule"] for result in results if result.severity is Severity.ERROR}
+    assert errors - {name} == set(found.also)
+    if name not in NOT_THERE:
+        assert any(has_comment(found, int(result.tags["line"])) for result in of_rule)
+
+
+def has_comment(found: Explanation, line: int) -> bool:
+    """Whether a comment says what is wrong in that line, or at the key above it."""
+    return any(" # " in text for text in found.failing.splitlines()[max(line - 2, 0) : line])
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_the_passing_example_passes(name: str) -> None:
+    found = WITH_EXAMPLES[name]
+    results = results_of(found.passing, found.before)
+
+    assert [result for result in results if result.severity is Severity.ERROR or result.tags["rule"] == name] == []
+
+
+def test_texts_of_the_operator_are_those_of_the_example() -> None:
+    said = refusal("name-length", EXPLANATIONS["name-length"])
+
+    assert said is not None
+    assert (said.stage, said.speaker) == (Stage.WEBHOOK, "the operator's webhook")
+    assert [text.partition(":")[0] for text in said.texts] == ["spec.template.cliques[0].name", "metadata.name"]
+    for name, found in WITH_EXAMPLES.items():
+        texts = {result.tags.get("operatorMessage") for result in results_of(found.failing, found.before)}
+        said = refusal(name, found)
+        assert said is None or set(said.texts) <= texts
+
+
+def test_what_nobody_refuses_has_no_text() -> None:
+    assert refusal("readable", EXPLANATIONS["readable"]) is None
+    assert refusal("topology-name-unused", EXPLANATIONS["topology-name-unused"]) is None
