@@ -62,16 +62,20 @@ def render(package: Package) -> Rendered:
 
 
 def mend(package: Package) -> tuple[KubeObject, ...]:
-    """The items with what can be mended without a decision: those that need none come back as they are.
+    """The items with what can be mended without a decision.
 
-    Raises FieldError where an item cannot be read, or an anchor or alias is in the way.
+    Those that need none come back as they are, and so do those where an anchor or alias is in the way.
     """
     revision = select(package).revision
     mended: list[KubeObject] = []
     for item in package.items:
         found = item
-        for front_end in _FRONT_ENDS:
-            found = front_end.mend(found, revision)
+        try:
+            for front_end in _FRONT_ENDS:
+                found = front_end.mend(found, revision)
+        except FieldError:
+            # The finding stays, and says what to mend by hand.
+            found = item
         mended.append(found)
     return tuple(mended)
 

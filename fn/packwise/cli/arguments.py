@@ -43,7 +43,7 @@ examples:
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
-_CHECK = "Says what is wrong, and writes nothing."
+_CHECK = "Says what is wrong, and writes nothing but what --fix mends."
 
 _CHECK_EPILOG = """\
 examples:
@@ -51,6 +51,7 @@ examples:
   packwise check clusters/west --baseline git:origin/main
   packwise check clusters/west -o github            # shown beside the changed lines of a pull request
   packwise check clusters/west -o sarif > packwise.sarif
+  packwise check clusters/west --fix
   kustomize build overlays/west | packwise check -
   packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
 
@@ -106,6 +107,7 @@ class Check:
 
     named: Named
     output: Format = "text"
+    fix: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ def parse(arguments: Sequence[str]) -> Command:
         return Rules(given.name, given.output == "json")
     named = Named(tuple(given.paths), given.config, given.baseline)
     if given.command == "check":
-        return Check(named, given.output)
+        return Check(named, given.output, given.fix)
     return Render(named, None if given.output == STDIN else given.output, given.in_place)
 
 
@@ -196,6 +198,12 @@ def _add_check(commands: Any) -> None:
         default="text",
         help="how to print the findings: text for people, json for scripts, github as workflow commands, gitlab as a "
         "Code Quality report, sarif as SARIF 2.1.0 (default: text)",
+    )
+    check.add_argument(
+        "--fix",
+        action="store_true",
+        help="first mend the files where that needs no decision: quotes around quantities and words that tools read "
+        "differently, fields by their new names; no other byte changes",
     )
     _add_context(check)
 

@@ -1,4 +1,4 @@
-"""`packwise check`: findings on stdout, nothing written."""
+"""`packwise check`: findings on stdout; nothing is written but what `--fix` mends."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code
-from packwise.cli.console import is_coloured, show
+from packwise.cli.console import is_coloured, say, show
 from packwise.cli.inputs import read_inputs
 from packwise.cli.rendered import rendered_of
 from packwise.cli.report.checked import Checked
@@ -14,13 +14,28 @@ from packwise.cli.report.formats import printer
 
 if TYPE_CHECKING:
     from packwise.cli.arguments import Check
+    from packwise.cli.inputs import Inputs
 
 __all__ = ["check"]
 
 
 def check(command: Check) -> int:
     """Prints what is wrong; returns the exit code. Raises UsageError."""
+    if command.fix:
+        from packwise.cli.fix import fix
+
+        say([f"mended {name}" for name in fix(command.named)])
     inputs = read_inputs(command.named)
     results = rendered_of(inputs).results
     checked = Checked(results, len(inputs.files), inputs.text_of, coloured=is_coloured(sys.stdout))
+    if command.output == "text" and _is_not_compared(inputs):
+        say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
     return exit_code(results) if show(printer(command.output)(checked)) else 1
+
+
+def _is_not_compared(inputs: Inputs) -> bool:
+    """Whether nothing tells what changed: workloads are there, and neither a baseline nor a status."""
+    if inputs.package.baseline is not None or exit_code(inputs.results):
+        return False
+    workloads = [item for item in inputs.package.items if item.get("kind") == "PodCliqueSet"]
+    return any(not item.get("status") for item in workloads)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from packwise.cli.document import InputFile
     from packwise.cli.folder import FolderPlan
 
-__all__ = ["Changes", "apply", "refuse_lists_within", "survey"]
+__all__ = ["Changes", "apply", "refuse_lists_within", "replace_file", "survey"]
 
 _OWN = "packwise"
 """The folder of generated objects, in which files of an earlier render are looked for."""
@@ -78,7 +78,7 @@ def apply(folder: Path, changes: Changes) -> None:
     Raises OSError where the disk refuses one.
     """
     for path, content in changes.contents.items():
-        _replace(Path(real(path)), content)
+        replace_file(Path(real(path)), content)
     for path in changes.removed:
         path.unlink()
         _remove_empty(path.parent, folder)
@@ -131,7 +131,8 @@ def _is_generated(path: Path) -> bool:
         return False
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes `content` so that the file is whole at any time. Raises OSError where the disk refuses."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Hidden and short: no reader takes it for input, and it fits wherever the name itself does.
     temporary = path.parent / f".packwise-{os.getpid()}.tmp"

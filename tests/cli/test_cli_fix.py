@@ -1,0 +1,87 @@
+"""`packwise check --fix`: files mended in place, and what is left to say afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import WORKLOAD, Call, listing, write
+
+BROKEN = WORKLOAD.replace("  namespace: shop", "  namespace: shop\n  labels: {legacy: yes}").replace(
+    "- {name: router, image:", "- {name: router, resources: {limits: {nvidia.com/gpu: 8}}, image:"
+)
+MENDED = BROKEN.replace("legacy: yes", 'legacy: "yes"').replace("nvidia.com/gpu: 8", 'nvidia.com/gpu: "8"')
+NOTE = "note: without --baseline (as in --baseline git:main) the rules for updates are not checked\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_files_are_mended_and_then_checked(call: Call, package: Path, newline: str) -> None:
+    others = "# first\n---\na: 1\n---\n"
+    write(package, {"web/workload.yaml": (others + BROKEN).replace("\n", newline)})
+    before = {name: text for name, text in listing_of(package).items() if name != "web/workload.yaml"}
+
+    ran = call("check", "in", "--fix")
+
+    assert (ran.code, ran.stdout, ran.stderr) == (
+        0,
+        "no findings in 3 files\n",
+        f"mended in/web/workload.yaml\n{NOTE}",
+    )
+    assert (package / "web/workload.yaml").read_bytes().decode() == (others + MENDED).replace("\n", newline)
+    assert {name: text for name, text in listing_of(package).items() if name != "web/workload.yaml"} == before
+
+
+def test_what_needs_a_decision_is_left_and_told(call: Call, package: Path) -> None:
+    write(package, {"web/workload.yaml": BROKEN.replace("packDomain: rack", "packDomain: block")})
+
+    ran = call("check", "in", "--fix", "-o", "json")
+
+    assert (ran.code, ran.stderr) == (1, "mended in/web/workload.yaml\n")
+    assert [finding["rule"] for finding in ran.findings] == ["topology-domain-unknown"]
+
+
+def test_an_anchor_in_the_way_is_left_and_told(call: Call, package: Path) -> None:
+    text = BROKEN.replace("nvidia.com/gpu: 8", "nvidia.com/gpu: &gpus 8").replace("legacy: yes", "legacy: a")
+    write(package, {"web/workload.yaml": text})
+
+    ran = call("check", "in", "--fix", "-o", "json")
+
+    assert ran.stderr == ""
+    assert [finding["rule"] for finding in ran.findings] == ["quantity-unquoted"]
+    assert (package / "web/workload.yaml").read_text(encoding="utf-8") == text
+
+
+def test_nothing_is_written_where_a_file_cannot_be_read(call: Call, package: Path) -> None:
+    write(package, {"web/workload.yaml": BROKEN, "web/other.yaml": "a: [\n"})
+    before = listing(package)
+
+    ran = call("check", "in", "--fix")
+
+    assert ran.code == 1
+    assert listing(package) == before
+
+
+@pytest.mark.parametrize(
+    ("paths", "text"),
+    [
+        (["-"], "error: --fix must go with files or folders: stdin cannot be written back\n"),
+        (
+            ["list.yaml"],
+            'error: "list.yaml" is a ResourceList, which --fix does not write; mend the files it is made of\n',
+        ),
+    ],
+)
+def test_what_cannot_be_written_back_is_wrong_usage(call: Call, package: Path, paths: list[str], text: str) -> None:
+    items = "".join(f"  {line}\n" if number else f"- {line}\n" for number, line in enumerate(BROKEN.splitlines()[1:]))
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+    write(package.parent, {"list.yaml": head + items})
+
+    ran = call("check", *paths, "--fix")
+
+    assert (ran.code, ran.stdout, ran.stderr) == (2, "", text)
+
+
+def listing_of(folder: Path) -> dict[str, str]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in paths}
