@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-__all__ = ["resource_list"]
+__all__ = ["configuration", "resource_list", "workload"]
 
 ROLES = ("router", "prefill", "decode")
 
@@ -113,11 +113,25 @@ functionConfig:
 
 def resource_list(count: int) -> Iterator[str]:
     """A ResourceList with `count` PodCliqueSets, piece by piece: a whole one of 10,000 is 30 MB."""
-    cliques = "".join(CLIQUE.format(role=role) for role in ROLES)
     yield HEAD
     for number in range(count):
-        yield WORKLOAD.format(number=number, team=number % 20, cliques=cliques)
+        yield _entry(number)
     yield TAIL
+
+
+def workload(number: int) -> str:
+    """The PodCliqueSet of that number as a file of its own, without what a client adds."""
+    lines = [line[2:] for line in _entry(number).splitlines(keepends=True) if "config.kubernetes.io/" not in line]
+    return "".join(lines).replace("  annotations:\n", "")
+
+
+def configuration() -> str:
+    """The configuration as a file of its own."""
+    return "".join([line[2:] for line in TAIL.splitlines(keepends=True)[1:]])
+
+
+def _entry(number: int) -> str:
+    return WORKLOAD.format(number=number, team=number % 20, cliques="".join(CLIQUE.format(role=role) for role in ROLES))
 
 
 if __name__ == "__main__":

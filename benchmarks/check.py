@@ -1,0 +1,90 @@
+"""Times `packwise check` on a folder of workloads, some of them wrong, beside kubectl-validate on the same folder.
+
+    python benchmarks/check.py [--workloads 1000] [--wrong 50] [--crds ../shared/crds/alpha7]
+
+kubectl-validate knows the schemas of the CRDs and no more: the wrong workloads are wrong to both (a field that no API
+server knows, a value of another type) or to Grove's webhook alone (a broader child, an unknown level).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from workloads import configuration, workload
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / ".cache" / "bench" / "check"
+VALIDATE = ROOT / ".cache" / "tools" / "kubectl-validate-v0.0.4" / "kubectl-validate"
+
+MISTAKES = (
+    ("cliqueStartupType:", "startupType:"),
+    ("    replicas: 2\n", "    replicas: two\n"),
+    ("packDomain: zone", "packDomain: host"),
+    ("packDomain: zone", "packDomain: planet"),
+    ("minAvailable: 1   #", "minAvailable: 4   #"),
+)
+"""What is wrong with every so manieth workload, in turn."""
+
+
+def write_folder(workloads: int, wrong: int) -> None:
+    """The folder: one file for each workload, the wrong ones spread evenly, and the configuration."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    every = workloads // wrong if wrong else workloads + 1
+    for number in range(workloads):
+        text = workload(number)
+        if number % every == 0 and number // every < wrong:
+            old, new = MISTAKES[number // every % len(MISTAKES)]
+            if old not in text:
+                raise SystemExit(f"the workload holds no {old!r} to get wrong")
+            text = text.replace(old, new)
+        (FOLDER / f"inference-{number:05}.yaml").write_text(text, encoding="utf-8")
+    (FOLDER / "topology.yaml").write_text(configuration(), encoding="utf-8")
+
+
+def run(name: str, command: list[str]) -> float:
+    """Runs a checker, says what it took, and returns its wall time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    wall = perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    told = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    if done.returncode != 1:
+        raise SystemExit(f"{name} must find errors and exit 1; got {done.returncode}: {done.stderr[:500]}")
+    print(f"  {name:18} {wall:8.2f} s wall {cpu:8.2f} s cpu   last line: {told[-1][:70] if told else ''}")
+    return wall
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Times `packwise check` beside kubectl-validate.")
+    parser.add_argument("--workloads", type=int, default=1000, help="default: %(default)s")
+    parser.add_argument("--wrong", type=int, default=50, help="default: %(default)s")
+    parser.add_argument("--packwise", default=str(ROOT / ".venv/bin/packwise"), help="default: %(default)s")
+    parser.add_argument("--crds", default=str(ROOT.parent / "shared/crds/alpha7"), help="default: %(default)s")
+    options = parser.parse_args()
+    write_folder(options.workloads, options.wrong)
+    print(f"{options.workloads} workloads, {options.wrong} of them wrong; {os.cpu_count()} cores")
+    ours = run("packwise check", [options.packwise, "check", str(FOLDER)])
+    if not VALIDATE.exists() or not Path(options.crds).is_dir():
+        print("  kubectl-validate (`make tools`) or the CRDs (--crds) are not there: nothing to compare with")
+        return
+    manifests = FOLDER.with_name("check-manifests")
+    shutil.rmtree(manifests, ignore_errors=True)
+    shutil.copytree(FOLDER, manifests, ignore=shutil.ignore_patterns("topology.yaml"))
+    peer = run("kubectl-validate", [str(VALIDATE), str(manifests), "--local-crds", options.crds])
+    print(f"  ratio of wall times: {ours / peer:.2f}")
+
+
+if __name__ == "__main__":
+    main()
