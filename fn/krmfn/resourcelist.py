@@ -6,8 +6,7 @@ Source: functions-spec.md (KRM Functions Specification, ResourceList).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, final
 
 from krmfn.envelope import Envelope, cut
 from krmfn.errors import FieldError, told
@@ -50,9 +49,11 @@ class ResourceListError(ValueError):
         return type(self), (self.message, self.line, self.column)
 
 
-@dataclass(frozen=True, slots=True)
+@final
 class ResourceList:
-    """A list of objects, the function's configuration and results. Make one with `parse`."""
+    """A list of objects, the function's configuration and results. Frozen; make one with `parse`."""
+
+    __slots__ = ("_envelope", "_read_results", "api_version", "function_config", "items", "results")
 
     items: tuple[KubeObject, ...]
     function_config: KubeObject | None
@@ -60,6 +61,17 @@ class ResourceList:
     api_version: str
     _envelope: Envelope
     _read_results: tuple[Result, ...]
+
+    def __init__(
+        self, items: tuple[KubeObject, ...], results: tuple[Result, ...], version: str, read: Envelope | ResourceList
+    ) -> None:
+        is_first = isinstance(read, Envelope)
+        self.items = items
+        self.function_config = read.function_config
+        self.results = results
+        self.api_version = version
+        self._envelope = read if is_first else read._envelope
+        self._read_results = results if is_first else read._read_results
 
     @classmethod
     def parse(cls, text: str | bytes) -> ResourceList:
@@ -84,20 +96,15 @@ class ResourceList:
             span = locate_nearest(decoded, ("functionConfig",))
             raise ResourceListError(f"functionConfig must be a mapping; got {told(config)}", span.line, span.column)
         results = _results(envelope.rest.get("results"))
-        return cls(envelope.items, envelope.function_config, results, version, envelope, results)
+        return cls(envelope.items, results, version, envelope)
 
     def with_items(self, items: Iterable[KubeObject]) -> ResourceList:
         """The list with these items: those that came in keep their text, new ones are written in the list's style."""
-        kept = items if isinstance(items, tuple) else tuple(items)
-        return ResourceList(
-            kept, self.function_config, self.results, self.api_version, self._envelope, self._read_results
-        )
+        return ResourceList(tuple(items), self.results, self.api_version, self)
 
     def with_results(self, results: Iterable[Result]) -> ResourceList:
         """The list with these results in the place of those it has."""
-        return ResourceList(
-            self.items, self.function_config, tuple(results), self.api_version, self._envelope, self._read_results
-        )
+        return ResourceList(self.items, tuple(results), self.api_version, self)
 
     def as_read(self) -> ResourceList:
         """The list as it came in: its own items and results."""
