@@ -10,6 +10,7 @@ READY := .venv/.ready
 TOOLS := .cache/tools
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
+SARIF_SCHEMA := $(TOOLS)/sarif-2.1.0-rtm.4.json
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 
 # The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
@@ -59,7 +60,7 @@ bench-smoke: setup
 
 qualify: lint types bench-smoke test ## what CI runs: run it before pushing
 
-tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
+tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(SARIF_SCHEMA) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 
 $(KUSTOMIZE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2
@@ -67,8 +68,18 @@ $(KUSTOMIZE):
 $(KUBECTL_VALIDATE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kubectl-validate@v0.0.4
 
-bench: setup ## time `packwise fn` beside a Go function that does nothing
+# The standard's own schema stands in the sources of sarif-om, and in no wheel.
+$(SARIF_SCHEMA): | setup
+	mkdir -p $(TOOLS)/sarif-om
+	echo "sarif-om==1.0.4 --hash=sha256:cd5f416b3083e00d402a92e449a7ff67af46f11241073eea0461802a3b5aef98" > $(TOOLS)/sarif-om/requirements.txt
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary sarif-om --require-hashes \
+	  --requirement $(TOOLS)/sarif-om/requirements.txt --dest $(TOOLS)/sarif-om
+	tar -xzOf $(TOOLS)/sarif-om/sarif_om-1.0.4.tar.gz sarif_om-1.0.4/sarif-2.1.0-rtm.4.json > $@.part
+	mv $@.part $@
+
+bench: setup ## time `packwise fn` beside a Go function that does nothing, `packwise check` beside kubectl-validate
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/check.py
 
 wheel: setup ## dist/packwise-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist .
