@@ -44,7 +44,11 @@ def default(
     if _is_blank(metadata.get("namespace")):
         metadata["namespace"] = "default"
     spec = dict(_mapping(value.get("spec")))
-    template = _template(_mapping(spec.get("template")), topology_name_field)
+    given = spec.get("template")
+    template = _template(_mapping(given), topology_name_field)
+    if given is None:
+        # The API server fills in nothing below an object that is not there.
+        del template["cliqueStartupType"]
     spec = _keep(spec, frozenset({"replicas", "updateStrategy"}))
     if spec.get("replicas") == 0 and spec.get("replicas") is not False:
         del spec["replicas"]

@@ -43,7 +43,7 @@ class Clique(NamedTuple):
 
 
 class ScalingGroup(NamedTuple):
-    """One entry of `spec.template.podCliqueScalingGroups`."""
+    """One entry of `spec.template.podCliqueScalingGroups`; `lists_cliques` tells whether cliqueNames is there."""
 
     name: str
     clique_names: tuple[str, ...]
@@ -51,6 +51,7 @@ class ScalingGroup(NamedTuple):
     min_available: int
     auto_scaling: AutoScaling | None
     topology: TopologyConstraint | None
+    lists_cliques: bool = True
 
 
 class PodCliqueSet(NamedTuple):
@@ -62,7 +63,7 @@ class PodCliqueSet(NamedTuple):
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     replicas: int
-    startup_type: str
+    startup_type: str | None
     priority_class: str
     termination_delay: str
     topology: TopologyConstraint | None
@@ -83,7 +84,7 @@ class PodCliqueSet(NamedTuple):
             labels=_texts_by_key(metadata, "labels"),
             annotations=_texts_by_key(metadata, "annotations"),
             replicas=_number(spec, "replicas", 0),
-            startup_type=_text(template, "cliqueStartupType"),
+            startup_type=_text(template, "cliqueStartupType") if "cliqueStartupType" in template else None,
             priority_class=_text(template, "priorityClassName"),
             termination_delay=_text(template, "terminationDelay"),
             topology=_topology(template),
@@ -134,6 +135,7 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
         min_available=_number(value, "minAvailable", 1),
         auto_scaling=_auto_scaling(value, "scaleConfig"),
         topology=_topology(value),
+        lists_cliques=value.get("cliqueNames") is not None,
     )
 
 

@@ -15,8 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
 
 __all__ = ["POD_SPEC"]
+
+_SPREAD_FIELDS = (
+    "maxSkew",
+    "topologyKey",
+    "whenUnsatisfiable",
+    "labelSelector",
+    "minDomains",
+    "nodeAffinityPolicy",
+    "nodeTaintsPolicy",
+    "matchLabelKeys",
+)
 
 
 class _Env(NamedTuple):
@@ -72,12 +84,19 @@ def _env_unique(env: _Env, _context: Context) -> Iterator[Violation]:
 
 def _spread(at: CliqueAt, _context: Context) -> Iterator[Violation]:
     found = at.clique.pod_spec.get("topologySpreadConstraints")
-    if found is not None:
+    if isinstance(found, list):
         message = "must not be set: Grove places the pods by topologyConstraint; remove it"
         field = format_path(at.path("spec", "podSpec", "spec", "topologySpreadConstraints"))
-        yield invalid(
-            at.path("spec", "podSpec", "topologySpreadConstraints"), found, "must not be set", message, field=field
-        )
+        path = at.path("spec", "podSpec", "topologySpreadConstraints")
+        yield invalid(path, [_as_typed(entry) for entry in found], "must not be set", message, field=field)
+
+
+def _as_typed(entry: Value) -> Value:
+    """A constraint as Go's type prints it: fields in their order, those that are never left out with their zero."""
+    if not isinstance(entry, dict):
+        return entry
+    present = {name: entry[name] for name in _SPREAD_FIELDS if entry.get(name) is not None}
+    return {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "", **present}
 
 
 def _node_name(at: CliqueAt, _context: Context) -> Iterator[Violation]:

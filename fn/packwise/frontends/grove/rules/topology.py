@@ -52,7 +52,7 @@ class Placed(NamedTuple):
     @property
     def owner(self) -> str:
         """Whose constraint it is, as the operator says it."""
-        return f"{self.kind} '{self.name}'" if self.name else self.kind
+        return self.kind if self.kind == "PodCliqueSet" else f"{self.kind} '{self.name}'"
 
 
 def placed_constraints(pcs: PodCliqueSet, context: Context) -> list[Placed]:

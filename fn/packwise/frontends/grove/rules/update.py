@@ -112,7 +112,8 @@ def _startup_type(update: Update, _context: Context) -> Iterator[Violation]:
     old, new = update.old.startup_type, update.new.startup_type
     if old != new:
         path = (*TEMPLATE, "cliqueStartupType")
-        yield _immutable(path, "spec.template.cliqueStartupType", old, TypedText(new))
+        value = None if new is None else TypedText(new)
+        yield _immutable(path, "spec.template.cliqueStartupType", old, value)
 
 
 def _group_count(update: Update, _context: Context) -> Iterator[Violation]:
@@ -154,7 +155,8 @@ def _group_members(change: _GroupChange, _context: Context) -> Iterator[Violatio
     old, new = change.old, change.at.group
     if old and old.clique_names != new.clique_names:
         path = change.at.path("cliqueNames")
-        yield _immutable(path, f"{_GROUPS}.cliqueNames", list(old.clique_names), list(new.clique_names))
+        value = list(new.clique_names) if new.lists_cliques else None
+        yield _immutable(path, f"{_GROUPS}.cliqueNames", list(old.clique_names), value)
 
 
 def _group_min(change: _GroupChange, _context: Context) -> Iterator[Violation]:
