@@ -17,7 +17,7 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types qualify tools bench bench-smoke wheel image-check lock docs update-goldens clean
+.PHONY: help setup demo test lint format types qualify tools bench bench-smoke wheel image-check lock docs go-types update-goldens clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -96,6 +96,11 @@ lock: setup ## rewrite the lock files from pyproject.toml
 
 docs: setup ## rewrite the pages of docs/reference/ that follow from the code
 	$(BIN)/python docs/generate.py
+
+go-types: ## rewrite the table of the Kubernetes types that workloads embed, from k8s.io/api (Go)
+	@mkdir -p .cache
+	cd tests/kubernetes_types && $(GO) run . > $(CURDIR)/.cache/go_types.py
+	mv .cache/go_types.py fn/packwise/kubernetes/go_types.py
 
 update-goldens: setup ## rewrite expected outputs under testdata/ and print what changed; refuses in CI
 	$(BIN)/pytest --update

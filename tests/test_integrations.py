@@ -109,8 +109,8 @@ def runner(tmp_path: Path, packwise: Path) -> Path:
 
 
 def check(runner: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    given = {"PATHS": "clusters", "CONFIG": "", "BASELINE": "", "FORMAT": "github", "UPLOAD": "false", **inputs}
-    environment = {**os.environ, **given, "RUNNER_TEMP": str(runner / "temp")}
+    given = {"PATHS": "clusters", "CONFIG": "", "BASELINE": "", "CRDS": "", "FORMAT": "github", "UPLOAD": "false"}
+    environment = {**os.environ, **given, **inputs, "RUNNER_TEMP": str(runner / "temp")}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", scripts()[1]]
     return subprocess.run(
         command, cwd=runner / "work", env=environment, capture_output=True, text=True, check=False, timeout=60
@@ -136,6 +136,13 @@ def test_the_action_takes_several_paths_a_configuration_and_a_baseline(runner: P
     assert (configured.returncode, configured.stdout.split(": ")[:2]) == (1, ["error", f"{web}:10:38"])
     # A workload that stands in the cluster keeps a level that is gone.
     assert (existing.returncode, existing.stdout.split(": ")[:2]) == (0, ["warning", f"{web}:10:38"])
+
+
+def test_the_action_takes_definitions(runner: Path) -> None:
+    assert (
+        'error: --crds "clusters", "clusters/my west" must hold the CRD'
+        in check(runner, CRDS="clusters\nclusters/my west\n").stderr
+    )
 
 
 def test_the_action_writes_sarif_and_still_fails(runner: Path) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.plan import WorkloadPlan
+    from packwise.plan import Generated, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.select.topologies import KnownTopologies
 
@@ -83,12 +83,27 @@ def mend(package: Package) -> tuple[KubeObject, ...]:
 def rule_table() -> tuple[Rule, ...]:
     """Every rule that a result of a render can name."""
     from packwise import annotate, render
+    from packwise.crds import findings as by_crd
+    from packwise.crds import objects
     from packwise.frontends.grove import frontend
     from packwise.schedulers import topologies as scheduled
-    from packwise.select import configuration, index, protection, selection, topologies
+    from packwise.select import configuration, definitions, index, protection, selection, topologies
     from packwise.topology import clustertopology
 
-    parts = (index, selection, configuration, topologies, protection, clustertopology, scheduled, render, annotate)
+    parts = (
+        index,
+        selection,
+        definitions,
+        configuration,
+        topologies,
+        protection,
+        clustertopology,
+        scheduled,
+        by_crd,
+        objects,
+        render,
+        annotate,
+    )
     return (*(rule for part in parts for rule in part.RULES), *frontend.rule_table(), *RULES)
 
 
@@ -111,6 +126,7 @@ def _render(package: Package) -> Rendered:
         *refused,
         *(f for plan in plans for f in plan.findings),
         *rendering.findings,
+        *_by_definitions(selection, generated),
     ]
     results = (*found, *_results(findings))
     if exit_code(results):
@@ -119,6 +135,15 @@ def _render(package: Package) -> Rendered:
     if not plans:
         told.append(_no_workloads())
     return Rendered(kept, rendering.objects, (*results, *_results(told)))
+
+
+def _by_definitions(selection: Selection, generated: list[Generated]) -> Iterable[Finding]:
+    """What the cluster's CRDs refuse; nothing is imported where there are none."""
+    if not selection.definitions.by_kind:
+        return ()
+    from packwise.crds.objects import check_objects
+
+    return check_objects(selection, generated)
 
 
 def _cluster(selection: Selection, known: KnownTopologies) -> Cluster:

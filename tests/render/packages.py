@@ -105,7 +105,7 @@ def workloads(draw: st.DrawFn, name: str) -> str:
         f"apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\n{metadata}spec:\n"
         f"  replicas: {draw(st.integers(0, 2))}{comment}\n  template:\n{outer}    cliques:\n    - name: a\n{inner}"
         f"      spec:\n        roleName: a\n        replicas: 0x1\n        podSpec: &pod{comment}\n"
-        f"          containers:\n          - name: c\n            args:{draw(scalars(12))}"
+        f"          containers:\n          - name: c\n            anything:{draw(scalars(12))}"
         "    - name: b\n      spec: {roleName: b, replicas: 1, podSpec: *pod}\n" + draw(st.sampled_from(["", group]))
     )
 
@@ -113,7 +113,8 @@ def workloads(draw: st.DrawFn, name: str) -> str:
 def config(**spec: object) -> str:
     """The document of a TopologyRender that is enabled and has three levels."""
     section = {"enabled": True, "levels": LEVELS}
-    whole = {"topologyAwareScheduling": section, **spec}
+    # So that a field of the workload may hold anything.
+    whole = {"topologyAwareScheduling": section, "unknownFields": "Warn", **spec}
     head = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\n"
     return head + write({"spec": read(json.dumps(whole))})
 

@@ -51,6 +51,7 @@ examples:
   packwise check clusters/west --baseline git:origin/main
   packwise check clusters/west -o github            # shown beside the changed lines of a pull request
   packwise check clusters/west -o sarif > packwise.sarif
+  packwise check clusters/west --crds ../grove/operator/api/core/v1alpha1/crds
   packwise check clusters/west --fix
   kustomize build overlays/west | packwise check -
   packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
@@ -85,11 +86,15 @@ exit codes: 0 no error, 1 errors were found (they stand in the list's results, a
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change."""
+    """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
+
+    `crds` are files and folders with the cluster's CustomResourceDefinitions.
+    """
 
     paths: tuple[str, ...]
     config: str | None = None
     baseline: str | None = None
+    crds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ def parse(arguments: Sequence[str]) -> Command:
         return Function(given.validate)
     if given.command == "rules":
         return Rules(given.name, given.output == "json")
-    named = Named(tuple(given.paths), given.config, given.baseline)
+    named = Named(tuple(given.paths), given.config, given.baseline, tuple(given.crds))
     if given.command == "check":
         return Check(named, given.output, given.fix)
     return Render(named, None if given.output == STDIN else given.output, given.in_place)
@@ -244,6 +249,14 @@ def _add_context(command: argparse.ArgumentParser) -> None:
         metavar="PATH|git:COMMIT",
         help="the objects as they stood before the change, so that the rules for updates hold: a file, a folder, or "
         "what PATH held in a commit (git:main, git:HEAD~1)",
+    )
+    command.add_argument(
+        "--crds",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="the CustomResourceDefinitions of your cluster, a file or a folder, as often as needed: objects are then "
+        "validated as its API server does it, by schema and rules; by default those that stand among the input",
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.kubeobject import KubeObject
 from krmfn.result import exit_code
 from packwise.api import KIND
 from packwise.cli.arguments import STDIN
@@ -16,11 +17,11 @@ from packwise.cli.read import decode, read_file
 from packwise.cli.refusal import refusal
 from packwise.cli.usage import UsageError
 from packwise.select import Package
+from packwise.select.definitions import is_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.cli.arguments import Named
     from packwise.cli.find import Found
@@ -59,7 +60,8 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     files = reader.read(named.paths, output)
     baseline = None if named.baseline is None else _items(_baseline(named.baseline, named.paths, reader))
     config = _carried(files) if named.config is None else _config(named.config, reader.read([named.config]), reader)
-    package = Package(_items(files), config, baseline)
+    crds = _definitions(named.crds, reader)
+    package = Package(_items(files), config, baseline, crds)
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 
@@ -128,7 +130,7 @@ def _items(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
 
 
 def _refuse_stdin_twice(named: Named) -> None:
-    readers = [STDIN in named.paths, named.config == STDIN, named.baseline == STDIN]
+    readers = [STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds]
     if sum(readers) > 1:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')
 
@@ -140,6 +142,29 @@ def _carried(files: Iterable[InputFile]) -> KubeObject | None:
         places = " and ".join([str(config.location()) for config in found[:2]])
         raise UsageError(f"there must be one functionConfig; got {len(found)} ({places}): choose with --config")
     return found[0] if found else None
+
+
+def _definitions(paths: tuple[str, ...], reader: _Reader) -> tuple[KubeObject, ...]:
+    """The cluster's CRDs in files and folders, those of the kinds that count; none where one cannot be read."""
+    items = _items(reader.read(paths))
+    if not paths or exit_code(reader.results):
+        return ()
+    found = tuple([item for listed in items for item in _unlisted(listed) if is_definition(item)])
+    if not found:
+        given = ", ".join([f'"{path}"' for path in paths])
+        raise UsageError(f"--crds {given} must hold the CRD of a kind that packwise reads or writes; got none")
+    return found
+
+
+def _unlisted(item: KubeObject) -> Iterator[KubeObject]:
+    """The entries of a List, as kubectl prints several objects; anything else as it is."""
+    source, entries = item.source, item.value.get("items")
+    if item.kind != "List" or not isinstance(entries, list):
+        yield item
+        return
+    for index, entry in enumerate(entries):
+        if isinstance(entry, dict):
+            yield KubeObject.cut(source._replace(root=(*source.root, "items", index)), entry)
 
 
 def _config(path: str, files: Iterable[InputFile], reader: _Reader) -> KubeObject | None:

@@ -14,10 +14,14 @@ __all__ = ["Refusal", "Scheduler"]
 
 
 class Refusal(NamedTuple):
-    """Why a scheduler would not take a topology: of the level at `index`, or (None) of all of them."""
+    """Why a scheduler would not take a topology: of the level at `index`, or (None) of all of them.
+
+    `operator_message` is its API server's own text, where its CRD is at hand.
+    """
 
     index: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
     message: str
+    operator_message: str | None = None
 
 
 class Scheduler(Protocol):

@@ -12,14 +12,18 @@ from packwise.api import API_VERSION, KIND, TopologyRender, load, no_configurati
 from packwise.finding import Finding, Rule, Severity, has_errors
 from packwise.revisions import DEFAULT, REVISIONS, Revision
 from packwise.select.configuration import SOURCES, Configuration, Source, check_levels, read_source, sections_of
+from packwise.select.definitions import NO_DEFINITIONS, Definitions, definitions_of
 from packwise.select.index import READABLE, Index, identity
 from packwise.select.place import Place
 from packwise.topology import clustertopology
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.value import Value
     from packwise.select.package import Package
 
 __all__ = ["RULES", "Selection", "select"]
@@ -53,13 +57,23 @@ class Selection(NamedTuple):
     enabled: bool
     findings: tuple[Finding, ...] = ()
     results: tuple[Result, ...] = ()
+    definitions: Definitions = NO_DEFINITIONS
+
+    def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
+        """The object as it stood in the baseline, whoever made it; None where there is none."""
+        if self.baseline is None:
+            return None
+        key = identity(value)
+        found = self.baseline.others.get(key) or self.baseline.earlier.get(key)
+        return None if found is None else found.value
 
 
 def select(package: Package) -> Selection:
     """The input sorted out, with every finding about how the render is configured."""
     index = Index.of(package.items)
     baseline = None if package.baseline is None else Index.of(package.baseline)
-    findings: list[Finding] = list(index.findings)
+    definitions = definitions_of(package.crds, index)
+    findings: list[Finding] = [*index.findings, *definitions.findings]
     results: list[Result] = []
     settings = _settings(package, index, findings, results)
     sources, operator = _sources(settings, index, findings)
@@ -74,7 +88,9 @@ def select(package: Package) -> Selection:
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
     if chosen is None and not enabled and not results and not has_errors(findings):
         findings.append(_absent(settings))
-    return Selection(index, baseline, settings, revision, configuration, enabled, tuple(findings), tuple(results))
+    return Selection(
+        index, baseline, settings, revision, configuration, enabled, tuple(findings), tuple(results), definitions
+    )
 
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:

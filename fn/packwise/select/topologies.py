@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.finding import Finding, Rule, Severity, Stage
+from packwise.finding import Finding, Rule, Severity, Stage, has_errors
 from packwise.plan import Generated
 from packwise.select.index import repeated
 from packwise.select.place import Place
@@ -15,6 +15,7 @@ from packwise.topology import ClusterTopology, Level, sort_levels
 from packwise.topology.clustertopology import (
     API_VERSION,
     KIND,
+    SHAPE,
     check_clustertopology,
     check_order,
     clustertopology_value,
@@ -77,7 +78,7 @@ def known_topologies(selection: Selection) -> KnownTopologies:
         for item in selection.index.of_kind(_GROUP, _BINDING)
     ]
     for item in own:
-        problems = check_clustertopology(item)
+        problems = _problems(item, selection)
         findings += problems
         if item.name == reserved:
             refused = _refused(selection, default, item)
@@ -90,7 +91,7 @@ def known_topologies(selection: Selection) -> KnownTopologies:
         topology = read_clustertopology(item)
         findings += check_order(item, topology)
         place = Place(item, ("spec", "levels"))
-        found.append(KnownTopology(topology, topology.levels, place, item, valid=not problems))
+        found.append(KnownTopology(topology, topology.levels, place, item, valid=not has_errors(problems)))
     if default is not None:
         found.append(default)
         if (_GROUP, KIND, "", reserved) not in selection.index.others:
@@ -98,6 +99,16 @@ def known_topologies(selection: Selection) -> KnownTopologies:
             generated.append(Generated(value, "the topology configuration", default.item))
     found.sort(key=lambda known: known.topology.name)
     return KnownTopologies({known.topology.name: known for known in found}, tuple(generated), tuple(findings))
+
+
+def _problems(item: KubeObject, selection: Selection) -> list[Finding]:
+    """What the API server refuses in a ClusterTopology: by the cluster's own CRD, where that is at hand."""
+    definition = selection.definitions.of_kind(_GROUP, KIND)
+    if definition is None:
+        return check_clustertopology(item)
+    from packwise.crds.findings import findings_of
+
+    return findings_of(definition.problems(item.value, selection.before(item.value)), item, definition, SHAPE)
 
 
 def _default(selection: Selection) -> KnownTopology | None:

@@ -28,6 +28,7 @@ __all__ = [
     "KIND",
     "MAX_LEVELS",
     "RULES",
+    "SHAPE",
     "check_clustertopology",
     "check_order",
     "clustertopology_value",

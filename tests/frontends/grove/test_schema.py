@@ -32,7 +32,9 @@ DECODE = [
     (T + "terminationDelay", "soon", 'must be a duration such as 4h0m0s or 90s; got "soon"',
      'time: invalid duration "soon"'),
     (T + "terminationDelay", 5, 'must be a duration such as 4h0m0s or 90s; got 5',
-     "json: cannot unmarshal number into Go value of type string"),
+     INTO.format("number", "PodCliqueSetTemplateSpec.spec.template.terminationDelay", "string")),
+    (T + "terminationDelay", "4 hours", 'must be a duration such as 4h0m0s or 90s; got "4 hours"',
+     'time: unknown unit " hours" in duration "4 hours"'),
 ]  # fmt: skip
 
 

@@ -108,10 +108,11 @@ def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
 class _Planner:
     """What all workloads of one run have in common."""
 
-    __slots__ = ("_baseline", "_cluster", "_context", "_live", "_records", "_scheduled", "_settings")
+    __slots__ = ("_baseline", "_cluster", "_context", "_definition", "_live", "_records", "_scheduled", "_settings")
 
     def __init__(self, selection: Selection, cluster: Cluster) -> None:
         self._settings = selection.settings
+        self._definition = selection.definitions.of_kind(GROUP, KIND)
         self._cluster = cluster
         self._context = Context(
             cluster.enabled,
@@ -130,7 +131,7 @@ class _Planner:
         """What becomes of one PodCliqueSet."""
         value, revision = workload.value, self._cluster.revision
         problems = check_shape(value, topology_name_field=revision.topology_name_field)
-        findings = self._shape_findings(workload, problems)
+        findings = self._shape_findings(workload, problems, self._baseline.get(name))
         if any(problem.stage is Stage.DECODE for problem in problems):
             return WorkloadPlan(workload, findings)
         history = History(self._baseline.get(name), self._records.get(name))
@@ -161,10 +162,23 @@ class _Planner:
             findings += tuple(self._dropped(workload, pcs, resolved))
         return WorkloadPlan(workload, findings, generated, _some(condition))
 
-    def _shape_findings(self, workload: KubeObject, problems: list[ShapeProblem]) -> tuple[Finding, ...]:
-        if not problems:
-            return ()
+    def _shape_findings(
+        self, workload: KubeObject, problems: list[ShapeProblem], before: Mapping[str, Value] | None
+    ) -> tuple[Finding, ...]:
+        """What refuses the workload before any webhook: by the cluster's own CRD, where that is at hand."""
         unknown = Severity.ERROR if self._settings.unknown_fields == "Error" else Severity.WARNING
+        definition = self._definition
+        if definition is None:
+            return self._by_table(workload, problems, unknown) if problems else ()
+        from packwise.crds.findings import findings_of
+        from packwise.frontends.grove.schema.cluster import by_definition
+
+        field = self._cluster.revision.topology_name_field
+        decode, found = by_definition(workload.value, before, definition, problems, field)
+        told = findings_of(found, workload, definition, SCHEMA, (UNKNOWN, unknown))
+        return (*self._by_table(workload, decode, unknown), *told)
+
+    def _by_table(self, workload: KubeObject, problems: list[ShapeProblem], unknown: Severity) -> tuple[Finding, ...]:
         return tuple(
             [
                 Finding.of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.schema.table import REPLACED
+from packwise.frontends.grove.schema.table import replacement
 from packwise.frontends.grove.written import pod_specs, tool_dependent_words, unquoted_quantities
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def mend(workload: KubeObject, *, topology_name_field: str | None) -> KubeObject
 
 def _renamed(workload: KubeObject, topology_name_field: str | None) -> KubeObject:
     for problem in check_shape(workload.value, topology_name_field=topology_name_field):
-        name = REPLACED.get(str(problem.path[-1])) if problem.is_unknown_field else None
+        name = replacement(problem.path) if problem.is_unknown_field else None
         # Some were replaced by more than another name.
         if name is not None and name.isidentifier() and workload.get((*problem.path[:-1], name)) is None:
             workload = workload.rename(problem.path, name)

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import told
 from krmfn.fieldpath import format_path
 from packwise.finding import Stage
-from packwise.frontends.grove.duration import parse_duration
+from packwise.frontends.grove.duration import duration_fault, parse_duration
+from packwise.frontends.grove.schema.embedded import struct as struct_of
 from packwise.frontends.grove.schema.fits import fits
-from packwise.frontends.grove.schema.kinds import Array, Duration, Flag, Number, Object, Open, Text, TextMap
-from packwise.frontends.grove.schema.table import REPLACED, podcliqueset
+from packwise.frontends.grove.schema.kinds import (
+    INT32,
+    Array,
+    Duration,
+    Flag,
+    IntOrString,
+    Number,
+    Object,
+    Open,
+    Quantities,
+    Quantity,
+    Reference,
+    Text,
+    TextMap,
+)  # fmt: skip
+from packwise.frontends.grove.schema.table import podcliqueset, replacement
 from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
-from packwise.wording import closest, list_known
+from packwise.kubernetes.quantity import quantity_fault
+from packwise.wording import closest, list_known, told_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,11 +49,10 @@ _NOUNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeProblem:
+class ShapeProblem(NamedTuple):
     """Something the API server refuses before any webhook, or (`is_unknown_field`) drops without a word.
 
-    `operator_message` is its own text. The decoder tells only its first problem, so only that has one.
+    `operator_message` is its own text. The decoder tells only one problem, so only that has one.
     """
 
     path: FieldPath
@@ -74,9 +88,10 @@ def explain_shape(value: Value, *, topology_name_field: str | None = None) -> li
 class _Check:
     """Collects problems on one walk. `struct` and `dotted` are what Go's decoder says about where it is."""
 
-    __slots__ = ("decode", "schema", "unknown")
+    __slots__ = ("_stopped", "decode", "schema", "unknown")
 
     def __init__(self) -> None:
+        self._stopped = False
         self.decode: list[ShapeProblem] = []
         self.schema: list[ShapeProblem] = []
         self.unknown: list[ShapeProblem] = []
@@ -93,10 +108,13 @@ class _Check:
                     self._schema((*path, name), ErrorType.REQUIRED, None, "", "must be set")
                 if not field.zero_when_absent:
                     continue
-                found = _EMPTY if isinstance(field.kind, Object) else ""
+                found = "" if isinstance(field.kind, Text) else _EMPTY
             self._value(found, field.kind, (*path, name), kind.struct, f"{dotted}.{name}" if dotted else name)
-        if kind.closed and not value.keys() <= fields.keys():
+        if not value.keys() <= fields.keys():
             self._unknown(value, sorted(fields), path)
+
+    def reference(self, value: Value, kind: Reference, path: FieldPath, struct: str, dotted: str) -> None:
+        self.object(value, struct_of(kind.go), path, struct, dotted)
 
     def _value(self, value: Value, kind: Kind, path: FieldPath, struct: str, dotted: str) -> None:
         _CHECKS[type(kind)](self, value, kind, path, struct, dotted)
@@ -124,22 +142,33 @@ class _Check:
             self._schema(path, ErrorType.NOT_SUPPORTED, value, f"supported values: {known}", message)
 
     def number(self, value: Value, kind: Number, path: FieldPath, struct: str, dotted: str) -> None:
-        limit = 1 << (kind.bits - 1)
-        if type(value) is not int or not -limit <= value < limit:
+        if not _is_integer(value, kind):
             self._type(value, kind, path, struct, dotted)
 
     def flag(self, value: Value, kind: Flag, path: FieldPath, struct: str, dotted: str) -> None:
         if not isinstance(value, bool):
             self._type(value, kind, path, struct, dotted)
 
-    def duration(self, value: Value, _kind: Duration, path: FieldPath, _struct: str, _dotted: str) -> None:
+    def duration(self, value: Value, kind: Duration, path: FieldPath, struct: str, dotted: str) -> None:
         if not isinstance(value, str):
-            text = f"json: cannot unmarshal {_go_kind(value)} into Go value of type string"
+            text = _type_text(value, kind, kind.go, struct, dotted)
         elif parse_duration(value) is None:
-            text = f"time: {_duration_fault(value)} {go_quote(value)}"
+            text = duration_fault(value)
         else:
             return
-        self._decode(path, f"must be a duration such as 4h0m0s or 90s; got {told(value)}", text)
+        self._decode(path, f"must be a duration such as 4h0m0s or 90s; got {told(value)}", text, stops=True)
+
+    def quantity(self, value: Value, _kind: Quantity, path: FieldPath, _struct: str, _dotted: str) -> None:
+        # Go reads the JSON text, whatever its type: no quantity begins with what other types begin with.
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        fault = None if is_number else quantity_fault(value if isinstance(value, str) else "{")
+        if fault is not None:
+            self._decode(path, f"must be a quantity such as 2, 500m or 64Gi; got {told(value)}", fault, stops=True)
+
+    def int_or_string(self, value: Value, kind: IntOrString, path: FieldPath, struct: str, dotted: str) -> None:
+        if not isinstance(value, str) and not _is_integer(value, INT32):
+            text = _type_text(value, INT32, kind.go, struct, dotted)
+            self._decode(path, f"must be an integer of 32 bits or a string; got {told(value)}", text, stops=True)
 
     def text_map(self, value: Value, kind: TextMap, path: FieldPath, struct: str, dotted: str) -> None:
         if not isinstance(value, dict):
@@ -148,6 +177,14 @@ class _Check:
         for key in sorted(value):
             if not isinstance(value[key], str) and value[key] is not None:
                 self._type(value[key], Text(), (*path, key), struct, dotted)
+
+    def quantities(self, value: Value, kind: Quantities, path: FieldPath, struct: str, dotted: str) -> None:
+        if not isinstance(value, dict):
+            self._type(value, kind, path, struct, dotted)
+            return
+        for key in sorted(value):
+            if value[key] is not None:
+                self.quantity(value[key], Quantity(), (*path, key), struct, dotted)
 
     def open(self, _value: Value, _kind: Open, _path: FieldPath, _struct: str, _dotted: str) -> None:
         return
@@ -169,21 +206,26 @@ class _Check:
         where = f'"{format_path(path)}"' if path else "a PodCliqueSet"
         for name in value:
             if name not in names:
-                replacement = REPLACED.get(name)
-                hint = f"; it is now {replacement}" if replacement else closest(name, names)
-                message = f'must be a field of {where}; got "{name}", known: {list_known(names)}{hint}'
+                newer = replacement((*path, name))
+                known = told_known(name, names) if newer is None else f", known: {list_known(names)}; it is now {newer}"
+                message = f'must be a field of {where}; got "{name}"{known}'
                 self.unknown.append(ShapeProblem((*path, name), message, None, is_unknown_field=True))
 
     def _type(self, value: Value, kind: Kind, path: FieldPath, struct: str, dotted: str) -> None:
         go, wanted = ("", "object") if isinstance(kind, Open) else (kind.go, kind.json)
-        text = f"json: cannot unmarshal {_go_kind(value)} into Go struct field {struct}.{dotted} of type {go}"
         noun = _NOUNS[wanted]
         if type(value) is int and isinstance(kind, Number):
             noun = f"an integer of {kind.bits} bits"
-        self._decode(path, f"must be {noun}; got {told(value)}", text)
+        self._decode(path, f"must be {noun}; got {told(value)}", _type_text(value, kind, go, struct, dotted))
 
-    def _decode(self, path: FieldPath, message: str, text: str) -> None:
-        self.decode.append(ShapeProblem(path, message, Stage.DECODE, None if self.decode else text))
+    def _decode(self, path: FieldPath, message: str, text: str, *, stops: bool = False) -> None:
+        """Types that read themselves stop the decoder, and it tells that; else its first problem."""
+        if stops and not self._stopped:
+            self._stopped = True
+            self.decode = [problem._replace(operator_message=None) for problem in self.decode]
+        elif self.decode:
+            text = ""
+        self.decode.append(ShapeProblem(path, message, Stage.DECODE, text or None))
 
     def _schema(self, path: FieldPath, kind: ErrorType, value: Value, detail: str, message: str) -> None:
         text = OperatorError(format_path(path), kind, value, detail).text()
@@ -191,27 +233,34 @@ class _Check:
 
 
 _CHECKS: dict[type, Callable[[_Check, Value, Kind, FieldPath, str, str], None]] = {
+    Reference: _Check.reference,  # pyright: ignore[reportAssignmentType]
     Object: _Check.object,  # pyright: ignore[reportAssignmentType]
     Array: _Check.array,  # pyright: ignore[reportAssignmentType]
     Text: _Check.text,  # pyright: ignore[reportAssignmentType]
     Number: _Check.number,  # pyright: ignore[reportAssignmentType]
     Flag: _Check.flag,  # pyright: ignore[reportAssignmentType]
     Duration: _Check.duration,  # pyright: ignore[reportAssignmentType]
+    Quantity: _Check.quantity,  # pyright: ignore[reportAssignmentType]
+    IntOrString: _Check.int_or_string,  # pyright: ignore[reportAssignmentType]
+    Quantities: _Check.quantities,  # pyright: ignore[reportAssignmentType]
     TextMap: _Check.text_map,  # pyright: ignore[reportAssignmentType]
     Open: _Check.open,  # pyright: ignore[reportAssignmentType]
 }
 
 
-def _go_kind(value: Value) -> str:
+def _is_integer(value: Value, kind: Number) -> bool:
+    limit = 1 << (kind.bits - 1)
+    return type(value) is int and -limit <= value < limit
+
+
+def _type_text(value: Value, kind: Kind, go: str, struct: str, dotted: str) -> str:
+    return f"json: cannot unmarshal {_go_kind(value, kind)} into Go struct field {struct}.{dotted} of type {go}"
+
+
+def _go_kind(value: Value, kind: Kind) -> str:
+    """What Go calls the JSON that it met; a number that is none of those it wants, with its digits."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
-        return f"number {value}" if isinstance(value, float) or abs(value) >= 1 << 31 else "number"
+        return f"number {value}" if isinstance(kind, Number) else "number"
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
-
-
-def _duration_fault(text: str) -> str:
-    bare = text[1:] if text[:1] in {"-", "+"} else text
-    if bare[:1].isdigit() and bare.replace(".", "", 1).isdigit():
-        return "missing unit in duration"
-    return "invalid duration"

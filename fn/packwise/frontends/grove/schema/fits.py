@@ -6,8 +6,23 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from packwise.frontends.grove.duration import parse_duration
-from packwise.frontends.grove.schema.kinds import Array, Duration, Flag, Number, Object, Open, Text, TextMap
+from packwise.frontends.grove.schema.embedded import struct
+from packwise.frontends.grove.schema.kinds import (
+    Array,
+    Duration,
+    Flag,
+    IntOrString,
+    Number,
+    Object,
+    Open,
+    Quantities,
+    Quantity,
+    Reference,
+    Text,
+    TextMap,
+)  # fmt: skip
 from packwise.frontends.grove.schema.table import podcliqueset
+from packwise.kubernetes.quantity import quantity_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +51,8 @@ def _test(kind: Kind) -> Test:
         return _object(kind)
     if isinstance(kind, Array):
         return _array(kind)
+    if isinstance(kind, Reference):
+        return _reference(kind.go)
     if isinstance(kind, Text):
         return _text(kind)
     return _number(kind) if isinstance(kind, Number) else _OTHERS[type(kind)]
@@ -44,7 +61,6 @@ def _test(kind: Kind) -> Test:
 def _object(kind: Object) -> Test:
     tests = {name: _test(field.kind) for name, field in kind.fields.items()}
     needed = {name for name, field in kind.fields.items() if not _may_be_absent(field)}
-    closed = kind.closed
     absent: Test = cast("Test", _ABSENT)
     find = tests.get
 
@@ -53,10 +69,7 @@ def _object(kind: Object) -> Test:
             return False
         for name, found in value.items():
             inner = find(name, absent)
-            if inner is absent:
-                if closed:
-                    return False
-            elif found is None or (inner is not None and not inner(found)):
+            if inner is absent or found is None or (inner is not None and not inner(found)):
                 return False
         return value.keys() >= needed
 
@@ -69,7 +82,21 @@ def _may_be_absent(field: Field) -> bool:
     if not field.zero_when_absent:
         return True
     test = _test(field.kind)
-    return test is None or test({} if isinstance(field.kind, Object) else "")
+    return test is None or test("" if isinstance(field.kind, Text) else {})
+
+
+@cache
+def _reference(go: str) -> Test:
+    """The test of an object of Kubernetes' own, made when a value is first met."""
+    made: list[Test] = []
+
+    def test(value: Value) -> bool:
+        if not made:
+            made.append(_object(struct(go)))
+        inner = made[0]
+        return inner is not None and inner(value)
+
+    return test
 
 
 def _array(kind: Array) -> Test:
@@ -126,8 +153,28 @@ def _is_duration(value: Value) -> bool:
     return type(value) is str and parse_duration(value) is not None
 
 
+def _is_quantity(value: Value) -> bool:
+    return type(value) is int or (type(value) is str and quantity_fault(value) is None)
+
+
+def _is_int_or_string(value: Value) -> bool:
+    return type(value) is str or (type(value) is int and -(1 << 31) <= value < 1 << 31)
+
+
+def _are_quantities(value: Value) -> bool:
+    return isinstance(value, dict) and all(map(_is_quantity, value.values()))
+
+
 def _is_text_map(value: Value) -> bool:
     return isinstance(value, dict) and {type(entry) for entry in value.values()} <= {str}
 
 
-_OTHERS: dict[type[Kind], Test] = {Flag: _is_flag, Duration: _is_duration, TextMap: _is_text_map, Open: None}
+_OTHERS: dict[type[Kind], Test] = {
+    Flag: _is_flag,
+    Duration: _is_duration,
+    Quantity: _is_quantity,
+    IntOrString: _is_int_or_string,
+    Quantities: _are_quantities,
+    TextMap: _is_text_map,
+    Open: None,
+}

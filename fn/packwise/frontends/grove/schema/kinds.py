@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,17 +15,23 @@ __all__ = [
     "Duration",
     "Field",
     "Flag",
+    "IntOrString",
     "Kind",
     "Number",
     "Object",
     "Open",
+    "Quantities",
+    "Quantity",
+    "Reference",
     "Text",
     "TextMap",
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+_NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
+
+
+class Number(NamedTuple):
     """An integer of `bits` bits; `go` is its Go type."""
 
     bits: int = 32
@@ -33,8 +39,7 @@ class Number:
     json: str = "integer"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A string; `enum` is what it may be. `empty_is_absent`: Go leaves an empty one out."""
 
     enum: tuple[str, ...] = ()
@@ -43,52 +48,66 @@ class Text:
     json: str = "string"
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """true or false."""
 
     go: str = "bool"
     json: str = "boolean"
 
 
-@dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(NamedTuple):
     """A Go duration, `4h0m0s`."""
 
     go: str = "string"
     json: str = "string"
 
 
-@dataclass(frozen=True, slots=True)
-class TextMap:
+class Quantity(NamedTuple):
+    """A Kubernetes quantity, `64Gi`."""
+
+    go: str = "resource.Quantity"
+    json: str = "string"
+
+
+class IntOrString(NamedTuple):
+    """A port's number or name, a number or a percentage."""
+
+    go: str = "int32"
+    json: str = "string"
+
+
+class Quantities(NamedTuple):
+    """A mapping of resources to quantities."""
+
+    go: str = "v1.ResourceList"
+    json: str = "object"
+
+
+class TextMap(NamedTuple):
     """A mapping of strings to strings."""
 
     go: str = "map[string]string"
     json: str = "object"
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """Anything: another API's field that packwise does not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(NamedTuple):
     """A list of `item`; `keys` are the fields that tell its entries apart, with the default of each."""
 
     item: Kind
     go: str
-    keys: Mapping[str, str | None] = field(default_factory=dict[str, "str | None"])
+    keys: Mapping[str, str | None] = _NO_KEYS
     json: str = "array"
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
-    """A mapping with known fields. `struct` is its Go type's name. `closed`: packwise knows all of its fields."""
+class Object(NamedTuple):
+    """A mapping with known fields. `struct` is its Go type's name."""
 
     struct: str
     fields: Mapping[str, Field]
-    closed: bool = True
     package: str = "v1alpha1"
     json: str = "object"
 
@@ -98,11 +117,19 @@ class Object:
         return f"{self.package}.{self.struct}"
 
 
-Kind = Number | Text | Flag | Duration | TextMap | Open | Array | Object
+class Reference(NamedTuple):
+    """An object of Kubernetes' own, by its Go type; `embedded.struct` knows its fields."""
+
+    go: str
+    json: str = "object"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+Kind = (
+    Number | Text | Flag | Duration | Quantity | IntOrString | TextMap | Quantities | Open | Array | Object | Reference
+)
+
+
+class Field(NamedTuple):
     """A field of an object. `required` fields are those whose absence the round trip through Go does not heal.
 
     `zero_when_absent`: an absent value is checked as its zero value.

@@ -14,6 +14,7 @@ from packwise.frontends.grove.schema.kinds import (
     Flag,
     Object,
     Open,
+    Reference,
     Text,
     TextMap,
 )  # fmt: skip
@@ -22,9 +23,11 @@ from packwise.topology import DOMAINS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["REPLACED", "podcliqueset"]
+    from krmfn.fieldpath import FieldPath
 
-REPLACED = {
+__all__ = ["podcliqueset", "replacement"]
+
+_REPLACED = {
     "podCliqueScalingGroupConfigs": "podCliqueScalingGroups",
     "scalingGroups": "podCliqueScalingGroups",
     "networkPackGroupConfigs": "topologyConstraint of a scaling group or a clique",
@@ -33,63 +36,19 @@ REPLACED = {
     "startupType": "cliqueStartupType",
     "scaleConfig": "autoScalingConfig",
 }
-"""Fields of earlier designs and samples, and what stands in their place."""
 
 _ANY = Field(Open())
 _TEXT = Field(Text())
 
 
+def replacement(path: FieldPath) -> str | None:
+    """What stands in the place of a field of an earlier design or sample; a pod's fields have other such names."""
+    return None if "podSpec" in path else _REPLACED.get(str(path[-1]))
+
+
 def _open(names: Iterable[str]) -> dict[str, Field]:
     return dict.fromkeys(names, _ANY)
 
-
-def _named(struct: str, **fields: Field) -> Object:
-    return Object(struct, {"name": _TEXT, **fields}, closed=False, package="v1")
-
-
-def _by(go: str, item: Object, **keys: str | None) -> Field:
-    return Field(Array(item, f"[]v1.{go}", keys))
-
-
-_OTHER = Object("", {}, closed=False, package="v1")
-
-_ENV = _named("EnvVar", value=_TEXT)
-_PORT = Object("ContainerPort", {
-    "containerPort": Field(INT32),
-    "protocol": Field(Text(go="v1.Protocol")),
-}, closed=False, package="v1")  # fmt: skip
-_RESOURCES = Object("ResourceRequirements", {"claims": _by("ResourceClaim", _named("ResourceClaim"), name=None)},
-                    closed=False, package="v1")  # fmt: skip
-
-
-def _container(struct: str) -> Object:
-    return _named(
-        struct,
-        env=_by("EnvVar", _ENV, name=None),
-        ports=_by("ContainerPort", _PORT, containerPort=None, protocol="TCP"),
-        resources=Field(_RESOURCES),
-        volumeMounts=_by("VolumeMount", _named("VolumeMount", mountPath=_TEXT), mountPath=None),
-        volumeDevices=_by("VolumeDevice", _named("VolumeDevice", devicePath=_TEXT), devicePath=None),
-    )
-
-
-_CONTAINER = _container("Container")
-
-_POD_SPEC = Object("PodSpec", {
-    "containers": Field(Array(_CONTAINER, "[]v1.Container", {"name": None}), required=True),
-    "ephemeralContainers": _by("EphemeralContainer", _container("EphemeralContainerCommon"), name=None),
-    "hostAliases": _by("HostAlias", Object("HostAlias", {"ip": _TEXT}, closed=False, package="v1"), ip=None),
-    "imagePullSecrets": _by("LocalObjectReference", _named("LocalObjectReference"), name=None),
-    "initContainers": _by("Container", _CONTAINER, name=None),
-    "nodeName": _TEXT,
-    "resourceClaims": _by("PodResourceClaim", _named("PodResourceClaim"), name=None),
-    "restartPolicy": Field(Text(go="v1.RestartPolicy")),
-    "schedulerName": _TEXT,
-    "schedulingGates": _by("PodSchedulingGate", _named("PodSchedulingGate"), name=None),
-    "terminationGracePeriodSeconds": Field(INT64),
-    "topologySpreadConstraints": _by("TopologySpreadConstraint", _OTHER, topologyKey=None, whenUnsatisfiable=None),
-    "volumes": _by("Volume", _named("Volume"), name=None),
-}, closed=False, package="v1")  # fmt: skip
 
 _CONSTRAINT = Field(Object("TopologyConstraint", {
     "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
@@ -97,7 +56,7 @@ _CONSTRAINT = Field(Object("TopologyConstraint", {
 
 _AUTO_SCALING = Field(Object("AutoScalingConfig", {
     "maxReplicas": Field(INT32),
-    "metrics": Field(Array(Open(), "[]v2.MetricSpec")),
+    "metrics": Field(Array(Reference("v2.MetricSpec"), "[]v2.MetricSpec")),
     "minReplicas": Field(INT32),
 }))  # fmt: skip
 
@@ -108,7 +67,7 @@ _CLIQUE = Object("PodCliqueTemplateSpec", {
     "spec": Field(Object("PodCliqueSpec", {
         "autoScalingConfig": _AUTO_SCALING,
         "minAvailable": Field(INT32),
-        "podSpec": Field(_POD_SPEC, zero_when_absent=True),
+        "podSpec": Field(Reference("v1.PodSpec"), zero_when_absent=True),
         "replicas": Field(INT32),
         "roleName": _TEXT,
         "startsAfter": Field(Array(Text(), "[]string")),
