@@ -58,7 +58,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     _refuse_stdin_twice(named)
     reader = _Reader()
     files = reader.read(named.paths, output)
-    baseline = None if named.baseline is None else _items(_baseline(named.baseline, named.paths, reader))
+    baseline = None if named.baseline is None else _baseline(named.baseline, named.paths, reader)
     config = _carried(files) if named.config is None else _config(named.config, reader.read([named.config]), reader)
     crds = _definitions(named.crds, reader)
     package = Package(_items(files), config, baseline, crds)
@@ -116,13 +116,16 @@ class _Reader:
             return InputFile(found, ())
 
 
-def _baseline(baseline: str, paths: tuple[str, ...], reader: _Reader) -> list[InputFile]:
-    """A folder or file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
+def _baseline(baseline: str, paths: tuple[str, ...], reader: _Reader) -> tuple[KubeObject, ...]:
+    """The objects of a folder or file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
     if not baseline.startswith(COMMIT):
-        return reader.read([baseline])
-    if STDIN in paths:
+        items = _items(reader.read([baseline]))
+    elif STDIN in paths:
         raise UsageError(f'--baseline "{baseline}" must go with files or folders: git does not know what stdin held')
-    return reader.read_commit(baseline.removeprefix(COMMIT), paths)
+    else:
+        items = _items(reader.read_commit(baseline.removeprefix(COMMIT), paths))
+    # With an error nothing is rendered, and an item may have no value to look into.
+    return items if exit_code(reader.results) else tuple([item for listed in items for item in _unlisted(listed)])
 
 
 def _items(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
-from packwise.finding import Finding, Rule, from_field_error
+from packwise.finding import Finding, Rule, Severity, from_field_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,8 +44,11 @@ _RENDERED_KINDS = frozenset(
 
 READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "clients.md")
 ONCE = Rule("object-once", "A workload or topology stands in the input once.", "product.md")
-RULES = (READABLE, ONCE)
+LIST = Rule("list-not-read", "Objects stand as documents of their own.", "clients.md", Severity.WARNING)
+RULES = (READABLE, ONCE, LIST)
 """Rules of every item."""
+
+_LIST = ("", "List")
 
 _NO_FIELDS: Mapping[str, Value] = {}
 
@@ -80,6 +83,9 @@ class Index(NamedTuple):
             else:
                 others.setdefault(key, item)
                 by_kind.setdefault(key[:2], []).append(item)
+        for item in by_kind.get(_LIST, ()):
+            message = "must be split into documents: packwise does not look at the objects within a List"
+            findings.append(Finding.of(LIST, item, ("kind",), message))
         grouped = {kind: tuple(found) for kind, found in by_kind.items()}
         return cls(others, earlier, grouped, tuple(findings))
 
