@@ -9,8 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.places import ROOT, SHARED, TESTDATA, TOOLS, in_ci, missing
+
+if not in_ci():
+    # Like Hypothesis' own profile for CI, but with new examples every time: how long one takes is the machine's affair.
+    settings.register_profile("packwise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("packwise")
 
 CHANGES = pytest.StashKey[list[str]]()
 """What `--update` rewrote, as unified diffs."""
