@@ -64,6 +64,7 @@ def run_once(command: tuple[str, ...], source: Path) -> Sample:
 
 
 def middle(samples: list[Sample]) -> Sample:
+    """The median of each figure by itself."""
     return Sample(median(s.wall for s in samples), median(s.cpu for s in samples), median(s.memory for s in samples))
 
 
@@ -97,6 +98,7 @@ def measure(contenders: list[Contender], source: Path, runs: int) -> dict[str, S
 
 
 def report(size: int, source: Path, medians: dict[str, Sample], stick: Sample | None) -> None:
+    """Prints a line for each contender, with ratios to `stick` where there is one."""
     print(f"\n{size} PodCliqueSets, {source.stat().st_size / MIB:.2f} MiB")
     print(f"  {'':18} {'wall s':>8} {'cpu s':>8} {'peak MiB':>9}   ratios (wall, cpu, memory)")
     for name, sample in medians.items():
@@ -105,6 +107,7 @@ def report(size: int, source: Path, medians: dict[str, Sample], stick: Sample | 
 
 
 def ratios_of(sample: Sample, stick: Sample) -> tuple[float, ...]:
+    """Wall time, CPU time and memory of `sample` as multiples of those of `stick`."""
     parts: tuple[Callable[[Sample], float], ...] = (lambda s: s.wall, lambda s: s.cpu, lambda s: s.memory)
     # A process too short for the clock of CPU time counts as one tick of it.
     return tuple(max(part(sample), 0.001) / max(part(stick), 0.001) for part in parts)

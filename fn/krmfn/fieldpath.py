@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import TypeAlias
 
-__all__ = ["FieldPath", "format_path", "parse_path"]
+__all__ = ["FieldPath", "format_path", "parse_path", "steps_of"]
 
 FieldPath: TypeAlias = tuple[str | int, ...]
 
@@ -54,3 +54,8 @@ def parse_path(text: str) -> FieldPath:
         else:
             path.append(step["key"] if step["key"] is not None else step["quoted"])
     return tuple(path)
+
+
+def steps_of(path: FieldPath | str) -> FieldPath:
+    """`path` as a tuple. Raises ValueError where it is text and no path."""
+    return parse_path(path) if isinstance(path, str) else path

@@ -82,6 +82,21 @@ def test_what_cannot_be_written_back_is_wrong_usage(call: Call, package: Path, p
     assert (ran.code, ran.stdout, ran.stderr) == (2, "", text)
 
 
+def test_a_disk_that_refuses_is_told(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, _: Path) -> None:
+        raise OSError(28, "No space left on device", str(path.parent / "workload.yaml"))
+
+    write(package, {"web/workload.yaml": BROKEN})
+    before = listing(package)
+    monkeypatch.setattr(Path, "replace", refuse)
+
+    ran = call("check", "in", "--fix")
+
+    text = 'error: in/web/workload.yaml: must be a file that can be written; got "No space left on device"\n'
+    assert (ran.code, ran.stdout, ran.stderr) == (1, "", text)
+    assert listing(package) == before
+
+
 def listing_of(folder: Path) -> dict[str, str]:
     paths = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in paths}

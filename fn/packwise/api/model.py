@@ -86,9 +86,11 @@ class TopologyRenderSpec(_Model):
         default=None,
         description="The design revision of the cluster's operator; unset: chosen by the topology section's key.",
     )
-    topologyNameAnnotation: bool = Field(False, description="design-1: write grove.io/topology-name on PodGangs.")
+    topologyNameAnnotation: bool = Field(
+        default=False, description="design-1: write grove.io/topology-name on PodGangs."
+    )
     unknownFields: Literal["Error", "Warn"] = Field(
-        "Error", description="What fields of workloads are that no API server knows."
+        default="Error", description="What fields of workloads are that no API server knows."
     )
     admission: Literal["Auto", "New", "Existing"] = Field(
         default="Auto",

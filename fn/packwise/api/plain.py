@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["is_plain"]
+__all__ = ["RENDERED", "is_plain"]
 
 _CHOICES = {
     "revision": frozenset({"grep-244", "grep-244-multi"}),
     "unknownFields": frozenset({"Error", "Warn"}),
     "admission": frozenset({"Auto", "New", "Existing"}),
 }
-_EMIT = frozenset({"ClusterTopology", "Topology", "PodGang"})
+RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang"})
+"""Kinds that this version renders."""
+
 _FLAGS = frozenset({"annotate", "apply"})
 
 
@@ -31,7 +33,7 @@ def _takes(key: str, value: Value) -> bool:
     if key in _CHOICES:
         return isinstance(value, str) and value in _CHOICES[key]
     if key == "emit":
-        return isinstance(value, list) and len(value) > 0 and all(isinstance(v, str) and v in _EMIT for v in value)
+        return isinstance(value, list) and len(value) > 0 and all(isinstance(v, str) and v in RENDERED for v in value)
     return key in _FLAGS and isinstance(value, bool)
 
 

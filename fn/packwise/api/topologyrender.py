@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from packwise.api.plain import is_plain
+from packwise.api.plain import RENDERED, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 
-__all__ = ["API_VERSION", "DIALECTS", "KIND", "TopologyRender", "load", "no_configuration"]
+__all__ = ["API_VERSION", "DIALECTS", "GROUP", "KIND", "TopologyRender", "load", "no_configuration"]
 
-API_VERSION = "packwise.dev/v1alpha1"
+GROUP = "packwise.dev"
+API_VERSION = f"{GROUP}/v1alpha1"
 KIND = "TopologyRender"
-
-RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang"})
-"""Kinds that this version renders."""
 
 _FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
 

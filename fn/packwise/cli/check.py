@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code
-from packwise.cli.console import is_coloured, say, show
+from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.inputs import read_inputs
 from packwise.cli.rendered import rendered_of
 from packwise.cli.report.checked import Checked
@@ -24,7 +24,11 @@ def check(command: Check) -> int:
     if command.fix:
         from packwise.cli.fix import fix
 
-        say([f"mended {name}" for name in fix(command.named)])
+        try:
+            say([f"mended {name}" for name in fix(command.named)])
+        except OSError as error:
+            say([cannot_write(error)])
+            return 1
     inputs = read_inputs(command.named)
     results = rendered_of(inputs).results
     checked = Checked(results, len(inputs.files), inputs.text_of, coloured=is_coloured(sys.stdout))

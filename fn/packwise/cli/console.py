@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["encoded", "is_coloured", "say", "show"]
+__all__ = ["cannot_write", "encoded", "is_coloured", "say", "show"]
 
 
 def encoded(text: str) -> bytes:
@@ -25,6 +25,11 @@ def show(text: str) -> bool:
 def say(lines: Iterable[str]) -> None:
     """Writes `lines` to stderr."""
     _written(sys.stderr, "".join([f"{line}\n" for line in lines]))
+
+
+def cannot_write(error: OSError) -> str:
+    """The line that says which file the disk refuses, and why."""
+    return f'error: {error.filename}: must be a file that can be written; got "{error.strerror}"'
 
 
 def is_coloured(stream: IO[str]) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code
-from packwise.cli.arguments import STDIN
+from packwise.cli.arguments import STDIN, Named
 from packwise.cli.console import encoded
 from packwise.cli.inputs import read_inputs
 from packwise.cli.usage import UsageError
@@ -15,7 +15,6 @@ from packwise.pipeline import mend
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
-    from packwise.cli.arguments import Named
     from packwise.cli.document import InputFile
 
 __all__ = ["fix"]
@@ -28,7 +27,8 @@ def fix(named: Named) -> list[str]:
     """
     if STDIN in named.paths:
         raise UsageError("--fix must go with files or folders: stdin cannot be written back")
-    inputs = read_inputs(named)
+    # The past and the CRDs have no say in what is mended.
+    inputs = read_inputs(Named(named.paths, named.config))
     if exit_code(inputs.results):
         return []
     mended = dict(zip(map(id, inputs.package.items), mend(inputs.package), strict=True))

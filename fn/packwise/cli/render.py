@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.result import exit_code, sort_results
-from packwise.cli.console import is_coloured, say, show
+from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.inputs import read_inputs
 from packwise.cli.outcome import outcome_of
@@ -79,7 +79,7 @@ def _write(plan: FolderPlan, folder: Path, results: Sequence[Result]) -> int:
     try:
         apply(folder, changes)
     except OSError as error:
-        say([f'error: {error.filename}: must be a file that can be written; got "{error.strerror}"'])
+        say([cannot_write(error)])
         return 1
     say([_summary(plan, changes, folder)])
     return 0

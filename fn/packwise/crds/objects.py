@@ -8,7 +8,7 @@ from krmfn.fieldpath import format_path
 from packwise.crds.findings import findings_of, split
 from packwise.crds.problem import Cause
 from packwise.finding import Finding, Rule, Severity, Stage
-from packwise.select.index import identity
+from packwise.select.index import identity, told_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,8 +57,7 @@ def check_objects(selection: Selection, generated: Iterable[Generated]) -> Itera
 
 
 def _of_generated(one: Generated, problem: Problem, order: int, unknown: Severity) -> Finding:
-    _, kind, namespace, name = identity(one.value)
-    where = f"{kind} {namespace}/{name}".replace(" /", " ")
+    where = told_identity(identity(one.value))
     text = problem.operator_message
     return Finding.of(
         OBJECT,

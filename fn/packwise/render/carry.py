@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from krmfn.clientmeta import is_client_key
+from krmfn.edit import same
 from krmfn.errors import FieldError
 from krmfn.kubeobject import KubeObject
 from packwise.render.mark import LOCAL_CONFIG
@@ -24,7 +25,7 @@ def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
     Annotations by which clients remember files stay as they are.
     """
     target = _with_bookkeeping(value, before.value)
-    if _is_same(before.value, target):
+    if same(before.value, target):
         return before
     if before.text == KubeObject.new(before.value).text:
         # Nobody has touched it since it was written: there is nothing to splice around.
@@ -51,17 +52,6 @@ def _is_bookkeeping(key: str) -> bool:
     return key != LOCAL_CONFIG and is_client_key(key)
 
 
-def _is_same(one: Value, other: Value) -> bool:
-    """JSON equality; tuples do not occur, and a number is no boolean."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    return one == other
-
-
 def _spliced(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeObject:
     """`item` with `new` at `path`, where `old` is: the smallest parts that differ are set or removed."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -75,4 +65,4 @@ def _spliced(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeO
         for index, part in enumerate(new):
             item = _spliced(item, (*path, index), old[index], part)
         return item
-    return item if _is_same(old, new) else item.set(path, new)
+    return item if same(old, new) else item.set(path, new)

@@ -11,7 +11,7 @@ from krmfn.kubeobject import KubeObject
 from packwise.finding import Finding, Rule
 from packwise.render.carry import carry
 from packwise.render.mark import marked
-from packwise.select.index import identity
+from packwise.select.index import identity, told_identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,8 +70,7 @@ def _clash(one: Generated, other: KubeObject) -> Finding:
 
 
 def _twice(one: Generated, first: Generated, key: Identity) -> Finding:
-    _, kind, namespace, name = key
-    where = f"{kind} {namespace}/{name}".replace(" /", " ")
+    where = told_identity(key)
     message = f"becomes {where}, and so does {_told(first)}; rename one of them, or one of their cliques or groups"
     return Finding.of(TWICE, one.subject, ("metadata", "name"), message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
+from krmfn.source import ObjectId
 from packwise.finding import Finding, Rule, Severity, from_field_error
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "identity",
     "is_earlier",
     "repeated",
+    "told_identity",
 ]
 
 Identity = tuple[str, str, str, str]
@@ -95,7 +97,7 @@ class Index(NamedTuple):
 
 
 def identity(value: Mapping[str, Value]) -> Identity:
-    """The identity of an object; parts that are absent or no strings are "", an absent namespace is "default"."""
+    """The identity of an object; parts that are absent or no strings are "", a blank namespace is "default"."""
     metadata = value.get("metadata")
     names = metadata if isinstance(metadata, dict) else _NO_FIELDS
     kind, version, name = value.get("kind"), value.get("apiVersion"), names.get("name")
@@ -111,7 +113,13 @@ def identity(value: Mapping[str, Value]) -> Identity:
 
 
 def _namespace(found: Value) -> str:
-    return found if isinstance(found, str) and found else "default"
+    return found if isinstance(found, str) and found.strip() else "default"
+
+
+def told_identity(key: Identity) -> str:
+    """`PodGang team-a/a-0`: the identity as messages name it."""
+    _, kind, namespace, name = key
+    return ObjectId("", kind, namespace, name).short
 
 
 def repeated(items: Iterable[KubeObject]) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.finding import Finding, Rule
-from packwise.topology.clustertopology import API_VERSION, KIND, read_clustertopology
+from packwise.topology.clustertopology import GROUP, KIND, read_clustertopology
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from packwise.select.selection import Selection
 
 __all__ = ["RULES", "check_protection"]
-
-_GROUP = API_VERSION.partition("/")[0]
 
 LOCKED = Rule(
     "clustertopology-locked",
@@ -41,9 +39,9 @@ def check_protection(selection: Selection, uses: Iterable[Use]) -> list[Finding]
     by_topology: dict[str, list[Use]] = {}
     for use in uses:
         by_topology.setdefault(use.topology, []).append(use)
-    now = {item.name: item for item in selection.index.of_kind(_GROUP, KIND)}
+    now = {item.name: item for item in selection.index.of_kind(GROUP, KIND)}
     findings: list[Finding] = []
-    for before in selection.baseline.of_kind(_GROUP, KIND):
+    for before in selection.baseline.of_kind(GROUP, KIND):
         users, after = by_topology.get(before.name, []), now.get(before.name)
         if before.name == selection.revision.default_topology or not users:
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
-from packwise.api import API_VERSION, KIND, TopologyRender, load, no_configuration
+from packwise.api import GROUP, KIND, TopologyRender, load, no_configuration
 from packwise.finding import Finding, Rule, Severity, has_errors
 from packwise.revisions import DEFAULT, REVISIONS, Revision
 from packwise.select.configuration import SOURCES, Configuration, Source, check_levels, read_source, sections_of
@@ -96,8 +96,7 @@ def select(package: Package) -> Selection:
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
     """packwise's own configuration: the function's, or the one among the items."""
     given = _given(package)
-    group = API_VERSION.partition("/")[0]
-    items = [item for item in index.of_kind(group, KIND) if not _is_same(item, given)]
+    items = [item for item in index.of_kind(GROUP, KIND) if not _is_same(item, given)]
     chosen = given if given is not None else (items.pop(0) if items else None)
     if chosen is None:
         return no_configuration()
@@ -247,8 +246,8 @@ def _revision(settings: TopologyRender, configuration: Configuration | None, fin
 
 def _topologies_only(index: Index, revision: Revision) -> bool:
     """Whether user-created ClusterTopologies alone say that TAS is on. Source: revisions.md "Configuration" (d)."""
-    group = clustertopology.API_VERSION.partition("/")[0]
-    return revision.topology_name_field is not None and bool(index.of_kind(group, clustertopology.KIND))
+    own = index.of_kind(clustertopology.GROUP, clustertopology.KIND)
+    return revision.topology_name_field is not None and bool(own)
 
 
 def _absent(settings: TopologyRender) -> Finding:

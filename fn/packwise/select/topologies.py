@@ -13,7 +13,7 @@ from packwise.select.index import repeated
 from packwise.select.place import Place
 from packwise.topology import ClusterTopology, Level, sort_levels
 from packwise.topology.clustertopology import (
-    API_VERSION,
+    GROUP,
     KIND,
     SHAPE,
     check_clustertopology,
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "KnownTopologies", "KnownTopology", "known_topologies"]
 
-_GROUP = API_VERSION.partition("/")[0]
 _BINDING = "ClusterTopologyBinding"
-_MANAGED_BY = ("app.kubernetes.io/managed-by", "grove-operator")
 
 RESERVED = Rule(
     "clustertopology-reserved", "The operator's own ClusterTopology is made by nobody else.", "revisions.md"
@@ -71,11 +69,11 @@ def known_topologies(selection: Selection) -> KnownTopologies:
     findings: list[Finding] = []
     default = _default(selection)
     reserved = selection.revision.default_topology
-    own = selection.index.of_kind(_GROUP, KIND)
+    own = selection.index.of_kind(GROUP, KIND)
     findings += repeated(own)
     findings += [
         _unused(item, f'revision "{selection.revision.name}" has no such objects')
-        for item in selection.index.of_kind(_GROUP, _BINDING)
+        for item in selection.index.of_kind(GROUP, _BINDING)
     ]
     for item in own:
         problems = _problems(item, selection)
@@ -94,7 +92,7 @@ def known_topologies(selection: Selection) -> KnownTopologies:
         found.append(KnownTopology(topology, topology.levels, place, item, valid=not has_errors(problems)))
     if default is not None:
         found.append(default)
-        if (_GROUP, KIND, "", reserved) not in selection.index.others:
+        if (GROUP, KIND, "", reserved) not in selection.index.others:
             value = clustertopology_value(default.topology, selection.revision.topology_labels)
             generated.append(Generated(value, "the topology configuration", default.item))
     found.sort(key=lambda known: known.topology.name)
@@ -103,7 +101,7 @@ def known_topologies(selection: Selection) -> KnownTopologies:
 
 def _problems(item: KubeObject, selection: Selection) -> list[Finding]:
     """What the API server refuses in a ClusterTopology: by the cluster's own CRD, where that is at hand."""
-    definition = selection.definitions.of_kind(_GROUP, KIND)
+    definition = selection.definitions.of_kind(GROUP, KIND)
     if definition is None:
         return check_clustertopology(item)
     from packwise.crds.findings import findings_of
@@ -126,7 +124,7 @@ def _refused(selection: Selection, default: KnownTopology | None, item: KubeObje
     labelled = all(item.labels.get(key) == value for key, value in revision.topology_labels)
     if default is not None and labelled and item.get("spec") == clustertopology_value(default.topology)["spec"]:
         return []
-    if item.labels.get(_MANAGED_BY[0]) != _MANAGED_BY[1] and revision.topology_name_field is not None:
+    if not labelled:
         message = f'must not be "{name}": the operator makes that one from its configuration; choose another name'
         return [Finding.of(RESERVED, item, ("metadata", "name"), message)]
     if default is None:

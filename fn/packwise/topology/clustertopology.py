@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "API_VERSION",
+    "GROUP",
     "KIND",
     "MAX_LEVELS",
     "RULES",
@@ -36,7 +37,8 @@ __all__ = [
     "read_clustertopology",
 ]
 
-API_VERSION = "grove.io/v1alpha1"
+GROUP = "grove.io"
+API_VERSION = f"{GROUP}/v1alpha1"
 KIND = "ClusterTopology"
 
 MAX_LEVELS = 7

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from packwise.finding import Severity
 from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Violation, run
 from packwise.frontends.grove.written import TOOL_DEPENDENT, pod_specs, tool_dependent_words, unquoted_quantities
 
@@ -117,14 +118,17 @@ def _words(at: _Advised, _context: Context) -> Iterator[Violation]:
 
 
 ADVICE: tuple[Rule[_Advised], ...] = (
-    Rule("namespace-missing", "A workload names its namespace.", "gitops.md Flux", _namespace, "warning"),
-    Rule("queue-missing", "A workload that KAI schedules names its queue.", "kai.md", _queue, "warning"),
-    Rule("pod-restart-policy", "restartPolicy is Always, or left out.", "operator.md D2", _restart_policy, "warning"),
-    Rule("group-without-cliques", "A scaling group has cliques.", "operator.md R33", _no_cliques, "warning"),
+    Rule("namespace-missing", "A workload names its namespace.", "gitops.md Flux", _namespace, Severity.WARNING),
+    Rule("queue-missing", "A workload that KAI schedules names its queue.", "kai.md", _queue, Severity.WARNING),
+    Rule("pod-restart-policy", "restartPolicy is Always, or left out.", "operator.md D2", _restart_policy,
+         Severity.WARNING),
+    Rule("group-without-cliques", "A scaling group has cliques.", "operator.md R33", _no_cliques, Severity.WARNING),
     Rule("autoscaler-moves-gangs", "An autoscaler changes how many PodGangs there are.", "operator.md 7",
-         _autoscaled, "warning"),
-    Rule("constraint-redundant", "A constraint says more than its parent's.", "operator.md 7", _redundant, "warning"),
-    Rule("quantity-unquoted", "Resource quantities are strings.", "gitops.md Argo CD", _quantities, "warning"),
-    Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.", "product.md", _words, "warning"),
+         _autoscaled, Severity.WARNING),
+    Rule("constraint-redundant", "A constraint says more than its parent's.", "operator.md 7", _redundant,
+         Severity.WARNING),
+    Rule("quantity-unquoted", "Resource quantities are strings.", "gitops.md Argo CD", _quantities, Severity.WARNING),
+    Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.", "product.md", _words,
+         Severity.WARNING),
 )  # fmt: skip
 """Warnings about a workload, in the order they are told."""

@@ -69,7 +69,7 @@ class _Grove:
         if not items:
             return []
         planner = _Planner(selection, cluster)
-        named = sorted([(_name_of(item.value), place) for place, item in enumerate(items)])
+        named = sorted([(identity(item.value)[2:], place) for place, item in enumerate(items)])
         plans = [planner.plan(name, items[place]) for name, place in named]
         repeats = {id(finding.subject): finding for finding in repeated(items)}
         return [_once(plan, repeats.get(id(plan.workload))) for plan in plans] if repeats else plans
@@ -89,7 +89,7 @@ class _Grove:
         for item in selection.index.of_kind(GROUP, KIND):
             name = item.get((*TEMPLATE, field))
             if isinstance(name, str):
-                yield Use(name, item, scheduled.get(_name_of(item.value), 0))
+                yield Use(name, item, scheduled.get(identity(item.value)[2:], 0))
 
 
 def _scheduled(selection: Selection) -> dict[Named, int]:
@@ -124,7 +124,7 @@ class _Planner:
         self._live = live_replicas(selection.index)
         self._scheduled = _scheduled(selection)
         before = () if selection.baseline is None else selection.baseline.of_kind(GROUP, KIND)
-        self._baseline = {_name_of(item.value): item.value for item in before}
+        self._baseline = {identity(item.value)[2:]: item.value for item in before}
         self._records = _records(selection)
 
     def plan(self, name: Named, workload: KubeObject) -> WorkloadPlan:
@@ -213,15 +213,6 @@ class _Planner:
             yield Finding.of(DROPPED, workload, (*placed.path, "packDomain"), message)
 
 
-def _name_of(value: Mapping[str, Value]) -> Named:
-    """Namespace and name of an object whose metadata nobody has checked yet."""
-    metadata = value.get("metadata")
-    names: Mapping[str, Value] = metadata if isinstance(metadata, dict) else {}
-    namespace, name = names.get("namespace"), names.get("name")
-    blank = not isinstance(namespace, str) or not namespace.strip()
-    return "default" if blank else str(namespace), name if isinstance(name, str) else ""
-
-
 def _records(selection: Selection) -> dict[Named, str]:
     """The recorded constraints of each workload that an earlier render made PodGangs of."""
     found: dict[Named, str] = {}
@@ -241,7 +232,7 @@ def _told(workload: KubeObject, violations: list[tuple[WebhookRule[Any], Violati
         [
             Finding(
                 rule.name,
-                Severity(rule.severity),
+                rule.severity,
                 violation.message,
                 workload,
                 violation.path,
@@ -262,7 +253,7 @@ def _some(condition: Condition | None) -> tuple[Condition, ...]:
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
     webhook: list[Any] = [*WEBHOOK_RULES, *ADVICE]
-    return [*RULES, *(Rule(rule.name, rule.summary, rule.source, Severity(rule.severity)) for rule in webhook)]
+    return [*RULES, *(Rule(rule.name, rule.summary, rule.source, rule.severity) for rule in webhook)]
 
 
 GROVE: FrontEnd = _Grove()

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["API_VERSION", "KAI", "TOPOLOGY_KIND"]
 
-API_VERSION = "kai.scheduler/v1alpha1"
+_GROUP = "kai.scheduler"
+API_VERSION = f"{_GROUP}/v1alpha1"
 TOPOLOGY_KIND = "Topology"
 
 _MAX_LEVELS = 16
@@ -30,7 +31,7 @@ class _Kai:
     """KAI from v0.12 on; the rules of a Topology are the same up to v0.17."""
 
     name = "KAI"
-    group = API_VERSION.partition("/")[0]
+    group = _GROUP
     topology_kind = TOPOLOGY_KIND
 
     def topology_value(self, topology: ClusterTopology) -> dict[str, Value]:

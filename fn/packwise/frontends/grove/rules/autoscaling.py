@@ -54,10 +54,9 @@ def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Violation]:
 
 AUTOSCALING = (
     Scope(_scaled, (
-        Rule("autoscaling-min", "minReplicas is at least minAvailable.", "operator.md R16", _min, scope="clique"),
-        Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "operator.md R17", _max_min, scope="clique"),
-        Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.", "operator.md R18", _max_replicas,
-             scope="clique"),
+        Rule("autoscaling-min", "minReplicas is at least minAvailable.", "operator.md R16", _min),
+        Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "operator.md R17", _max_min),
+        Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.", "operator.md R18", _max_replicas),
     )),
 )  # fmt: skip
 """The bounds of a clique's autoscaler."""

@@ -153,20 +153,17 @@ SET = (
 CLIQUES_ANY = (Rule("cliques", "There is at least one clique.", "operator.md R04", _any_clique),)
 """Runs before the cliques are looked at one by one."""
 
-CLIQUE_NAME = (Rule("clique-name", "A clique has a name.", "operator.md R05", _named, scope="clique"),)
+CLIQUE_NAME = (Rule("clique-name", "A clique has a name.", "operator.md R05", _named),)
 """Runs first for each clique."""
 
 CLIQUE_SIZE = (
-    Rule("clique-replicas", "A clique has at least one replica.", "operator.md R08", _clique_replicas, scope="clique"),
-    Rule("clique-min-available", "minAvailable is at least 1.", "operator.md R10", _min_positive, scope="clique"),
-    Rule("clique-min-available-max", "minAvailable is at most replicas.", "operator.md R11", _min_at_most,
-         scope="clique"),
+    Rule("clique-replicas", "A clique has at least one replica.", "operator.md R08", _clique_replicas),
+    Rule("clique-min-available", "minAvailable is at least 1.", "operator.md R10", _min_positive),
+    Rule("clique-min-available-max", "minAvailable is at most replicas.", "operator.md R11", _min_at_most),
 )  # fmt: skip
 """The numbers of a clique."""
 
-CLIQUE_NAME_DNS = (
-    Rule("clique-name-dns", "A clique's name is a DNS subdomain.", "operator.md R25", _name_dns, scope="clique"),
-)
+CLIQUE_NAME_DNS = (Rule("clique-name-dns", "A clique's name is a DNS subdomain.", "operator.md R25", _name_dns),)
 """Runs after the spec of each clique."""
 
 CLIQUES_UNIQUE = (

@@ -151,8 +151,8 @@ METADATA = (
 
 CLIQUE_METADATA = (
     Rule("clique-labels", "Label keys and values of a clique are valid for Kubernetes.", "operator.md R06",
-         _clique_labels, scope="clique"),
+         _clique_labels),
     Rule("clique-annotations", "Annotation keys of a clique are valid, 256 KiB at most.", "operator.md R07",
-         _clique_annotations, scope="clique"),
+         _clique_annotations),
 )  # fmt: skip
 """The rules of the labels and annotations that a clique gives its pods."""

@@ -63,7 +63,5 @@ MNNVL = (
 )  # fmt: skip
 """Rules of a new PodCliqueSet's annotation."""
 
-MNNVL_UPDATE = (
-    Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "operator.md U13", _unchanged, scope="update"),
-)
+MNNVL_UPDATE = (Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "operator.md U13", _unchanged),)
 """Runs with the whole-object rules of an update, before the other update rules."""

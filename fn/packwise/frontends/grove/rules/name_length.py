@@ -63,15 +63,14 @@ def _member(member: _Member, _context: Context) -> Iterator[Violation]:
 
 
 CLIQUE_NAME_LENGTH = (
-    Rule("name-length", "Set and clique names have at most 45 bytes together.", "operator.md R26", _clique,
-         scope="clique"),
+    Rule("name-length", "Set and clique names have at most 45 bytes together.", "operator.md R26", _clique),
 )  # fmt: skip
 """For cliques outside scaling groups."""
 
 GROUP_NAME_LENGTH = (
     Scope(_members, (
         Rule("group-name-length", "Set, group and clique names have at most 45 bytes together.", "operator.md R34",
-             _member, scope="group"),
+             _member),
     )),
 )  # fmt: skip
 """For every member of a scaling group."""

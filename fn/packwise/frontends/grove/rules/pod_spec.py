@@ -109,16 +109,13 @@ def _node_name(at: CliqueAt, _context: Context) -> Iterator[Violation]:
 
 POD_SPEC = (
     Rule("pod-topology-spread", "New pod templates have no topologySpreadConstraints.", "operator.md R20", _spread,
-         create_only=True, scope="clique"),
-    Rule("pod-node-name", "New pod templates have no nodeName.", "operator.md R21", _node_name, create_only=True,
-         scope="clique"),
+         create_only=True),
+    Rule("pod-node-name", "New pod templates have no nodeName.", "operator.md R21", _node_name, create_only=True),
     Scope(_environments, (
         Scope(_variables, (
-            Rule("env-name", "Environment variables have valid names.", "operator.md R22, R24", _env_name,
-                 scope="clique"),
+            Rule("env-name", "Environment variables have valid names.", "operator.md R22, R24", _env_name),
         )),
-        Rule("env-unique", "A container sets each environment variable once.", "operator.md R23", _env_unique,
-             scope="clique"),
+        Rule("env-unique", "A container sets each environment variable once.", "operator.md R23", _env_unique),
     )),
 )  # fmt: skip
 """Rules of one clique's pod template."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from krmfn.fieldpath import format_path
+from packwise.finding import Severity
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.revisions import GREP_244, Revision
 
@@ -81,9 +82,8 @@ class Rule(NamedTuple, Generic[S]):
     summary: str
     source: str
     check: Callable[[S, Context], Iterable[Violation]]
-    severity: str = "error"
+    severity: Severity = Severity.ERROR
     create_only: bool = False
-    scope: str = "workload"
 
 
 class Scope(NamedTuple, Generic[S]):

@@ -105,18 +105,16 @@ def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
 
 
 GROUP_NAMES = (
-    Rule("group-name-dns", "A scaling group's name is a DNS subdomain.", "operator.md R32", _name, scope="group"),
-    Rule("group-members-known", "cliqueNames names cliques of this set.", "operator.md R33", _members, scope="group"),
+    Rule("group-name-dns", "A scaling group's name is a DNS subdomain.", "operator.md R32", _name),
+    Rule("group-members-known", "cliqueNames names cliques of this set.", "operator.md R33", _members),
 )
 """Names of and in a scaling group."""
 
 GROUP_SIZE = (
-    Rule("group-replicas", "A scaling group has at least one replica.", "operator.md R35", _replicas, scope="group"),
-    Rule("group-min-available", "minAvailable is at least 1.", "operator.md R36", _min_positive, scope="group"),
-    Rule("group-min-available-max", "minAvailable is at most replicas.", "operator.md R37", _min_at_most,
-         scope="group"),
-    Rule("group-scale-min", "scaleConfig.minReplicas is at least minAvailable.", "operator.md R38", _scale_min,
-         scope="group"),
+    Rule("group-replicas", "A scaling group has at least one replica.", "operator.md R35", _replicas),
+    Rule("group-min-available", "minAvailable is at least 1.", "operator.md R36", _min_positive),
+    Rule("group-min-available-max", "minAvailable is at most replicas.", "operator.md R37", _min_at_most),
+    Rule("group-scale-min", "scaleConfig.minReplicas is at least minAvailable.", "operator.md R38", _scale_min),
 )  # fmt: skip
 """The numbers of a scaling group."""
 

@@ -146,10 +146,10 @@ def _component(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
 
 DEPENDENCIES = (
     Scope(_dependencies, (
-        Rule("starts-after-name", "An entry of startsAfter names a clique.", "operator.md R12", _named, scope="clique"),
-        Rule("starts-after-self", "A clique does not start after itself.", "operator.md R13", _other, scope="clique"),
+        Rule("starts-after-name", "An entry of startsAfter names a clique.", "operator.md R12", _named),
+        Rule("starts-after-self", "A clique does not start after itself.", "operator.md R13", _other),
     )),
-    Rule("starts-after-unique", "startsAfter names each clique once.", "operator.md R14", _once, scope="clique"),
+    Rule("starts-after-unique", "startsAfter names each clique once.", "operator.md R14", _once),
 )  # fmt: skip
 """Rules of one clique's startsAfter; only for the explicit startup type."""
 

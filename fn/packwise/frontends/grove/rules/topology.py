@@ -215,16 +215,13 @@ _MULTI = "revisions.md grep-244-multi"
 
 TOPOLOGY = (Scope(_constrained, (
     Rule("topology-disabled", "Constraints need topology-aware scheduling enabled.", f"operator.md R43; {_MULTI} 4",
-         _disabled, scope="topology"),
-    Rule("topology-not-found", "The workload's ClusterTopology exists.", f"{_MULTI} 1", _topology_exists,
-         scope="topology"),
+         _disabled),
+    Rule("topology-not-found", "The workload's ClusterTopology exists.", f"{_MULTI} 1", _topology_exists),
     Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", f"{_MULTI} 3",
-         _name_needs_constraint, scope="topology"),
-    Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M", _domain_given,
-         scope="topology"),
+         _name_needs_constraint),
+    Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M", _domain_given),
     Rule("topology-domain-unknown", "packDomain is a level of the cluster's topology.", "operator.md R44",
-         _domain_exists, scope="topology"),
-    Rule("topology-hierarchy", "A parent's packDomain is as broad as its children's.", "operator.md R45", _hierarchy,
-         scope="topology"),
+         _domain_exists),
+    Rule("topology-hierarchy", "A parent's packDomain is as broad as its children's.", "operator.md R45", _hierarchy),
 )),)  # fmt: skip
 """Rules of a new PodCliqueSet's constraints; they come before all others."""

@@ -230,7 +230,7 @@ def _immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = 
 
 
 def _rule(name: str, summary: str, source: str, check: Callable[[Any, Context], Iterable[Violation]]) -> Rule[Any]:
-    return Rule(name, summary, source, check, scope="update")
+    return Rule(name, summary, source, check)
 
 
 UPDATE = (
