@@ -23,6 +23,9 @@ class Revision(NamedTuple):
     name: str
     """The name users write in `spec.revision`."""
 
+    rulebook: str
+    """Whose webhook judges workloads: the name of a rulebook of the front end."""
+
     configuration_key: str
     """The key of the topology section in a configuration."""
 
@@ -59,6 +62,7 @@ class Revision(NamedTuple):
 
 GREP_244 = Revision(
     name="grep-244",
+    rulebook="alpha7",
     configuration_key="topologyAwareScheduling",
     chosen_by_key=False,
     topology_name_field=None,
@@ -75,6 +79,7 @@ GREP_244 = Revision(
 
 GREP_244_MULTI = Revision(
     name="grep-244-multi",
+    rulebook="alpha7",
     configuration_key="topologyAwareScheduling",
     chosen_by_key=True,
     topology_name_field="clusterTopologyName",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from packwise.frontends.grove.condition import workload_condition
-from packwise.frontends.grove.podgang import PodGang, count_podgangs, podgangs
+from packwise.frontends.grove.podgang import PackConstraint, PodGang, count_podgangs, podgangs
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.plan import Condition
 from packwise.revisions import GREP_244, GREP_244_MULTI, Revision
@@ -39,8 +39,8 @@ def test_a_missing_level_leaves_the_group_config_without_constraint_and_no_fallb
         T + "podCliqueScalingGroups[0].topologyConstraint.packDomain": "numa",
     }
     base, scaled = gangs_of(edits, TOPOLOGIES["gb200"])
-    assert [(c.name, c.required) for c in base.group_configs] == [("wl-0-workers-0", None)]
-    assert (base.required, scaled.required, scaled.topology_name) == ("nvidia.com/rack", None, None)
+    assert [(c.name, c.pack) for c in base.group_configs] == [("wl-0-workers-0", None)]
+    assert (base.pack, scaled.pack, scaled.topology_name) == (PackConstraint("nvidia.com/rack"), None, None)
 
 
 def test_without_topology_the_podgangs_stay_and_the_constraints_go() -> None:

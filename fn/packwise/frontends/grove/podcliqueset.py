@@ -9,15 +9,37 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["AutoScaling", "Clique", "PodCliqueSet", "ScalingGroup", "TopologyConstraint"]
+__all__ = ["AutoScaling", "Clique", "Pack", "PodCliqueSet", "ScalingGroup", "TopologyConstraint"]
 
 _EMPTY: Mapping[str, Value] = {}
 
 
-class TopologyConstraint(NamedTuple):
-    """Pack each replica within one `pack_domain`."""
+class Pack(NamedTuple):
+    """`topologyConstraint.pack`: the domain that must hold a replica, and the one that should."""
 
-    pack_domain: str
+    required: str | None = None
+    preferred: str | None = None
+
+
+class TopologyConstraint(NamedTuple):
+    """How each replica is packed: by `pack`, or (all revisions before it) within one `pack_domain`.
+
+    `topology_name` chooses the topology whose domains are meant, where the revision has that field here.
+    """
+
+    pack_domain: str = ""
+    pack: Pack | None = None
+    topology_name: str | None = None
+
+    @property
+    def required(self) -> str:
+        """The domain that must hold a replica; "" where none must. Source: operator.md 4.3, H."""
+        return self.pack.required or self.pack_domain if self.pack is not None else self.pack_domain
+
+    @property
+    def preferred(self) -> str:
+        """The domain that should hold a replica; "" where none should."""
+        return self.pack.preferred or "" if self.pack is not None else ""
 
 
 class AutoScaling(NamedTuple):
@@ -141,7 +163,14 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
 
 def _topology(value: Mapping[str, Value]) -> TopologyConstraint | None:
     found = value.get("topologyConstraint")
-    return TopologyConstraint(_text(found, "packDomain")) if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        return None
+    pack = found.get("pack")
+    return TopologyConstraint(
+        _text(found, "packDomain"),
+        Pack(_text(pack, "required") or None, _text(pack, "preferred") or None) if isinstance(pack, dict) else None,
+        _text(found, "topologyName") or None,
+    )
 
 
 def _auto_scaling(value: Mapping[str, Value], key: str) -> AutoScaling | None:

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology
 
-__all__ = ["API_VERSION", "KIND", "TOPOLOGY_NAME", "GroupConfig", "PodGang", "PodGroup", "count_podgangs", "podgangs"]
+__all__ = [
+    "API_VERSION",
+    "KIND",
+    "TOPOLOGY_NAME",
+    "GroupConfig",
+    "PackConstraint",
+    "PodGang",
+    "PodGroup",
+    "count_podgangs",
+    "podgangs",
+]
 
 API_VERSION = "scheduler.grove.io/v1alpha1"
 KIND = "PodGang"
@@ -22,18 +32,34 @@ TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation that tells KAI which Topology the label keys belong to."""
 
 
+class PackConstraint(NamedTuple):
+    """The node label keys that pods must be, and should be, packed by; at least one of the two is there."""
+
+    required: str | None = None
+    preferred: str | None = None
+
+    def to_value(self) -> Mapping[str, Value]:
+        """A PodGang's `topologyConstraint`."""
+        keys: dict[str, Value] = {}
+        if self.required is not None:
+            keys["required"] = self.required
+        if self.preferred is not None:
+            keys["preferred"] = self.preferred
+        return {"packConstraint": keys}
+
+
 class PodGroup(NamedTuple):
-    """The pods of one PodClique; `required` is the node label key they are packed by, or None."""
+    """The pods of one PodClique; `pack` is None where no constraint of theirs has a level."""
 
     name: str
     min_replicas: int
-    required: str | None = None
+    pack: PackConstraint | None = None
 
     def to_value(self) -> Mapping[str, Value]:
         """The entry of `spec.podgroups`."""
         value: dict[str, Value] = {"name": self.name, "podReferences": [], "minReplicas": self.min_replicas}
-        if self.required is not None:
-            value["topologyConstraint"] = {"packConstraint": {"required": self.required}}
+        if self.pack is not None:
+            value["topologyConstraint"] = self.pack.to_value()
         return value
 
 
@@ -42,13 +68,13 @@ class GroupConfig(NamedTuple):
 
     name: str
     pod_group_names: tuple[str, ...]
-    required: str | None = None
+    pack: PackConstraint | None = None
 
     def to_value(self) -> Mapping[str, Value]:
         """The entry of `spec.topologyConstraintGroupConfigs`; it stays when its level is gone."""
         value: dict[str, Value] = {"name": self.name, "podGroupNames": list(self.pod_group_names)}
-        if self.required is not None:
-            value["topologyConstraint"] = {"packConstraint": {"required": self.required}}
+        if self.pack is not None:
+            value["topologyConstraint"] = self.pack.to_value()
         return value
 
 
@@ -60,7 +86,7 @@ class PodGang(NamedTuple):
     workload: str
     pod_groups: tuple[PodGroup, ...]
     group_configs: tuple[GroupConfig, ...] = ()
-    required: str | None = None
+    pack: PackConstraint | None = None
     priority_class: str = ""
     topology_name: str | None = None
     replica: int = 0
@@ -74,8 +100,8 @@ class PodGang(NamedTuple):
         if self.topology_name is not None:
             metadata["annotations"] = {TOPOLOGY_NAME: self.topology_name}
         spec: dict[str, Value] = {"podgroups": [group.to_value() for group in self.pod_groups]}
-        if self.required is not None:
-            spec["topologyConstraint"] = {"packConstraint": {"required": self.required}}
+        if self.pack is not None:
+            spec["topologyConstraint"] = self.pack.to_value()
         if self.group_configs:
             spec["topologyConstraintGroupConfigs"] = [config.to_value() for config in self.group_configs]
         if self.priority_class:
@@ -115,7 +141,7 @@ def count_podgangs(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], in
 class _Plan:
     """What all PodGangs of one PodCliqueSet have in common, worked out once."""
 
-    __slots__ = ("_by_name", "_config_keys", "_enabled", "_keys", "_labels", "_live", "_name", "_pcs", "_standalone")
+    __slots__ = ("_by_name", "_enabled", "_group_packs", "_labels", "_live", "_name", "_pack", "_pcs", "_standalone")
 
     def __init__(
         self,
@@ -125,15 +151,19 @@ class _Plan:
         live_replicas: Mapping[tuple[str, str], int],
         revision: Revision,
     ) -> None:
-        def key(constraint: TopologyConstraint | None) -> str | None:
-            return topology.key_of(constraint.pack_domain) if constraint and topology else None
+        def pack(constraint: TopologyConstraint | None) -> PackConstraint | None:
+            if constraint is None or topology is None:
+                return None
+            # Each is looked up by itself: one may be there without the other.
+            required, preferred = topology.key_of(constraint.required), topology.key_of(constraint.preferred)
+            return None if required is None and preferred is None else PackConstraint(required, preferred)
 
         grouped = pcs.grouped_cliques()
         # Of two cliques of one name the operator's lookup finds the first.
-        self._by_name = {clique.name: (clique, key(clique.topology)) for clique in reversed(pcs.cliques)}
-        self._standalone = [(c, key(c.topology)) for c in pcs.cliques if c.name not in grouped]
-        self._config_keys = [key(group.topology) for group in pcs.groups]
-        self._keys = key(pcs.topology)
+        self._by_name = {clique.name: (clique, pack(clique.topology)) for clique in reversed(pcs.cliques)}
+        self._standalone = [(c, pack(c.topology)) for c in pcs.cliques if c.name not in grouped]
+        self._group_packs = [pack(group.topology) for group in pcs.groups]
+        self._pack = pack(pcs.topology)
         self._pcs, self._enabled, self._live = pcs, enabled, live_replicas
         name = topology.name if topology else revision.default_topology
         self._name = (name, name if enabled and revision.annotate_unconstrained else None)
@@ -147,50 +177,50 @@ class _Plan:
         """The base PodGang of one replica."""
         pcs = self._pcs
         groups = [
-            PodGroup(names.standalone_clique(pcs.name, replica, clique.name), clique.min_available, key)
-            for clique, key in self._standalone
+            PodGroup(names.standalone_clique(pcs.name, replica, clique.name), clique.min_available, pack)
+            for clique, pack in self._standalone
         ]
         configs: list[GroupConfig] = []
-        for group, key in zip(pcs.groups, self._config_keys, strict=True):
+        for group, pack in zip(pcs.groups, self._group_packs, strict=True):
             fqn = names.scaling_group(pcs.name, replica, group.name)
             for index in range(group.min_available):
                 members = self._members(fqn, index, group)
                 groups += members
                 if group.topology and self._enabled:
-                    configs.append(GroupConfig(f"{fqn}-{index}", tuple([m.name for m in members]), key))
+                    configs.append(GroupConfig(f"{fqn}-{index}", tuple([m.name for m in members]), pack))
         name = names.base_podgang(pcs.name, replica)
-        return self._gang(name, groups, self._keys, tuple(configs), (replica, None, None))
+        return self._gang(name, groups, self._pack, tuple(configs), (replica, None, None))
 
     def scaled(self) -> Iterator[PodGang]:
         """The scaled PodGangs of all replicas."""
         pcs = self._pcs
         for replica in range(pcs.replicas):
-            for group, own_key in zip(pcs.groups, self._config_keys, strict=True):
+            for group, own in zip(pcs.groups, self._group_packs, strict=True):
                 fqn = names.scaling_group(pcs.name, replica, group.name)
                 # A group whose own level is gone does not fall back to the set's constraint.
-                key = own_key if group.topology else self._keys
+                pack = own if group.topology else self._pack
                 count = self._live.get((pcs.namespace, fqn), group.replicas)
                 for index in range(group.min_available, count):
                     name = names.scaled_podgang(fqn, index, group.min_available)
                     members = self._members(fqn, index, group)
-                    yield self._gang(name, members, key, (), (replica, group.name, index))
+                    yield self._gang(name, members, pack, (), (replica, group.name, index))
 
     def _members(self, fqn: str, index: int, group: ScalingGroup) -> list[PodGroup]:
-        found: list[tuple[Clique, str | None]] = [
+        found: list[tuple[Clique, PackConstraint | None]] = [
             self._by_name[name] for name in group.clique_names if name in self._by_name
         ]
-        return [PodGroup(names.grouped_clique(fqn, index, c.name), c.min_available, key) for c, key in found]
+        return [PodGroup(names.grouped_clique(fqn, index, c.name), c.min_available, pack) for c, pack in found]
 
     def _gang(
         self,
         name: str,
         pod_groups: list[PodGroup],
-        required: str | None,
+        pack: PackConstraint | None,
         configs: tuple[GroupConfig, ...],
         at: tuple[int, str | None, int | None],
     ) -> PodGang:
         topology_name, annotated = self._name
-        if annotated is None and (required or any(part.required for part in (*pod_groups, *configs))):
+        if annotated is None and (pack or any(part.pack for part in (*pod_groups, *configs))):
             annotated = topology_name
         return PodGang(
             name=name,
@@ -198,7 +228,7 @@ class _Plan:
             workload=self._pcs.name,
             pod_groups=tuple(pod_groups),
             group_configs=configs,
-            required=required,
+            pack=pack,
             priority_class=self._pcs.priority_class,
             topology_name=annotated,
             replica=at[0],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packwise.frontends.grove.resolution import chosen_topology
 from packwise.frontends.grove.rules.autoscaling import AUTOSCALING
@@ -23,6 +23,7 @@ from packwise.frontends.grove.rules.rule import (
     CliqueAt,
     Context,
     GroupAt,
+    Node,
     Rule,
     Scope,
     Update,
@@ -37,7 +38,7 @@ from packwise.frontends.grove.rules.update import UPDATE
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
@@ -85,15 +86,42 @@ WHOLE = (
 )  # fmt: skip
 """Rules of one PodCliqueSet by itself, on create and update alike, in the operator's order."""
 
-_CREATE = (*TOPOLOGY, *WHOLE, *MNNVL)
 
-RULES: tuple[Rule[Any], ...] = tuple(rules_of((*TOPOLOGY, *WHOLE, *MNNVL, *MNNVL_UPDATE, *UPDATE)))
+class Rulebook(NamedTuple):
+    """The rules of one webhook, in its order: `constraints` and then `whole` and `mnnvl` of a new PodCliqueSet.
+
+    `whole` and `mnnvl_update` of an updated one, and where these find nothing, `update`.
+    """
+
+    constraints: tuple[Node, ...]
+    whole: tuple[Node, ...]
+    mnnvl: tuple[Node, ...]
+    mnnvl_update: tuple[Node, ...]
+    update: tuple[Node, ...]
+
+    @property
+    def create(self) -> tuple[Node, ...]:
+        """The rules of a new PodCliqueSet."""
+        return (*self.constraints, *self.whole, *self.mnnvl)
+
+
+RULEBOOKS: Mapping[str, Rulebook] = {"alpha7": Rulebook(TOPOLOGY, WHOLE, MNNVL, MNNVL_UPDATE, UPDATE)}
+"""By the name that a revision has for it."""
+
+RULES: tuple[Rule[Any], ...] = tuple(
+    {
+        rule.name: rule
+        for book in RULEBOOKS.values()
+        for rule in rules_of((*book.create, *book.mnnvl_update, *book.update))
+    }.values()
+)
 """Every rule once, in the order they run: the documentation's table."""
 
 
 def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule[Any], Violation]]:
     """What the webhook finds in a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
-    return run(_CREATE, pcs, context if context.create else context._replace(create=True))
+    book = RULEBOOKS[context.revision.rulebook]
+    return run(book.create, pcs, context if context.create else context._replace(create=True))
 
 
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule[Any], Violation]]:
@@ -102,11 +130,11 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
     Both are read from defaulted values. Where the revision lets a workload choose another topology, the topology rules
     run as for a new workload when it does.
     """
-    context = context._replace(create=False)
-    found = run(WHOLE, new, context) + run(MNNVL_UPDATE, Update(old, new), context)
+    context, book = context._replace(create=False), RULEBOOKS[context.revision.rulebook]
+    found = run(book.whole, new, context) + run(book.mnnvl_update, Update(old, new), context)
     if found:
         return found
-    found = run(UPDATE, Update(old, new), context)
+    found = run(book.update, Update(old, new), context)
     if chosen_topology(old, context.revision) != chosen_topology(new, context.revision):
-        found += run(TOPOLOGY, new, context)
+        found += run(book.constraints, new, context)
     return found
