@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, cast
 
 from krmfn.yamltext.build import read_libyaml, scalar_value
 from krmfn.yamltext.error import YamlError, error_at
-from krmfn.yamltext.events import AliasEvent, MappingStartEvent, ScalarEvent, SequenceStartEvent
+from krmfn.yamltext.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    start_of_document,
+)
 from krmfn.yamltext.spans import Node, Walk, find
 from krmfn.yamltext.splice import (
     insert_entry,
@@ -23,8 +30,6 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-
-_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 
 __all__ = ["remove_by_events", "set_by_events"]
 
@@ -133,14 +138,12 @@ def _same(one: Value, other: Value) -> bool:
 def _refuse_shared(walk: Walk, path: FieldPath) -> None:
     """Raises where the edit would show in another place, or take away an anchor that another place needs."""
     text = walk.text
-    if "&" not in text:
+    if "&" not in text or "*" not in text:
         return
-    anchors = [(n.start, n.event.anchor) for n in walk.nodes if n.event.anchor and type(n.event) is not AliasEvent]
-    if len(walk.nodes) > len(path):
-        node = walk.nodes[-1]
-        anchors += [(node.start + m.start(), m[1]) for m in _ANCHOR.finditer(text[node.start : node.end])]
-    for start, anchor in anchors:
-        if f"*{anchor}" in text:
+    starts = {node.start for node in walk.nodes}
+    found = walk.nodes[-1] if len(walk.nodes) > len(path) else None
+    for start, anchor in _shared_anchors(text):
+        if start in starts or (found is not None and found.start <= start < found.end):
             name = path[len(path) - 1] if path else ""
             raise error_at(
                 text,
@@ -148,6 +151,21 @@ def _refuse_shared(walk: Walk, path: FieldPath) -> None:
                 f'anchor "{anchor}" shares this value with other places; write it out where it is used, '
                 f'so that "{name}" can be changed here alone',
             )
+
+
+def _shared_anchors(text: str) -> list[tuple[int, str]]:
+    """Where each anchor stands that an alias repeats, and its name."""
+    step, event, skipped = start_of_document(text)
+    anchors: list[tuple[int, str]] = []
+    repeated: set[str] = set()
+    while type(event) is not DocumentEndEvent and type(event) is not StreamEndEvent:
+        name = getattr(event, "anchor", None)
+        if name and type(event) is AliasEvent:
+            repeated.add(name)
+        elif name:
+            anchors.append((event.start_mark.index + skipped, name))
+        event = step()
+    return [(start, name) for start, name in anchors if name in repeated]
 
 
 def _nested(path: FieldPath, value: Value) -> Value:

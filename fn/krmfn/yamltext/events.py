@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_DEPTH",
     "AliasEvent",
+    "DocumentEndEvent",
     "DocumentStartEvent",
     "Event",
     "MappingEndEvent",
@@ -59,6 +60,7 @@ def _kind(name: str) -> type[Event]:
 
 
 AliasEvent = _kind("AliasEvent")
+DocumentEndEvent = _kind("DocumentEndEvent")
 DocumentStartEvent = _kind("DocumentStartEvent")
 MappingEndEvent = _kind("MappingEndEvent")
 MappingStartEvent = _kind("MappingStartEvent")

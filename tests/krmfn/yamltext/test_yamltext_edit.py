@@ -276,6 +276,12 @@ def test_a_shared_value_is_not_edited_in_place() -> None:
         remove_value(text, ("a", "b"))
 
 
+def test_text_that_looks_like_an_anchor_and_its_alias_is_none() -> None:
+    text = 'a: 1\nb:\n  "*": x && y\n  "&": "*y &z"\n'
+    assert remove_value(text, ("b",)) == "a: 1\n"
+    assert set_value(text, ("b", "&"), 1) == 'a: 1\nb:\n  "*": x && y\n  "&": 1\n'
+
+
 def test_an_anchor_that_is_needed_elsewhere_is_not_taken_away() -> None:
     for edit in (partial(set_value, path=("a",), value=1), partial(remove_value, path=("a",))):
         with pytest.raises(YamlError, match='2:6: anchor "x" shares this value'):
