@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -11,6 +12,7 @@ from packwise.api.model import json_schema
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.explain import explanation, refusal
 from packwise.finding import Rule
+from packwise.revisions import DEFAULT, REVISIONS, ConditionCase, Revision
 
 __all__ = ["pages"]
 
@@ -51,13 +53,135 @@ server, as the file's first line `# yaml-language-server: $schema=` and the sche
 TABLE_HEAD = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
 
 
+REVISIONS_HEAD = """\
+# Design revisions
+
+Topology-aware scheduling was designed several times, and a cluster runs one of these designs. What differs is data: one
+record for each, and this page is made from them. What the designs mean for a team is told in
+[Which design is my cluster on?](../explanation/revisions.md)
+
+"""
+
+
+def yes(flag: bool) -> str:
+    """A flag as a cell."""
+    return "yes" if flag else "no"
+
+
+def code(text: str | None, otherwise: str = "none") -> str:
+    """A name or text as a cell."""
+    return otherwise if text is None else f"`{text}`"
+
+
+def chosen_by(revision: Revision) -> str:
+    """How a render comes to be of that revision."""
+    return "the key" if revision.chosen_by_key else "`spec.revision`"
+
+
+def existing_while_disabled(revision: Revision) -> str:
+    """What is left of the constraints of a workload that runs already."""
+    return "`required` dropped, `preferred` kept" if revision.keeps_preferred else "dropped"
+
+
+def annotation(revision: Revision) -> str:
+    """Which PodGangs name their topology."""
+    if not revision.annotate_topology:
+        return "none; on every PodGang with `topologyNameAnnotation`"
+    return "every PodGang" if revision.annotate_unconstrained else "PodGangs with a constraint"
+
+
+USER_TOPOLOGIES = {
+    "Refused": "an error",
+    "Ignored": "left alone",
+    "Unused": "a warning: not used",
+    "Used": "workloads choose one",
+}
+
+REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
+    ("configuration key", ("configuration_key",), lambda r: code(r.configuration_key)),
+    ("chosen by", ("chosen_by_key",), chosen_by),
+    ("levels allowed", ("limits",), lambda r: f"1 to {r.limits.levels}"),
+    ("characters of a key", ("limits",), lambda r: f"1 to {r.limits.key_length}"),
+    ("syntax of a key", ("limits",), lambda r: "qualified name" if r.limits.qualified_keys else "the CRD's pattern"),
+    ("a domain or key that stands twice", ("duplicate_level",), lambda r: code(r.duplicate_level, "field errors")),
+    ("hierarchy", ("listed_order",), lambda r: "as listed" if r.listed_order else "the fixed order of the domains"),
+    ("name of the topology", ("default_topology", "named_by_configuration"),
+     lambda r: code(r.default_topology) + (", or `name` in the section" if r.named_by_configuration else "")),
+    ("labels of the topology", ("topology_labels",),
+     lambda r: ", ".join([f"`{key}: {value}`" for key, value in r.topology_labels]) or "none"),
+    ("finalizer on request", ("finalizer",), lambda r: code(r.finalizer)),
+    ("users' ClusterTopologies", ("user_topologies",), lambda r: USER_TOPOLOGIES[r.user_topologies]),
+    ("field of a workload that chooses one", ("topology_name_field",), lambda r: code(r.topology_name_field)),
+    ("`scheduler.profiles` decide on KAI Topologies", ("scheduler_profiles",), lambda r: yes(r.scheduler_profiles)),
+    ("KAI refuses the Topology", ("topology_status",),
+     lambda r: "an error" if r.topology_status is None else f"not Ready: `{r.topology_status.failed.reason}`"),
+    ("rules of the webhook", ("rulebook",), lambda r: code(r.rulebook)),
+    ("errors list domains", ("fixed_domain_order",),
+     lambda r: "broadest first" if r.fixed_domain_order else "as configured"),
+    ("`packDomain` may be left out", ("optional_domain",), lambda r: yes(r.optional_domain)),
+    ("an empty `packDomain` has an error of its own", ("names_missing_domain",), lambda r: yes(r.names_missing_domain)),
+    ("field of groups in errors", ("group_constraint_field",), lambda r: code(r.group_constraint_field)),
+    ("constraints after deployment", ("mutable_constraints",),
+     lambda r: "mutable" if r.mutable_constraints else "immutable"),
+    ("`preferred`", ("always_preferred",),
+     lambda r: "always the strictest level" if r.always_preferred else "what the workload says"),
+    ("`grove.io/topology-name`", ("annotate_topology", "annotate_unconstrained"), annotation),
+    ("TAS disabled, existing workload", ("keeps_preferred",), existing_while_disabled),
+]  # fmt: skip
+"""Title, the fields of the record that it tells, and the cell."""
+
+CONDITION_ROWS = (
+    ("all levels available", "available"),
+    ("a level is gone", "level_missing"),
+    ("several are gone", "levels_missing"),
+    ("TAS is disabled", "disabled"),
+    ("no constraint", "unconstrained"),
+    ("no such topology", "topology_missing"),
+)
+
+
 def pages() -> dict[str, str]:
     """Every generated page by its path below docs/."""
     return {
         "reference/rules.md": rules_page(),
+        "reference/revisions.md": revisions_page(),
         "reference/configuration.md": configuration_page(),
         "reference/topologyrender.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
     }
+
+
+def revisions_page() -> str:
+    """The records side by side, then what each says of workloads and topologies in their conditions."""
+    names = [f"`{name}`" + (" (default)" if revision is DEFAULT else "") for name, revision in REVISIONS.items()]
+    rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    for title, _, cell in REVISION_ROWS:
+        rows.append(f"| {title} | {' | '.join([escaped(cell(revision)) for revision in REVISIONS.values()])} |")
+    conditions = "\n".join([conditions_of(revision) for revision in REVISIONS.values()])
+    return REVISIONS_HEAD + "\n".join(rows) + "\n\n" + conditions
+
+
+def conditions_of(revision: Revision) -> str:
+    """The conditions of one revision, by when they are there."""
+    texts = revision.conditions
+    head = f"## Conditions of {revision.name}\n\nOf a PodCliqueSet, type `{texts.type}`:\n\n"
+    rows = "| When | Status | Reason | Message |\n|---|---|---|---|\n"
+    for title, field in CONDITION_ROWS:
+        rows += case_row(title, getattr(texts, field))
+    if texts.constrained_only:
+        rows += "\nA workload without constraints has none.\n"
+    status = revision.topology_status
+    if status is not None:
+        rows += "\nOf the ClusterTopology, type `Ready`:\n\n| When | Status | Reason | Message |\n|---|---|---|---|\n"
+        rows += case_row("KAI takes the Topology", status.ready) + case_row("KAI refuses it", status.failed)
+    return head + rows
+
+
+def case_row(title: str, case: ConditionCase | None) -> str:
+    """A row of a table of conditions; nothing where there is no such case."""
+    if case is None:
+        return ""
+    told = [f"`{escaped(text)}`" if text else "(empty)" for text in case]
+    return f"| {title} | {' | '.join(told)} |\n"
 
 
 def rules_page() -> str:

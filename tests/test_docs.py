@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from packwise.revisions import Revision
 from tests.places import ROOT, TOOLS
 
 pytestmark = pytest.mark.client
@@ -103,6 +104,12 @@ def test_links_lead_to_files(page: str) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", words)
 
     assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []
+
+
+def test_the_table_of_revisions_tells_every_field_of_the_records() -> None:
+    rows = runpy.run_path(str(ROOT / "docs" / "generate.py"))["REVISION_ROWS"]
+
+    assert {field for _, fields, _ in rows for field in fields} == {*Revision._fields} - {"name", "conditions"}
 
 
 def test_generated_pages_are_what_the_code_says() -> None:

@@ -1,4 +1,4 @@
-"""Conditions, as annotations of the workloads they belong to.
+"""Conditions and last errors, as annotations of the objects they belong to.
 
 Source: product.md "Contract", revisions.md "Conditions".
 """
@@ -11,47 +11,78 @@ from packwise.finding import Finding, Rule, Severity
 from packwise.jsontext import json_list, json_object, json_string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.api import TopologyRender
-    from packwise.plan import Condition
+    from packwise.plan import Condition, Generated, Status
 
-__all__ = ["CONDITIONS", "RULES", "annotate"]
+__all__ = ["CONDITIONS", "LAST_ERRORS", "RULES", "annotate", "annotate_generated"]
 
-CONDITIONS = "packwise.dev/conditions"
+_PREFIX = "packwise.dev/"
+CONDITIONS = f"{_PREFIX}conditions"
 """Annotation that holds the conditions as a JSON array."""
+LAST_ERRORS = f"{_PREFIX}last-errors"
+"""Annotation that holds the last errors as a JSON array; absent without any."""
 
-CONDITION = Rule("condition", "The condition of a workload that is not annotated.", "revisions.md", Severity.INFO)
+CONDITION = Rule("condition", "The condition of an object that is not annotated.", "revisions.md", Severity.INFO)
 RULES = (CONDITION,)
 """Rules of conditions."""
 
 
-def annotate(
-    workload: KubeObject, conditions: Sequence[Condition], settings: TopologyRender
-) -> tuple[KubeObject, list[Finding]]:
-    """`workload` with its conditions; with `annotate: false`, itself, and findings that say them.
+def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tuple[KubeObject, list[Finding]]:
+    """`item` with its conditions; with `annotate: false`, itself, and findings that say them.
 
-    Without conditions, an annotation of an earlier render is removed.
+    What an earlier render said and no longer holds is removed.
     """
     if not settings.annotate:
-        return workload, [_told(workload, condition) for condition in conditions]
-    found = workload.get(("metadata", "annotations", CONDITIONS))
-    before = found if isinstance(found, str) else None
-    if not conditions:
-        return workload if before is None else workload.without_annotation(CONDITIONS), []
-    generation = workload.get("metadata.generation")
+        return item, [_told(item, condition) for condition in status.conditions]
+    generation = item.get("metadata.generation")
+    for key, text in _texts(status, item, generation).items():
+        if text is not None:
+            item = item.with_annotation(key, text)
+        elif item.get(("metadata", "annotations", key)) is not None:
+            item = item.without_annotation(key)
+    return item, []
+
+
+def annotate_generated(
+    generated: Generated, status: Status, before: KubeObject | None, settings: TopologyRender
+) -> tuple[Generated, list[Finding]]:
+    """`generated` with its conditions, as `annotate` does it; `before` is the object of an earlier render."""
+    if not settings.annotate:
+        return generated, [_told(generated.subject, condition) for condition in status.conditions]
+    # What is written has no generation: a later render of it must say the same.
+    texts = _texts(status, before, None)
+    notes = {key.removeprefix(_PREFIX): text for key, text in texts.items() if text is not None}
+    return generated._replace(notes={**generated.notes, **notes}), []
+
+
+def _texts(status: Status, before: KubeObject | None, generation: Value) -> Mapping[str, str | None]:
+    """Each annotation's text; None where there is nothing to say."""
+    errors = [
+        json_object({"code": json_string(error.code), "description": json_string(error.description)})
+        for error in status.last_errors
+    ]
+    return {
+        CONDITIONS: _conditions(status.conditions, before, generation) if status.conditions else None,
+        LAST_ERRORS: json_list(errors) if errors else None,
+    }
+
+
+def _conditions(conditions: Sequence[Condition], before: KubeObject | None, generation: Value) -> str:
     fields = [_fields(condition, generation) for condition in conditions]
     text = json_list([json_object(each) for each in fields])
-    times = _times(workload, None if text == before else before)
-    if times:
-        for condition, each in zip(conditions, fields, strict=True):
-            time = times.get((condition.type, condition.status))
-            if time is not None:
-                each["lastTransitionTime"] = json_string(time)
-        text = json_list([json_object(each) for each in fields])
-    return workload.with_annotation(CONDITIONS, text), []
+    if before is None:
+        return text
+    found = before.get(("metadata", "annotations", CONDITIONS))
+    times = _times(before, found if isinstance(found, str) and found != text else None)
+    for condition, each in zip(conditions, fields, strict=True):
+        time = times.get((condition.type, condition.status))
+        if time is not None:
+            each["lastTransitionTime"] = json_string(time)
+    return json_list([json_object(each) for each in fields]) if times else text
 
 
 def _fields(condition: Condition, generation: Value) -> dict[str, str]:
@@ -66,9 +97,9 @@ def _fields(condition: Condition, generation: Value) -> dict[str, str]:
     return fields
 
 
-def _times(workload: KubeObject, before: str | None) -> dict[tuple[str, str], str]:
+def _times(item: KubeObject, before: str | None) -> dict[tuple[str, str], str]:
     """When each condition last changed, by type and status: as the object's status has it, else the annotation."""
-    return {**dict(_times_in(_parsed(before))), **dict(_times_in(workload.get("status.conditions")))}
+    return {**dict(_times_in(_parsed(before))), **dict(_times_in(item.get("status.conditions")))}
 
 
 def _times_in(conditions: Value) -> Iterator[tuple[tuple[str, str], str]]:
@@ -91,6 +122,6 @@ def _parsed(text: str | None) -> Value:
         return None
 
 
-def _told(workload: KubeObject, condition: Condition) -> Finding:
+def _told(subject: KubeObject | None, condition: Condition) -> Finding:
     message = f"{condition.type} is {condition.status} ({condition.reason}): {condition.message}"
-    return Finding.of(CONDITION, workload, (), message)
+    return Finding.of(CONDITION, subject, (), message)

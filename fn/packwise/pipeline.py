@@ -6,24 +6,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
 from krmfn.result import Severity, exit_code
-from packwise.annotate import annotate
+from packwise.annotate import annotate, annotate_generated
 from packwise.finding import Finding, Rule
 from packwise.frontends.grove.frontend import GROVE
-from packwise.plan import Cluster
+from packwise.plan import Cluster, Status
 from packwise.render import render as render_objects
 from packwise.schedulers.kai import KAI
+from packwise.schedulers.status import topology_status
 from packwise.schedulers.topologies import scheduler_topologies
 from packwise.select import select
-from packwise.select.index import READABLE, is_earlier
+from packwise.select.index import READABLE, identity, is_earlier
 from packwise.select.protection import check_protection
-from packwise.select.topologies import known_topologies
+from packwise.select.topologies import known_topologies, with_finalizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.plan import Generated, WorkloadPlan
+    from packwise.plan import Generated
     from packwise.select import Package, Selection
     from packwise.select.topologies import KnownTopologies
 
@@ -116,14 +117,16 @@ def _render(package: Package) -> Rendered:
     known = known_topologies(selection)
     plans = [plan for front_end in _FRONT_ENDS for plan in front_end.plans(selection, _cluster(selection, known))]
     uses = (use for front_end in _FRONT_ENDS for use in front_end.uses(selection))
-    made, refused = scheduler_topologies(KAI, known, selection)
-    generated = [*known.generated, *made, *(one for plan in plans for one in plan.generated)]
+    made = scheduler_topologies(KAI, known, selection)
+    statuses = {name: topology_status(selection.revision, made.refused.get(name)) for name in known.by_name}
+    topologies, told = _with_status(known, statuses, selection)
+    generated = [*topologies, *made.generated, *(one for plan in plans for one in plan.generated)]
     rendering = render_objects(generated, selection.index, selection.settings)
     protected = check_protection(selection, uses)
     findings = [
         *known.findings,
         *protected,
-        *refused,
+        *made.findings,
         *(f for plan in plans for f in plan.findings),
         *rendering.findings,
         *_by_definitions(selection, generated),
@@ -131,10 +134,28 @@ def _render(package: Package) -> Rendered:
     results = (*found, *_results(findings))
     if exit_code(results):
         return Rendered(package.items, (), results)
-    kept, told = _annotated(package, plans, selection)
+    annotated = {id(plan.workload): Status(plan.conditions) for plan in plans}
+    annotated |= {id(item): statuses.get(name, Status()) for name, item in known.written.items()}
+    kept, said = _annotated(package, annotated, _finalized(known, selection), selection)
+    told += said
     if not plans:
         told.append(_no_workloads())
     return Rendered(kept, rendering.objects, (*results, *_results(told)))
+
+
+def _with_status(
+    known: KnownTopologies, statuses: Mapping[str, Status], selection: Selection
+) -> tuple[list[Generated], list[Finding]]:
+    """The ClusterTopologies to write with their conditions; or the findings that tell these instead."""
+    generated: list[Generated] = []
+    told: list[Finding] = []
+    for one in known.generated:
+        key = identity(one.value)
+        status, before = statuses.get(key[-1], Status()), selection.index.earlier.get(key)
+        with_status, findings = annotate_generated(one, status, before, selection.settings)
+        generated.append(with_status)
+        told += findings
+    return generated, told
 
 
 def _by_definitions(selection: Selection, generated: list[Generated]) -> Iterable[Finding]:
@@ -157,16 +178,20 @@ def _cluster(selection: Selection, known: KnownTopologies) -> Cluster:
     )
 
 
+def _finalized(known: KnownTopologies, selection: Selection) -> dict[int, KubeObject]:
+    """The users' ClusterTopologies by id, with the operator's finalizer where that is asked for."""
+    return {id(item): with_finalizer(item, selection) for item in known.written.values()}
+
+
 def _annotated(
-    package: Package, plans: list[WorkloadPlan], selection: Selection
+    package: Package, statuses: Mapping[int, Status], finalized: Mapping[int, KubeObject], selection: Selection
 ) -> tuple[tuple[KubeObject, ...], list[Finding]]:
-    """The user's objects, the workloads with their conditions; or the findings that tell the conditions instead."""
-    conditions = {id(plan.workload): plan.conditions for plan in plans}
+    """The user's objects, those that have a status with that; or the findings that tell it instead."""
     kept: list[KubeObject] = []
     told: list[Finding] = []
     for item in package.items:
-        if id(item) in conditions:
-            annotated, findings = annotate(item, conditions[id(item)], selection.settings)
+        if id(item) in statuses:
+            annotated, findings = annotate(finalized.get(id(item), item), statuses[id(item)], selection.settings)
             kept.append(annotated)
             told += findings
         elif not is_earlier(item.value):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology
 
-__all__ = ["Cluster", "Condition", "Generated", "Use", "WorkloadPlan"]
+__all__ = ["Cluster", "Condition", "Generated", "LastError", "Status", "Use", "WorkloadPlan"]
 
 
 class Cluster(NamedTuple):
@@ -37,6 +37,20 @@ class Condition(NamedTuple):
     status: str
     reason: str
     message: str
+
+
+class LastError(NamedTuple):
+    """What an operator met last, in an object's status; when it did is left out."""
+
+    code: str
+    description: str
+
+
+class Status(NamedTuple):
+    """What an object's status would say, as far as a render tells it."""
+
+    conditions: tuple[Condition, ...] = ()
+    last_errors: tuple[LastError, ...] = ()
 
 
 class Generated(NamedTuple):

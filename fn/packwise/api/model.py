@@ -87,7 +87,7 @@ class TopologyRenderSpec(_Model):
         description="The design revision of the cluster's operator; unset: chosen by the topology section's key.",
     )
     topologyNameAnnotation: bool = Field(
-        default=False, description="design-1: write grove.io/topology-name on PodGangs."
+        default=False, description="design-1 only: write grove.io/topology-name on PodGangs."
     )
     unknownFields: Literal["Error", "Warn"] = Field(
         default="Error", description="What fields of workloads are that no API server knows."
@@ -100,7 +100,9 @@ class TopologyRenderSpec(_Model):
         default=["ClusterTopology", "Topology", "PodGang"], description="Kinds to render."
     )
     gitops: list[Literal["argocd", "flux"]] = Field(default=[], description="Tools whose annotations are written.")
-    finalizers: bool = Field(default=False, description="Whether ClusterTopologies carry the operator's finalizer.")
+    finalizers: bool = Field(
+        default=False, description="grep-244-multi only: whether ClusterTopologies carry the operator's finalizer."
+    )
     osmo: OsmoModel = Field(default=OsmoModel(), description="OSMO's front end.")
     kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")
     annotate: bool = Field(default=True, description="Whether workloads get their conditions as annotations.")

@@ -10,14 +10,15 @@ if TYPE_CHECKING:
 __all__ = ["RENDERED", "is_plain"]
 
 _CHOICES = {
-    "revision": frozenset({"grep-244", "grep-244-multi"}),
+    "revision": frozenset({"design-1", "design-2", "grep-244", "grep-244-multi"}),
     "unknownFields": frozenset({"Error", "Warn"}),
     "admission": frozenset({"Auto", "New", "Existing"}),
 }
 RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang"})
 """Kinds that this version renders."""
 
-_FLAGS = frozenset({"annotate", "apply"})
+_FLAGS = frozenset({"annotate", "apply", "finalizers", "topologyNameAnnotation"})
+_SECTIONS = frozenset({"topologyAwareScheduling", "clusterTopology", "topology"})
 
 
 def is_plain(spec: Value) -> bool:
@@ -26,7 +27,7 @@ def is_plain(spec: Value) -> bool:
 
 
 def _takes(key: str, value: Value) -> bool:
-    if key == "topologyAwareScheduling":
+    if key in _SECTIONS:
         return _section(value)
     if key == "scheduler":
         return _scheduler(value)
@@ -42,7 +43,8 @@ def _section(value: Value) -> bool:
         return False
     levels = value.get("levels", [])
     return (
-        value.keys() <= {"enabled", "levels"}
+        value.keys() <= {"enabled", "levels", "name"}
+        and isinstance(value.get("name", ""), str)
         and isinstance(value.get("enabled", False), bool)
         and isinstance(levels, list)
         and all(

@@ -44,6 +44,8 @@ class TopologyRender(NamedTuple):
     emit: tuple[str, ...] = ("ClusterTopology", "Topology", "PodGang")
     annotate: bool = True
     apply: bool = True
+    topology_name_annotation: bool = False
+    finalizers: bool = False
     without_effect: tuple[tuple[str, ...], ...] = ()
 
 
@@ -87,6 +89,8 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         tuple(spec.get("emit", default.emit)),
         spec.get("annotate", default.annotate),
         spec.get("apply", default.apply),
+        spec.get("topologyNameAnnotation", default.topology_name_annotation),
+        spec.get("finalizers", default.finalizers),
         tuple(_without_effect(spec)),
     )
 
@@ -101,10 +105,6 @@ def _refuse_unknown(item: KubeObject) -> None:
 
 
 def _without_effect(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    yield from [(name,) for name in ("gitops", "finalizers", "osmo", "topologyNameAnnotation") if spec.get(name)]
+    yield from [(name,) for name in ("gitops", "osmo") if spec.get(name)]
     if not set(spec.get("emit", ())) <= RENDERED:
         yield ("emit",)
-    for key in DIALECTS:
-        section: dict[str, Any] = spec.get(key) or {}
-        if section.get("name") is not None:
-            yield (key, "name")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import split_documents
+from packwise.api.topologyrender import DIALECTS
 from packwise.finding import Stage
 from packwise.pipeline import render
 from packwise.select import Package
@@ -70,7 +71,18 @@ def _objects(example: str) -> tuple[KubeObject, ...]:
     shown = _parsed(example)
     if all(item.kind not in _CONFIGURATIONS for item in shown):
         shown = (bases[_SETTINGS], *shown)
-    return tuple([_completed(item, (), item.value, bases[item.kind].value) for item in shown])
+    return tuple([_completed(item, (), item.value, _base(item, bases)) for item in shown])
+
+
+def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
+    """What `item` is completed by; a topology section that is spelt another way, by the one of the base."""
+    base, spec = bases[item.kind].value, item.get("spec")
+    keys = [key for key in DIALECTS if key in spec] if item.kind == _SETTINGS and isinstance(spec, dict) else []
+    if not keys:
+        return base
+    known = cast("Mapping[str, Value]", base["spec"])
+    sections = {keys[0] if key in DIALECTS else key: part for key, part in known.items()}
+    return {**base, "spec": sections}
 
 
 @cache

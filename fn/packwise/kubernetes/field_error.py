@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["ErrorType", "OperatorError", "TypedText", "go_json", "go_quote"]
+__all__ = ["ErrorType", "OperatorError", "Sentence", "TypedText", "go_json", "go_quote"]
 
 
 class ErrorType(StrEnum):
@@ -53,6 +53,16 @@ class OperatorError(NamedTuple):
         if self.detail:
             body += f": {self.detail}"
         return f"{self.field}: {body}"
+
+
+class Sentence(NamedTuple):
+    """A text of the operator that names no field."""
+
+    sentence: str
+
+    def text(self) -> str:
+        """The error as the webhook prints it."""
+        return self.sentence
 
 
 def go_quote(text: str) -> str:

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from packwise.revisions.revision import DEFAULT, GREP_244, GREP_244_MULTI, REVISIONS, ConditionTexts, Revision
+from packwise.revisions.revision import DEFAULT, DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, REVISIONS, Revision
+from packwise.revisions.texts import ConditionCase, ConditionTexts, TopologyStatus
 
-__all__ = ["DEFAULT", "GREP_244", "GREP_244_MULTI", "REVISIONS", "ConditionTexts", "Revision"]
+__all__ = [
+    "DEFAULT",
+    "DESIGN_1",
+    "DESIGN_2",
+    "GREP_244",
+    "GREP_244_MULTI",
+    "REVISIONS",
+    "ConditionCase",
+    "ConditionTexts",
+    "Revision",
+    "TopologyStatus",
+]

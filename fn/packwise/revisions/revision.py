@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-__all__ = ["DEFAULT", "GREP_244", "GREP_244_MULTI", "REVISIONS", "ConditionTexts", "Revision"]
+from packwise.revisions.texts import ConditionCase, ConditionTexts, TopologyStatus
+from packwise.topology.limits import Limits
 
-
-class ConditionTexts(NamedTuple):
-    """When a workload has a condition that is not about a level. None: the revision has no such case."""
-
-    disabled: tuple[str, str] | None
-    """(reason, message), status Unknown, of a workload with constraints while TAS is disabled."""
-
-    unconstrained: str | None
-    """Message, status False, of a workload without constraints. None: judged like any other workload."""
+__all__ = ["DEFAULT", "DESIGN_1", "DESIGN_2", "GREP_244", "GREP_244_MULTI", "REVISIONS", "Revision"]
 
 
 class Revision(NamedTuple):
@@ -32,6 +25,19 @@ class Revision(NamedTuple):
     chosen_by_key: bool
     """Whether that key alone chooses this revision, or only `spec.revision` does."""
 
+    named_by_configuration: bool
+    """Whether `name` in that section names the ClusterTopology, or its name is fixed."""
+
+    limits: Limits
+    """Which levels and keys the configuration and a ClusterTopology may have."""
+
+    duplicate_level: str | None
+    """The operator's whole text for a `{field}` whose `{value}` stands twice in the configuration, where it has no
+    text for anything else there; None: field errors, for everything."""
+
+    listed_order: bool
+    """Whether the configuration's list is the hierarchy, broadest first, or the fixed order of the domains is."""
+
     topology_name_field: str | None
     """Field of `spec.template` that chooses a workload's ClusterTopology; None where there is only the operator's."""
 
@@ -41,11 +47,35 @@ class Revision(NamedTuple):
     topology_labels: tuple[tuple[str, str], ...]
     """Labels of the ClusterTopology that the operator makes."""
 
+    user_topologies: Literal["Refused", "Ignored", "Unused", "Used"]
+    """What users' own ClusterTopologies are: an error, nobody's business, a warning, what workloads choose."""
+
+    finalizer: str | None
+    """The operator's finalizer of ClusterTopologies, which `finalizers` asks for; None: it has none."""
+
+    topology_status: TopologyStatus | None
+    """The status of the ClusterTopology; None: it has none, and what the scheduler refuses is an error."""
+
     scheduler_profiles: bool
     """Whether `scheduler.profiles` decides if KAI Topologies are made; otherwise they always are."""
 
+    optional_domain: bool
+    """Whether a constraint may leave out its packDomain, and demand nothing then."""
+
     group_constraint_field: str
     """Field of `spec.template` that the operator's errors name for a scaling group's constraint."""
+
+    always_preferred: bool
+    """Whether the strictest level is preferred on every PodGang, PodGroup and group config, whatever users wrote."""
+
+    keeps_preferred: bool
+    """Whether PodGangs that had a preferred level keep it while TAS is disabled."""
+
+    mutable_constraints: bool
+    """Whether an update may change constraints, which are judged again then."""
+
+    annotate_topology: bool
+    """Whether PodGangs carry `grove.io/topology-name`; otherwise only `topologyNameAnnotation` asks for it."""
 
     annotate_unconstrained: bool
     """Whether `grove.io/topology-name` stands on every PodGang while TAS is enabled, or only on translated ones."""
@@ -57,7 +87,116 @@ class Revision(NamedTuple):
     """Whether an empty packDomain has a webhook error of its own, or is an unknown domain like any other."""
 
     conditions: ConditionTexts
-    """The conditions of workloads without a checked level."""
+    """The condition of workloads."""
+
+    def configured(self, name: str | None, *, annotate_topology: bool) -> Revision:
+        """This revision with what a configuration may choose in it: the topology's name, the PodGangs' annotation."""
+        return self._replace(
+            default_topology=name if name and self.named_by_configuration else self.default_topology,
+            annotate_topology=self.annotate_topology or annotate_topology,
+        )
+
+
+_DISABLED = "Topology support disabled in operator configuration"
+_NOT_FOUND = "Topology level '{levels}' not found in ClusterTopology '{topology}'."
+_IGNORED = "Topology constraint will be ignored. Please remove packDomain or update ClusterTopology."
+_READY = ConditionCase("True", "TopologyReady", "ClusterTopology configured and KAI Topology created successfully")
+_FAILED = "Failed to create KAI Topology CR: {why}"
+_ERROR = ("KAI_TOPOLOGY_CREATE_ERROR", "Failed to create KAI Topology resource: {why}")
+_DUPLICATE = "duplicate topology {field} '{value}' in configuration"
+
+_TOPOLOGY_MISSING = ConditionCase("Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")
+_UNAVAILABLE = ConditionCase("True", "ClusterTopologyLevelsUnavailable", "Unavailable topology domains: [{levels}]")
+_AVAILABLE = ConditionCase("False", "AllClusterTopologyLevelsAvailable", "All topology levels are available")
+
+DESIGN_1 = Revision(
+    name="design-1",
+    rulebook="design",
+    configuration_key="topology",
+    chosen_by_key=True,
+    named_by_configuration=True,
+    limits=Limits(levels=8, key_length=64, qualified_keys=True),
+    duplicate_level=_DUPLICATE,
+    listed_order=True,
+    topology_name_field=None,
+    default_topology="grove-topology",
+    topology_labels=(),
+    user_topologies="Refused",
+    finalizer=None,
+    topology_status=TopologyStatus(
+        _READY, ConditionCase("False", "KAITopologyCreationOrUpdateFailed", _FAILED), *_ERROR
+    ),
+    scheduler_profiles=False,
+    optional_domain=True,
+    group_constraint_field="podCliqueScalingGroups",
+    always_preferred=True,
+    keeps_preferred=True,
+    mutable_constraints=True,
+    annotate_topology=False,
+    annotate_unconstrained=True,
+    fixed_domain_order=False,
+    names_missing_domain=False,
+    conditions=ConditionTexts(
+        type="TopologyConstraints",
+        disabled=ConditionCase("False", "TopologyDisabled", f"{_DISABLED}. Required constraints removed."),
+        unconstrained=None,
+        constrained_only=True,
+        topology_missing=None,
+        level_missing=ConditionCase(
+            "False", "TopologyLevelNotFound", f"{_NOT_FOUND} Remove packDomain or update ClusterTopology."
+        ),
+        levels_missing=ConditionCase(
+            "False",
+            "TopologyLevelsRemoved",
+            "Topology levels removed from ClusterTopology: [{levels}]. Update packDomain constraints.",
+        ),
+        separator=", ",
+        available=ConditionCase("True", "TopologyLevelsAvailable", "All topology constraints satisfied"),
+    ),
+)
+"""The first design: the hierarchy is the listed order, and every PodGang prefers the strictest level."""
+
+DESIGN_2 = Revision(
+    name="design-2",
+    rulebook="design",
+    configuration_key="clusterTopology",
+    chosen_by_key=True,
+    named_by_configuration=True,
+    limits=Limits(),
+    duplicate_level=_DUPLICATE,
+    listed_order=False,
+    topology_name_field=None,
+    default_topology="grove-topology",
+    topology_labels=(),
+    user_topologies="Ignored",
+    finalizer=None,
+    topology_status=TopologyStatus(_READY, ConditionCase("False", "TopologyCreationOrUpdateFailed", _FAILED), *_ERROR),
+    scheduler_profiles=False,
+    optional_domain=True,
+    group_constraint_field="podCliqueScalingGroups",
+    always_preferred=True,
+    keeps_preferred=False,
+    mutable_constraints=True,
+    annotate_topology=True,
+    annotate_unconstrained=True,
+    fixed_domain_order=True,
+    names_missing_domain=False,
+    conditions=ConditionTexts(
+        type="TopologyConstraintSatisfied",
+        disabled=ConditionCase("False", "TopologyDisabled", _DISABLED),
+        unconstrained=None,
+        constrained_only=True,
+        topology_missing=None,
+        level_missing=ConditionCase("False", "TopologyLevelNotFound", f"{_NOT_FOUND} {_IGNORED}"),
+        # The design has no text for several: each stands in quotes, as the one does.
+        levels_missing=ConditionCase(
+            "False", "TopologyLevelNotFound", f"{_NOT_FOUND.replace('level', 'levels', 1)} {_IGNORED}"
+        ),
+        separator="', '",
+        available=ConditionCase("True", "", ""),
+    ),
+)
+"""The second design: the hierarchy is the fixed order of the domains, and PodGangs name their topology."""
 
 
 GREP_244 = Revision(
@@ -65,15 +204,37 @@ GREP_244 = Revision(
     rulebook="alpha7",
     configuration_key="topologyAwareScheduling",
     chosen_by_key=False,
+    named_by_configuration=False,
+    limits=Limits(),
+    duplicate_level=None,
+    listed_order=False,
     topology_name_field=None,
     default_topology="grove-topology",
     topology_labels=(),
+    user_topologies="Unused",
+    finalizer=None,
+    topology_status=None,
     scheduler_profiles=False,
+    optional_domain=False,
     group_constraint_field="podCliqueScalingGroupConfigs",
+    always_preferred=False,
+    keeps_preferred=False,
+    mutable_constraints=False,
+    annotate_topology=True,
     annotate_unconstrained=True,
     fixed_domain_order=False,
     names_missing_domain=False,
-    conditions=ConditionTexts(disabled=None, unconstrained=None),
+    conditions=ConditionTexts(
+        type="TopologyLevelsUnavailable",
+        disabled=None,
+        unconstrained=None,
+        constrained_only=False,
+        topology_missing=_TOPOLOGY_MISSING,
+        level_missing=_UNAVAILABLE,
+        levels_missing=_UNAVAILABLE,
+        separator=" ",
+        available=_AVAILABLE,
+    ),
 )
 """Grove v0.1.0-alpha.7: one ClusterTopology, made from the operator's configuration."""
 
@@ -82,25 +243,47 @@ GREP_244_MULTI = Revision(
     rulebook="alpha7",
     configuration_key="topologyAwareScheduling",
     chosen_by_key=True,
+    named_by_configuration=False,
+    limits=Limits(),
+    duplicate_level=None,
+    listed_order=False,
     topology_name_field="clusterTopologyName",
     default_topology="grove-topology",
     topology_labels=(("app.kubernetes.io/managed-by", "grove-operator"),),
+    user_topologies="Used",
+    finalizer="grove.io/clustertopology",
+    topology_status=None,
     scheduler_profiles=True,
+    optional_domain=False,
     group_constraint_field="podCliqueScalingGroups",
+    always_preferred=False,
+    keeps_preferred=False,
+    mutable_constraints=False,
+    annotate_topology=True,
     annotate_unconstrained=False,
     fixed_domain_order=True,
     names_missing_domain=True,
     conditions=ConditionTexts(
-        disabled=(
+        type="TopologyLevelsUnavailable",
+        disabled=ConditionCase(
+            "Unknown",
             "TopologyAwareSchedulingDisabled",
             "Topology constraints are defined but Topology Aware Scheduling is disabled",
         ),
-        unconstrained="No topology constraints defined",
+        unconstrained=ConditionCase("False", "AllClusterTopologyLevelsAvailable", "No topology constraints defined"),
+        constrained_only=False,
+        topology_missing=_TOPOLOGY_MISSING,
+        level_missing=_UNAVAILABLE,
+        levels_missing=_UNAVAILABLE,
+        separator=" ",
+        available=_AVAILABLE,
     ),
 )
 """Many ClusterTopologies; a workload chooses one by `spec.template.clusterTopologyName`."""
 
-REVISIONS: dict[str, Revision] = {revision.name: revision for revision in (GREP_244, GREP_244_MULTI)}
+REVISIONS: dict[str, Revision] = {
+    revision.name: revision for revision in (DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI)
+}
 """Every revision by name."""
 
 DEFAULT = GREP_244_MULTI

@@ -16,11 +16,12 @@ __all__ = ["Refusal", "Scheduler"]
 class Refusal(NamedTuple):
     """Why a scheduler would not take a topology: of the level at `index`, or (None) of all of them.
 
-    `operator_message` is its API server's own text, where its CRD is at hand.
+    `api_text` is what its API server says of the field. `operator_message` is the same, where its CRD is at hand.
     """
 
     index: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
     message: str
+    api_text: str
     operator_message: str | None = None
 
 

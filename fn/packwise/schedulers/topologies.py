@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.finding import Finding, Rule, Severity, Stage
 from packwise.plan import Generated
@@ -17,34 +17,61 @@ if TYPE_CHECKING:
     from packwise.select.selection import Selection
     from packwise.select.topologies import KnownTopologies, KnownTopology
 
-__all__ = ["RULES", "scheduler_topologies"]
+__all__ = ["RULES", "SchedulerTopologies", "scheduler_topologies"]
 
 REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every ClusterTopology.", "kai.md")
 RULES = (REFUSED,)
 """Rules of the schedulers' objects."""
 
 
-def scheduler_topologies(
-    scheduler: Scheduler, known: KnownTopologies, selection: Selection
-) -> tuple[list[Generated], list[Finding]]:
-    """The scheduler's objects in the topologies' order, and what is wrong with them."""
-    findings: list[Finding] = []
+class SchedulerTopologies(NamedTuple):
+    """A scheduler's objects in the topologies' order, what is wrong with them, and why the scheduler refuses which.
+
+    `refused` holds its API server's answer by name of the topology.
+    """
+
+    generated: tuple[Generated, ...]
+    findings: tuple[Finding, ...]
+    refused: Mapping[str, str]
+
+
+def scheduler_topologies(scheduler: Scheduler, known: KnownTopologies, selection: Selection) -> SchedulerTopologies:
+    """What is made of every topology for `scheduler`; nothing of one that it refuses where that is no error."""
     generated: list[Generated] = []
+    findings: list[Finding] = [*_own(scheduler, selection)]
+    refused: dict[str, str] = {}
     made = _are_made(selection)
-    rendered = made and scheduler.topology_kind in selection.settings.emit
-    findings += _own(scheduler, selection)
-    profiles = selection.revision.scheduler_profiles
+    render = _Render(
+        rendered=made and scheduler.topology_kind in selection.settings.emit,
+        profiles=selection.revision.scheduler_profiles,
+        fatal=selection.revision.topology_status is None,
+    )
     for topology in known.by_name.values():
-        value = scheduler.topology_value(topology.topology)
+        name, value = topology.topology.name, scheduler.topology_value(topology.topology)
         if topology.valid:
             refusals, unchecked = _refusals(scheduler, value, selection)
-            findings += [
-                _finding(scheduler, topology, refusal, rendered=rendered, profiles=profiles) for refusal in refusals
-            ]
+            findings += [_finding(scheduler, topology, refusal, render) for refusal in refusals]
             findings += unchecked
-        if made:
-            generated.append(Generated(value, f"ClusterTopology {topology.topology.name}", topology.item))
-    return generated, findings
+            if refusals:
+                refused[name] = _answer(scheduler, name, refusals)
+        if made and (render.fatal or name not in refused):
+            generated.append(Generated(value, f"ClusterTopology {name}", topology.item))
+    return SchedulerTopologies(tuple(generated), tuple(findings), refused)
+
+
+class _Render(NamedTuple):
+    """Whether objects are rendered, whether scheduler profiles decide on that, and whether a refusal is an error."""
+
+    rendered: bool
+    profiles: bool
+    fatal: bool
+
+
+def _answer(scheduler: Scheduler, name: str, refusals: list[Refusal]) -> str:
+    """What the API server answers to the object: each of its texts once."""
+    texts = list(dict.fromkeys([refusal.api_text for refusal in refusals]))
+    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return f'{scheduler.topology_kind}.{scheduler.group} "{name}" is invalid: {told}'
 
 
 def _refusals(
@@ -57,7 +84,10 @@ def _refusals(
     from packwise.crds.findings import split
 
     problems, unchecked = split(definition.problems(value, selection.before(value)), definition)
-    return [Refusal(_level(one.path), one.message, one.operator_message) for one in problems], unchecked
+    return [
+        Refusal(_level(one.path), one.message, one.operator_message or one.message, one.operator_message)
+        for one in problems
+    ], unchecked
 
 
 def _level(path: FieldPath) -> int | None:
@@ -73,9 +103,7 @@ def _are_made(selection: Selection) -> bool:
     return configuration.makes_kai_topologies is not False
 
 
-def _finding(
-    scheduler: Scheduler, known: KnownTopology, refusal: Refusal, *, rendered: bool, profiles: bool
-) -> Finding:
+def _finding(scheduler: Scheduler, known: KnownTopology, refusal: Refusal, render: _Render) -> Finding:
     place = known.levels
     if refusal.index is not None:
         # The scheduler counts levels broadest first, the configuration as they were written.
@@ -83,9 +111,11 @@ def _finding(
     message = f"{refusal.message}: {scheduler.name} refuses the {scheduler.topology_kind} that is made of it"
     text = refusal.operator_message
     stage = None if text is None else Stage.SCHEMA
-    if not rendered:
+    if not render.rendered or not render.fatal:
+        if render.rendered:
+            message += "; it is left out, and the ClusterTopology is not Ready"
         return place.finding(REFUSED, message, severity=Severity.WARNING, operator_message=text, stage=stage)
-    switch = "`createTopologyResources: false`, or " if profiles else ""
+    switch = "`createTopologyResources: false`, or " if render.profiles else ""
     message += f"; or render none: {switch}`emit` without {scheduler.topology_kind}"
     return place.finding(REFUSED, message, operator_message=text, stage=stage)
 

@@ -11,8 +11,8 @@ from krmfn.errors import told
 from packwise.api.topologyrender import DIALECTS
 from packwise.finding import Finding, Rule, Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
+from packwise.kubernetes.validation import dns_subdomain
 from packwise.topology import DOMAINS, Level
-from packwise.topology.clustertopology import MAX_LEVELS, key_fault
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ __all__ = ["RULES", "Configuration", "Source", "check_levels", "read_source", "s
 _SOURCE = "revisions.md Configuration"
 SOURCES = Rule("configuration-sources", "There is one topology configuration, spelt one way.", _SOURCE)
 SHAPE = Rule("configuration-shape", "The topology configuration has Grove's own shape.", _SOURCE)
-LEVELS = Rule("configuration-levels", "While enabled, there are 1 to 7 levels.", "operator.md 9")
+LEVELS = Rule("configuration-levels", "While enabled, there is a level, and there are no more than 7.", "operator.md 9")
 DOMAIN = Rule("configuration-domain", "A level's domain is one of the seven.", "operator.md 9")
 UNIQUE = Rule("configuration-unique", "No two levels have the same domain or the same key.", "operator.md 9")
 KEY = Rule("configuration-key", "A level's key is a label key that the ClusterTopology's CRD takes.", "operator.md 3")
-RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY)
+NAME = Rule("configuration-name", "The ClusterTopology's name is one that an object can have.", _SOURCE)
+RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY, NAME)
 """Rules of the topology configuration."""
 
 KAI = "kai-scheduler"
@@ -87,13 +88,12 @@ def read_source(source: Source, findings: list[Finding]) -> Configuration | None
         return None
     before = len(findings)
     reader = _Reader(findings)
-    name = section.get("name")
     found = Configuration(
         place,
         key,
         reader.flag(place, section, "enabled"),
         reader.levels(place, section),
-        name if isinstance(name, str) else None,
+        reader.text(place, section, "name") or None,
         reader.flag(
             source.place.below("network"), reader.mapping(source.place, source.network, "network"), "autoMNNVLEnabled"
         ),
@@ -129,7 +129,7 @@ class _Reader:
         for index, entry in enumerate(self._list(place, section, "levels")):
             at = place.below("levels", index)
             if isinstance(entry, dict):
-                found.append(Level(self._text(at, entry, "domain"), self._text(at, entry, "key")))
+                found.append(Level(self.text(at, entry, "domain"), self.text(at, entry, "key")))
             else:
                 self._refuse(at, "a mapping with domain and key", entry)
         return tuple(found)
@@ -142,7 +142,7 @@ class _Reader:
             at = place.below("profiles", index)
             if not isinstance(entry, dict):
                 self._refuse(at, "a mapping with name", entry)
-            elif self._text(at, entry, "name") == KAI:
+            elif self.text(at, entry, "name") == KAI:
                 config = self.mapping(at, entry.get("config"), "config")
                 makes = config.get("createTopologyResources") is None or self.flag(
                     at.below("config"), config, "createTopologyResources"
@@ -157,7 +157,7 @@ class _Reader:
             self._refuse(place.below(key), "a list", found)
         return ()
 
-    def _text(self, place: Place, section: Mapping[str, Value], key: str) -> str:
+    def text(self, place: Place, section: Mapping[str, Value], key: str) -> str:
         found = section.get(key)
         if isinstance(found, str) or found is None:
             return found or ""
@@ -176,6 +176,7 @@ def check_levels(configuration: Configuration, revision: Revision) -> list[Findi
     if not configuration.enabled:
         return []
     check = _LevelCheck(configuration, revision)
+    check.name()
     check.count()
     for index, level in enumerate(configuration.levels):
         check.domain(index, level)
@@ -194,14 +195,21 @@ class _LevelCheck:
         self._revision = revision
         self.findings: list[Finding] = []
 
+    def name(self) -> None:
+        name = self._configuration.name
+        if name is not None and self._revision.named_by_configuration:
+            for text in dns_subdomain(name):
+                place = self._configuration.place.below("name")
+                self._add(place, NAME, f'must be a DNS subdomain; got "{name}": {text}', None)
+
     def count(self) -> None:
         place, levels = self._configuration.place.below("levels"), self._configuration.levels
         if not levels:
             error = self._error("levels", ErrorType.REQUIRED, None, "levels are required when topology is enabled")
             self._add(place, LEVELS, "must hold at least one level while enabled; got none", error)
-        elif len(levels) > MAX_LEVELS:
+        elif len(levels) > (most := self._revision.limits.levels):
             # Seven domains that must differ: the operator names the eighth as a duplicate or as unknown.
-            self._add(place, LEVELS, f"must hold at most {MAX_LEVELS} levels; got {len(levels)}", None)
+            self._add(place, LEVELS, f"must hold at most {most} levels; got {len(levels)}", None)
 
     def domain(self, index: int, level: Level) -> None:
         if level.domain in DOMAINS:
@@ -223,23 +231,31 @@ class _LevelCheck:
                 if first == index:
                     continue
                 value = TypedText(found) if field == "domain" else found
-                error = self._error(f"levels[{index}].{field}", ErrorType.DUPLICATE, value, "")
+                text = self._revision.duplicate_level
+                error = (
+                    self._error(f"levels[{index}].{field}", ErrorType.DUPLICATE, value, "")
+                    if text is None
+                    else text.format(field=field, value=found)
+                )
                 message = f'must be unique among the levels; "{found}" also stands at levels[{first}]'
                 self._add(self._configuration.place.below("levels", index, field), UNIQUE, message, error)
 
     def key(self, index: int, level: Level, *, reached: bool) -> None:
-        fault = key_fault(level.key)
+        fault = self._revision.limits.key_fault(level.key)
         if fault is None:
             return
         field = f"spec.levels[{index}].key"
         # With a configuration that the operator refuses, no API server ever sees a ClusterTopology.
-        error = OperatorError(field, fault[1], level.key, fault[2].format(field=field)).text() if reached else None
+        told = reached and self._revision.duplicate_level is None
+        error = OperatorError(field, fault.type, level.key, fault.detail.format(field=field)).text() if told else None
         place = self._configuration.place.below("levels", index, "key")
-        message = f'{fault[0]}; got "{level.key}"'
+        message = f'{fault.message}; got "{level.key}"'
         order = len(self.findings)
         self.findings.append(place.finding(KEY, message, operator_message=error, stage=Stage.SCHEMA, order=order))
 
-    def _error(self, field: str, kind: ErrorType, value: Value, detail: str) -> str:
+    def _error(self, field: str, kind: ErrorType, value: Value, detail: str) -> str | None:
+        if self._revision.duplicate_level is not None:
+            return None
         return OperatorError(f"{self._revision.configuration_key}.{field}", kind, value, detail).text()
 
     def _add(self, place: Place, rule: Rule, message: str, error: str | None) -> None:

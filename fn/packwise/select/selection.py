@@ -19,7 +19,7 @@ from packwise.topology import clustertopology
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -35,9 +35,7 @@ REVISION = Rule("revision", "The revision is one that packwise renders.", "revis
 SETTINGS = Rule(
     "configuration-fields", "packwise's own configuration has known fields of the right type.", "product.md"
 )
-UNSUPPORTED = Rule(
-    "configuration-unsupported", "A setting that this version does not render.", "product.md", Severity.WARNING
-)
+UNSUPPORTED = Rule("configuration-unsupported", "A setting that has no effect.", "product.md", Severity.WARNING)
 ABSENT = Rule("configuration-absent", "Some object configures the topology.", "revisions.md", Severity.WARNING)
 RULES = (REVISION, SETTINGS, UNSUPPORTED, ABSENT)
 """Rules of packwise's own configuration."""
@@ -83,6 +81,9 @@ def select(package: Package) -> Selection:
     if chosen is not None and not results:
         configuration = read_source(_completed(chosen, settings, operator), findings)
     revision = _revision(settings, configuration, findings)
+    findings += _without_effect(settings, configuration, revision)
+    name = configuration.name if configuration is not None else None
+    revision = revision.configured(name, annotate_topology=settings.topology_name_annotation)
     if configuration is not None:
         findings += check_levels(configuration, revision)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
@@ -140,6 +141,19 @@ def _unsupported(settings: TopologyRender) -> list[Finding]:
     return [_settings_place(settings).below(*path).finding(UNSUPPORTED, message) for path in settings.without_effect]
 
 
+def _without_effect(
+    settings: TopologyRender, configuration: Configuration | None, revision: Revision
+) -> Iterator[Finding]:
+    """Settings that are those of another revision."""
+    message = f'has no effect with revision "{revision.name}"; leave it out'
+    if settings.topology_name_annotation and revision.annotate_topology:
+        yield _settings_place(settings).below("topologyNameAnnotation").finding(UNSUPPORTED, message)
+    if settings.finalizers and revision.finalizer is None:
+        yield _settings_place(settings).below("finalizers").finding(UNSUPPORTED, message)
+    if configuration is not None and configuration.name is not None and not revision.named_by_configuration:
+        yield configuration.place.below("name").finding(UNSUPPORTED, message)
+
+
 def _settings_place(settings: TopologyRender) -> Place:
     item = settings.item
     if item is None:
@@ -159,9 +173,8 @@ def _sources(settings: TopologyRender, index: Index, findings: list[Finding]) ->
             found.append(source)
     if operator is not None and not sections_of(operator.sections):
         # Grove's own default is that TAS is disabled.
-        operator = Source(
-            operator.noun, operator.place, {DEFAULT.configuration_key: {}}, operator.scheduler, operator.network
-        )
+        key = REVISIONS.get(settings.revision or "", DEFAULT).configuration_key
+        operator = Source(operator.noun, operator.place, {key: {}}, operator.scheduler, operator.network)
     return found, operator
 
 
@@ -236,11 +249,6 @@ def _revision(settings: TopologyRender, configuration: Configuration | None, fin
     for revision in REVISIONS.values():
         if revision.chosen_by_key and revision.configuration_key == configuration.key:
             return revision
-    message = (
-        f'must be "{DEFAULT.configuration_key}"; "{configuration.key}" is the key of another design revision, and this '
-        f"version renders {list_known(REVISIONS)} only"
-    )
-    findings.append(configuration.place.finding(REVISION, message, at_key=True))
     return DEFAULT
 
 

@@ -24,9 +24,10 @@ from packwise.topology.clustertopology import (
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
+    from packwise.revisions import Revision
     from packwise.select.selection import Selection
 
-__all__ = ["RULES", "KnownTopologies", "KnownTopology", "known_topologies"]
+__all__ = ["RULES", "KnownTopologies", "KnownTopology", "known_topologies", "with_finalizer"]
 
 _BINDING = "ClusterTopologyBinding"
 
@@ -55,55 +56,72 @@ class KnownTopology(NamedTuple):
 
 
 class KnownTopologies(NamedTuple):
-    """All ClusterTopologies by name, in order of name; what is generated for them; what was found."""
+    """All ClusterTopologies by name, in order of name; what is generated for them; what was found.
+
+    `written` are those of them, by name, that users wrote.
+    """
 
     by_name: dict[str, KnownTopology]
     generated: tuple[Generated, ...]
     findings: tuple[Finding, ...]
+    written: dict[str, KubeObject]
 
 
 def known_topologies(selection: Selection) -> KnownTopologies:
     """The ClusterTopologies that workloads can mean."""
     found: list[KnownTopology] = []
-    generated: list[Generated] = []
-    findings: list[Finding] = []
+    written: dict[str, KubeObject] = {}
     default = _default(selection)
-    reserved = selection.revision.default_topology
+    revision = selection.revision
+    reserved = revision.default_topology
     own = selection.index.of_kind(GROUP, KIND)
-    findings += repeated(own)
+    findings = repeated(own)
     findings += [
-        _unused(item, f'revision "{selection.revision.name}" has no such objects')
+        _unused(item, f'revision "{revision.name}" has no such objects')
         for item in selection.index.of_kind(GROUP, _BINDING)
     ]
     for item in own:
-        problems = _problems(item, selection)
-        findings += problems
-        if item.name == reserved:
-            refused = _refused(selection, default, item)
-            findings += refused
-            if refused or default is not None:
-                continue
-        elif selection.revision.topology_name_field is None:
-            findings.append(_unused(item, f'revision "{selection.revision.name}" knows only "{reserved}"'))
+        refused = _refused(selection, default, item) if item.name == reserved else _foreign(revision, item)
+        problems = [] if refused and revision.user_topologies == "Refused" else _problems(item, selection)
+        findings += problems + refused
+        if item.name == reserved and not refused:
+            written[item.name] = item
+        if refused or (item.name == reserved and default is not None) or revision.user_topologies != "Used":
             continue
         topology = read_clustertopology(item)
         findings += check_order(item, topology)
         place = Place(item, ("spec", "levels"))
         found.append(KnownTopology(topology, topology.levels, place, item, valid=not has_errors(problems)))
+        written[item.name] = item
+    generated: list[Generated] = []
     if default is not None:
         found.append(default)
         if (GROUP, KIND, "", reserved) not in selection.index.others:
-            value = clustertopology_value(default.topology, selection.revision.topology_labels)
+            value = clustertopology_value(default.topology, revision.topology_labels, _finalizers(selection))
             generated.append(Generated(value, "the topology configuration", default.item))
     found.sort(key=lambda known: known.topology.name)
-    return KnownTopologies({known.topology.name: known for known in found}, tuple(generated), tuple(findings))
+    by_name = {known.topology.name: known for known in found}
+    return KnownTopologies(by_name, tuple(generated), tuple(findings), written)
+
+
+def with_finalizer(item: KubeObject, selection: Selection) -> KubeObject:
+    """A user's ClusterTopology with the operator's finalizer, where that is asked for."""
+    found = item.get(("metadata", "finalizers"))
+    before = found if isinstance(found, list) else []
+    missing = [finalizer for finalizer in _finalizers(selection) if finalizer not in before]
+    return item.set(("metadata", "finalizers"), [*before, *missing]) if missing else item
+
+
+def _finalizers(selection: Selection) -> tuple[str, ...]:
+    finalizer = selection.revision.finalizer
+    return (finalizer,) if finalizer is not None and selection.settings.finalizers else ()
 
 
 def _problems(item: KubeObject, selection: Selection) -> list[Finding]:
     """What the API server refuses in a ClusterTopology: by the cluster's own CRD, where that is at hand."""
     definition = selection.definitions.of_kind(GROUP, KIND)
     if definition is None:
-        return check_clustertopology(item)
+        return check_clustertopology(item, selection.revision.limits)
     from packwise.crds.findings import findings_of
 
     return findings_of(definition.problems(item.value, selection.before(item.value)), item, definition, SHAPE)
@@ -114,8 +132,27 @@ def _default(selection: Selection) -> KnownTopology | None:
     configuration = selection.configuration
     if configuration is None or not configuration.enabled:
         return None
-    topology = ClusterTopology(selection.revision.default_topology, sort_levels(configuration.levels))
+    revision, levels = selection.revision, configuration.levels
+    topology = ClusterTopology(revision.default_topology, levels if revision.listed_order else sort_levels(levels))
     return KnownTopology(topology, configuration.levels, configuration.place.below("levels"), configuration.place.item)
+
+
+def _foreign(revision: Revision, item: KubeObject) -> list[Finding]:
+    """What there is to say of a ClusterTopology that is not the operator's."""
+    if revision.user_topologies == "Refused":
+        return [_created(revision, item)]
+    if revision.user_topologies == "Unused":
+        return [_unused(item, f'revision "{revision.name}" knows only "{revision.default_topology}"')]
+    return []
+
+
+def _created(revision: Revision, item: KubeObject) -> Finding:
+    message = (
+        f'must not be created by others than the operator, which makes "{revision.default_topology}" from its '
+        f'configuration and refuses "{item.name}"; leave it out'
+    )
+    text = "ClusterTopology can only be created by the operator"
+    return Finding.of(RESERVED, item, ("metadata", "name"), message, operator_message=text, stage=Stage.WEBHOOK)
 
 
 def _refused(selection: Selection, default: KnownTopology | None, item: KubeObject) -> list[Finding]:
@@ -128,6 +165,8 @@ def _refused(selection: Selection, default: KnownTopology | None, item: KubeObje
         message = f'must not be "{name}": the operator makes that one from its configuration; choose another name'
         return [Finding.of(RESERVED, item, ("metadata", "name"), message)]
     if default is None:
+        if revision.user_topologies == "Refused":
+            return [_created(revision, item)]
         if revision.topology_name_field is not None and selection.configuration is None:
             return []
         return [_unused(item, "topology-aware scheduling is disabled, and the operator removes it")]

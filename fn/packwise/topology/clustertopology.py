@@ -5,7 +5,6 @@ Source: operator.md 3 (ClusterTopology A) and 9.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, cast
 
 from krmfn.errors import told
@@ -22,31 +21,23 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.topology.limits import Limits
 
 __all__ = [
     "API_VERSION",
     "GROUP",
     "KIND",
-    "MAX_LEVELS",
     "RULES",
     "SHAPE",
     "check_clustertopology",
     "check_order",
     "clustertopology_value",
-    "key_fault",
     "read_clustertopology",
 ]
 
 GROUP = "grove.io"
 API_VERSION = f"{GROUP}/v1alpha1"
 KIND = "ClusterTopology"
-
-MAX_LEVELS = 7
-"""Source: crds/alpha7, spec.levels maxItems."""
-
-_MAX_KEY = 63
-_KEY_PATTERN = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
-_KEY = re.compile(_KEY_PATTERN.removesuffix("$") + r"\Z")
 
 _GO_KINDS = (
     (bool, "boolean"),
@@ -68,11 +59,15 @@ RULES = (SHAPE, ORDER)
 """Rules of ClusterTopology objects."""
 
 
-def clustertopology_value(topology: ClusterTopology, labels: tuple[tuple[str, str], ...] = ()) -> dict[str, Value]:
+def clustertopology_value(
+    topology: ClusterTopology, labels: tuple[tuple[str, str], ...] = (), finalizers: tuple[str, ...] = ()
+) -> dict[str, Value]:
     """The manifest of `topology`, levels in its own order."""
     metadata: dict[str, Value] = {"name": topology.name}
     if labels:
         metadata["labels"] = dict(labels)
+    if finalizers:
+        metadata["finalizers"] = list(finalizers)
     levels: list[Value] = [{"domain": level.domain, "key": level.key} for level in topology.levels]
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {"levels": levels}}
 
@@ -89,29 +84,7 @@ def read_clustertopology(item: KubeObject) -> ClusterTopology:
     return ClusterTopology(item.name, tuple(levels))
 
 
-def key_fault(key: str) -> tuple[str, ErrorType, str] | None:
-    """What is wrong with a node label key: packwise's text, the API server's error type and its detail (None: nothing).
-
-    The detail has `{field}` where the API server names the field.
-    """
-    if not key:
-        return "must not be empty", ErrorType.INVALID, "{field} in body should be at least 1 chars long"
-    if len(key) > _MAX_KEY:
-        return (
-            f"must not be longer than {_MAX_KEY} characters",
-            ErrorType.TOO_LONG,
-            f"may not be more than {_MAX_KEY} bytes",
-        )
-    if not _KEY.match(key):
-        message = (
-            "must be a label key: letters, digits, `-`, `_` and `.`, optionally after a prefix and `/`, each beginning "
-            "and ending with a letter or digit"
-        )
-        return message, ErrorType.INVALID, f"{{field}} in body should match '{_KEY_PATTERN}'"
-    return None
-
-
-def check_clustertopology(item: KubeObject) -> list[Finding]:
+def check_clustertopology(item: KubeObject, limits: Limits) -> list[Finding]:
     """What the API server refuses in a ClusterTopology, with its texts. Source: crds/alpha7, schema and CEL."""
     found: list[Finding] = []
     for text in dns_subdomain(item.name):
@@ -124,7 +97,7 @@ def check_clustertopology(item: KubeObject) -> list[Finding]:
     elif not isinstance(spec.get("levels"), list):
         found.append(_wrong_type(item, path, spec.get("levels"), "array", "a list"))
     else:
-        found += _check_levels(item, cast("list[Value]", spec["levels"]))
+        found += _check_levels(item, cast("list[Value]", spec["levels"]), limits)
     return [finding._replace(order=order) for order, finding in enumerate(found)]
 
 
@@ -142,25 +115,25 @@ def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
     return found
 
 
-def _check_levels(item: KubeObject, levels: Sequence[Value]) -> Iterator[Finding]:
+def _check_levels(item: KubeObject, levels: Sequence[Value], limits: Limits) -> Iterator[Finding]:
     path: FieldPath = ("spec", "levels")
     if not levels:
         error = OperatorError("spec.levels", ErrorType.INVALID, 0, "spec.levels in body should have at least 1 items")
         yield _finding(item, path, "must hold at least one level; got none", error)
-    if len(levels) > MAX_LEVELS:
-        text = f"spec.levels: Too many: {len(levels)}: must have at most {MAX_LEVELS} items"
-        message = f"must hold at most {MAX_LEVELS} levels; got {len(levels)}"
+    if len(levels) > limits.levels:
+        text = f"spec.levels: Too many: {len(levels)}: must have at most {limits.levels} items"
+        message = f"must hold at most {limits.levels} levels; got {len(levels)}"
         yield Finding.of(SHAPE, item, path, message, operator_message=text, stage=Stage.SCHEMA)
     for index, level in enumerate(levels):
         if isinstance(level, dict):
-            yield from _check_level(item, index, level)
+            yield from _check_level(item, index, level, limits)
         else:
             yield _wrong_type(item, (*path, index), level, "object", "a mapping")
     for field in ("domain", "key"):
         yield from _check_unique(item, levels, field)
 
 
-def _check_level(item: KubeObject, index: int, level: Mapping[str, Value]) -> Iterator[Finding]:
+def _check_level(item: KubeObject, index: int, level: Mapping[str, Value], limits: Limits) -> Iterator[Finding]:
     path: FieldPath = ("spec", "levels", index)
     for name in level:
         if name not in ("domain", "key"):
@@ -180,10 +153,10 @@ def _check_level(item: KubeObject, index: int, level: Mapping[str, Value]) -> It
         )
     if not isinstance(key, str):
         yield _wrong_type(item, (*path, "key"), key, "string", "a string")
-    elif (fault := key_fault(key)) is not None:
+    elif (fault := limits.key_fault(key)) is not None:
         field = (*path, "key")
-        error = OperatorError(format_path(field), fault[1], key, fault[2].format(field=format_path(field)))
-        yield _finding(item, field, f'{fault[0]}; got "{key}"', error)
+        error = OperatorError(format_path(field), fault.type, key, fault.detail.format(field=format_path(field)))
+        yield _finding(item, field, f'{fault.message}; got "{key}"', error)
 
 
 def _check_unique(item: KubeObject, levels: Sequence[Value], field: str) -> Iterator[Finding]:

@@ -36,6 +36,11 @@ class ClusterTopology(NamedTuple):
         return None
 
     @property
+    def strictest_key(self) -> str | None:
+        """The node label key of the narrowest level; None without levels."""
+        return self.levels[-1].key if self.levels else None
+
+    @property
     def domains(self) -> tuple[str, ...]:
         """The domains of the levels, in hierarchy order."""
         return tuple(level.domain for level in self.levels)

@@ -1,20 +1,19 @@
-"""The PodCliqueSet's condition TopologyLevelsUnavailable, as data. Source: operator.md 8, revisions.md "Conditions"."""
+"""The condition of a PodCliqueSet about its topology levels. Source: operator.md 8, revisions.md "Conditions"."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.frontends.grove.resolution import resolve_topology
 from packwise.plan import Condition
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.revisions import Revision
+    from packwise.revisions import ConditionCase, Revision
     from packwise.topology import ClusterTopology
 
-__all__ = ["CONDITION_TYPE", "workload_condition"]
-
-CONDITION_TYPE = "TopologyLevelsUnavailable"
+__all__ = ["workload_condition"]
 
 
 def workload_condition(
@@ -22,27 +21,36 @@ def workload_condition(
 ) -> Condition | None:
     """The condition of `pcs` given the topology it resolves to (None: it does not exist); None when it has none.
 
-    The operator lists unavailable domains in random order; here they stand broadest first.
+    Some operators list unavailable domains in random order; here they stand broadest first.
     """
+    case, missing = _case(pcs, topology, enabled=enabled, revision=revision)
+    if case is None:
+        return None
+    texts = revision.conditions
+    message = case.message.format(topology=resolve_topology(pcs, revision), levels=texts.separator.join(missing))
+    return Condition(texts.type, case.status, case.reason, message)
+
+
+def _case(
+    pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
+) -> tuple[ConditionCase | None, list[str]]:
+    """What the condition says, and the domains that it says it of."""
+    texts = revision.conditions
+    if not pcs.is_constrained and (texts.constrained_only or not enabled):
+        return None, []
     if not enabled:
-        disabled = revision.conditions.disabled if pcs.is_constrained else None
-        return Condition(CONDITION_TYPE, "Unknown", *disabled) if disabled else None
-    if revision.conditions.unconstrained is not None and not pcs.is_constrained:
-        return _available(revision.conditions.unconstrained)
+        return texts.disabled, []
+    if texts.unconstrained is not None and not pcs.is_constrained:
+        return texts.unconstrained, []
     if topology is None:
-        return Condition(CONDITION_TYPE, "Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")
+        return texts.topology_missing, []
     missing = _missing_domains(pcs, topology)
-    if missing:
-        message = f"Unavailable topology domains: [{' '.join(missing)}]"
-        return Condition(CONDITION_TYPE, "True", "ClusterTopologyLevelsUnavailable", message)
-    return _available("All topology levels are available")
-
-
-def _available(message: str) -> Condition:
-    return Condition(CONDITION_TYPE, "False", "AllClusterTopologyLevelsAvailable", message)
+    if not missing:
+        return texts.available, []
+    return (texts.level_missing if len(missing) == 1 else texts.levels_missing), missing
 
 
 def _missing_domains(pcs: PodCliqueSet, topology: ClusterTopology) -> list[str]:
     known = set(topology.domains)
-    missing = {constraint.pack_domain for constraint in pcs.constraints()} - known
+    missing = {constraint.pack_domain for constraint in pcs.constraints() if constraint.pack_domain} - known
     return [d for d in DOMAINS if d in missing] + sorted(missing.difference(DOMAINS))

@@ -9,32 +9,35 @@ from packwise.frontends.grove import record
 from packwise.frontends.grove.admission import Admitted, History, admit
 from packwise.frontends.grove.advice import ADVICE, advise
 from packwise.frontends.grove.condition import workload_condition
+from packwise.frontends.grove.dropped import RULES as DROPPED_RULES
+from packwise.frontends.grove.dropped import dropped_constraints, preferred_unknown
+from packwise.frontends.grove.fields import REMOVED, removed_fields, without_optional
 from packwise.frontends.grove.live import GROUP, live_replicas, scheduled_pods
 from packwise.frontends.grove.mend import mend
 from packwise.frontends.grove.podgang import KIND as PODGANG
 from packwise.frontends.grove.podgang import count_podgangs, podgangs
+from packwise.frontends.grove.preferred import earlier_podgangs, keep_preferred
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules import RULES as WEBHOOK_RULES
 from packwise.frontends.grove.rules import Context, Violation
 from packwise.frontends.grove.rules import Rule as WebhookRule
 from packwise.frontends.grove.rules.rule import TEMPLATE
-from packwise.frontends.grove.rules.topology import placed_constraints
 from packwise.frontends.grove.schema import check_shape
 from packwise.plan import Generated, Use, WorkloadPlan
 from packwise.select.index import identity, repeated
-from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.frontend import FrontEnd
-    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.frontends.grove.podgang import PodGang
     from packwise.frontends.grove.schema import ShapeProblem
     from packwise.plan import Cluster, Condition
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
+    from packwise.topology import ClusterTopology
 
 __all__ = ["GROVE", "KIND", "MAX_ENTRIES", "RULES"]
 
@@ -48,13 +51,10 @@ SCHEMA = Rule("workload-schema", "A workload keeps the schema of its CRD.", "ope
 UNKNOWN = Rule(
     "unknown-field", "Every field of a workload is one that the API server knows.", "product.md unknownFields"
 )
-DROPPED = Rule(
-    "constraint-dropped", "A constraint of an existing workload whose level is gone.", "revisions.md", Severity.WARNING
-)
 LIMIT = Rule(
     "podgang-limit", f"One workload becomes at most {MAX_ENTRIES} PodGangs and entries of podgroups.", "product.md"
 )
-RULES = (DECODE, SCHEMA, UNKNOWN, DROPPED, LIMIT)
+RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES, LIMIT)
 """Rules beside those of the webhook."""
 
 _SHAPE_RULES = {Stage.DECODE: DECODE, Stage.SCHEMA: SCHEMA, None: UNKNOWN}
@@ -108,7 +108,9 @@ def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
 class _Planner:
     """What all workloads of one run have in common."""
 
-    __slots__ = ("_baseline", "_cluster", "_context", "_definition", "_live", "_records", "_scheduled", "_settings")
+    __slots__ = (
+        "_baseline", "_cluster", "_context", "_definition", "_earlier", "_live", "_records", "_scheduled", "_settings",
+    )  # fmt: skip
 
     def __init__(self, selection: Selection, cluster: Cluster) -> None:
         self._settings = selection.settings
@@ -125,12 +127,14 @@ class _Planner:
         self._scheduled = _scheduled(selection)
         before = () if selection.baseline is None else selection.baseline.of_kind(GROUP, KIND)
         self._baseline = {identity(item.value)[2:]: item.value for item in before}
+        self._earlier = earlier_podgangs(selection)
         self._records = _records(selection)
 
     def plan(self, name: Named, workload: KubeObject) -> WorkloadPlan:
         """What becomes of one PodCliqueSet."""
         value, revision = workload.value, self._cluster.revision
         problems = check_shape(value, topology_name_field=revision.topology_name_field)
+        problems = without_optional(workload, problems, revision)
         findings = self._shape_findings(workload, problems, self._baseline.get(name))
         if any(problem.stage is Stage.DECODE for problem in problems):
             return WorkloadPlan(workload, findings)
@@ -153,14 +157,28 @@ class _Planner:
             return WorkloadPlan(workload, (*findings, Finding.of(LIMIT, workload, ("spec", "replicas"), message)))
         resolved = resolve_topology(pcs, cluster.revision)
         topology = cluster.topologies.get(resolved) if resolved is not None else None
-        gangs = podgangs(pcs, topology, enabled=cluster.enabled, live_replicas=self._live, revision=cluster.revision)
+        gangs, noted = self._podgangs(workload, admitted, topology)
         notes = {record.NOTE: record.record_of(pcs)} if gangs else {}
         origin = f"{KIND} {pcs.namespace}/{pcs.name}"
         generated = tuple([Generated(gang.to_value(), origin, workload, notes) for gang in gangs])
         condition = workload_condition(pcs, topology, enabled=cluster.enabled, revision=cluster.revision)
         if admitted.existing:
-            findings += tuple(self._dropped(workload, pcs, resolved))
-        return WorkloadPlan(workload, findings, generated, _some(condition))
+            findings += tuple(dropped_constraints(workload, pcs, self._context))
+        return WorkloadPlan(workload, (*findings, *noted), generated, _some(condition))
+
+    def _podgangs(
+        self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None
+    ) -> tuple[tuple[PodGang, ...], tuple[Finding, ...]]:
+        """The PodGangs, with what they preferred before TAS was disabled where the revision lets them keep it."""
+        pcs, cluster = admitted.pcs, self._cluster
+        revision = cluster.revision
+        gangs = podgangs(pcs, topology, enabled=cluster.enabled, live_replicas=self._live, revision=revision)
+        if cluster.enabled or not revision.keeps_preferred:
+            return gangs, ()
+        kept = tuple([keep_preferred(gang, self._earlier.get((gang.namespace, gang.name))) for gang in gangs])
+        unknown = [gang.name for gang in gangs if (gang.namespace, gang.name) not in self._earlier]
+        told = admitted.existing and unknown and pcs.is_constrained
+        return kept, (preferred_unknown(workload, unknown),) if told else ()
 
     def _shape_findings(
         self, workload: KubeObject, problems: list[ShapeProblem], before: Mapping[str, Value] | None
@@ -169,14 +187,14 @@ class _Planner:
         unknown = Severity.ERROR if self._settings.unknown_fields == "Error" else Severity.WARNING
         definition = self._definition
         if definition is None:
-            return self._by_table(workload, problems, unknown) if problems else ()
+            return removed_fields(self._by_table(workload, problems, unknown)) if problems else ()
         from packwise.crds.findings import findings_of
         from packwise.frontends.grove.schema.cluster import by_definition
 
         field = self._cluster.revision.topology_name_field
         decode, found = by_definition(workload.value, before, definition, problems, field)
         told = findings_of(found, workload, definition, SCHEMA, (UNKNOWN, unknown))
-        return (*self._by_table(workload, decode, unknown), *told)
+        return removed_fields((*self._by_table(workload, decode, unknown), *told))
 
     def _by_table(self, workload: KubeObject, problems: list[ShapeProblem], unknown: Severity) -> tuple[Finding, ...]:
         return tuple(
@@ -195,22 +213,6 @@ class _Planner:
                 for order, problem in enumerate(problems)
             ]
         )
-
-    def _dropped(self, workload: KubeObject, pcs: PodCliqueSet, resolved: str | None) -> Iterator[Finding]:
-        """A warning for each constraint that the cluster no longer gives a level for."""
-        topology = self._cluster.topologies.get(resolved) if resolved is not None else None
-        for placed in placed_constraints(pcs, self._context):
-            if not self._cluster.enabled:
-                why = "topology-aware scheduling is disabled"
-            elif topology is None:
-                why = f'ClusterTopology "{resolved}" does not exist'
-            elif topology.key_of(placed.domain) is None:
-                why = f'ClusterTopology "{resolved}" has only the levels {list_known(topology.domains)}'
-            else:
-                continue
-            way_out = "bring it back, or create the workload anew with another constraint"
-            message = f'"{placed.domain}" is dropped from the render: {why}; {way_out}'
-            yield Finding.of(DROPPED, workload, (*placed.path, "packDomain"), message)
 
 
 def _records(selection: Selection) -> dict[Named, str]:

@@ -120,6 +120,7 @@ def podgangs(
     """Base PodGangs by replica, then scaled ones by replica, group and group replica: the operator's order.
 
     `topology` is the one the workload resolves to (None: its constraints are dropped); `enabled` is whether TAS is.
+    While it is not, group configs without a constraint stand for what `preferred.keep_preferred` fills in.
     `live_replicas` maps (namespace, PodCliqueScalingGroup name) to the replicas an autoscaler has set.
     The result can be large: `count_podgangs` tells how large, cheaply.
     """
@@ -141,7 +142,10 @@ def count_podgangs(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], in
 class _Plan:
     """What all PodGangs of one PodCliqueSet have in common, worked out once."""
 
-    __slots__ = ("_by_name", "_enabled", "_group_packs", "_labels", "_live", "_name", "_pack", "_pcs", "_standalone")
+    __slots__ = (
+        "_annotate_always", "_by_name", "_group_configs", "_group_packs", "_labels", "_live", "_name", "_pack", "_pcs",
+        "_standalone",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -151,11 +155,14 @@ class _Plan:
         live_replicas: Mapping[tuple[str, str], int],
         revision: Revision,
     ) -> None:
+        strictest = topology.strictest_key if topology and revision.always_preferred else None
+
         def pack(constraint: TopologyConstraint | None) -> PackConstraint | None:
-            if constraint is None or topology is None:
-                return None
-            # Each is looked up by itself: one may be there without the other.
-            required, preferred = topology.key_of(constraint.required), topology.key_of(constraint.preferred)
+            required, preferred = None, strictest
+            if constraint is not None and topology is not None:
+                # Each is looked up by itself: one may be there without the other.
+                required = topology.key_of(constraint.required)
+                preferred = strictest or topology.key_of(constraint.preferred)
             return None if required is None and preferred is None else PackConstraint(required, preferred)
 
         grouped = pcs.grouped_cliques()
@@ -164,9 +171,11 @@ class _Plan:
         self._standalone = [(c, pack(c.topology)) for c in pcs.cliques if c.name not in grouped]
         self._group_packs = [pack(group.topology) for group in pcs.groups]
         self._pack = pack(pcs.topology)
-        self._pcs, self._enabled, self._live = pcs, enabled, live_replicas
+        self._pcs, self._live = pcs, live_replicas
+        self._group_configs = enabled or revision.keeps_preferred
         name = topology.name if topology else revision.default_topology
-        self._name = (name, name if enabled and revision.annotate_unconstrained else None)
+        self._name = name if revision.annotate_topology else None
+        self._annotate_always = enabled and revision.annotate_unconstrained
         self._labels = {
             "app.kubernetes.io/component": "podgang",
             "app.kubernetes.io/managed-by": "grove-operator",
@@ -186,7 +195,7 @@ class _Plan:
             for index in range(group.min_available):
                 members = self._members(fqn, index, group)
                 groups += members
-                if group.topology and self._enabled:
+                if group.topology and self._group_configs:
                     configs.append(GroupConfig(f"{fqn}-{index}", tuple([m.name for m in members]), pack))
         name = names.base_podgang(pcs.name, replica)
         return self._gang(name, groups, self._pack, tuple(configs), (replica, None, None))
@@ -219,9 +228,7 @@ class _Plan:
         configs: tuple[GroupConfig, ...],
         at: tuple[int, str | None, int | None],
     ) -> PodGang:
-        topology_name, annotated = self._name
-        if annotated is None and (pack or any(part.pack for part in (*pod_groups, *configs))):
-            annotated = topology_name
+        packed = self._annotate_always or pack or any(part.pack for part in (*pod_groups, *configs))
         return PodGang(
             name=name,
             namespace=self._pcs.namespace,
@@ -230,7 +237,7 @@ class _Plan:
             group_configs=configs,
             pack=pack,
             priority_class=self._pcs.priority_class,
-            topology_name=annotated,
+            topology_name=self._name if packed else None,
             replica=at[0],
             group=at[1],
             group_replica=at[2],

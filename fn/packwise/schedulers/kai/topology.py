@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.schedulers.scheduler import Refusal, Scheduler
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ TOPOLOGY_KIND = "Topology"
 _MAX_LEVELS = 16
 _MAX_LABEL = 316
 _HOSTNAME = "kubernetes.io/hostname"
-_LABEL = re.compile(
-    r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])"
+_LOWEST = f"the {_HOSTNAME} label can only be used at the lowest level of topology"
+_PATTERN = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 )
+_LABEL = re.compile(_PATTERN.strip("^$"))
 
 
 class _Kai:
@@ -57,17 +60,36 @@ class _Kai:
         """Source: crds/kai-v0.12.0 to v0.17.0, schema and CEL of spec.levels."""
         found: list[Refusal] = []
         if not keys:
-            found.append(Refusal(None, "must hold at least one level; got none"))
+            text = _levels(0, "spec.levels in body should have at least 1 items")
+            found.append(Refusal(None, "must hold at least one level; got none", text))
         if len(keys) > _MAX_LEVELS:
-            found.append(Refusal(None, f"must hold at most {_MAX_LEVELS} levels; got {len(keys)}"))
+            text = _levels(len(keys), f"must have at most {_MAX_LEVELS} items", ErrorType.TOO_MANY)
+            found.append(Refusal(None, f"must hold at most {_MAX_LEVELS} levels; got {len(keys)}", text))
         for index, key in enumerate(keys):
             if len(key) > _MAX_LABEL or not _LABEL.fullmatch(key):
-                found.append(Refusal(index, f'must be a label key with a prefix in lower case, if any; got "{key}"'))
+                message = f'must be a label key with a prefix in lower case, if any; got "{key}"'
+                found.append(Refusal(index, message, _label(index, key)))
+        for index, key in enumerate(keys):
             if key in keys[:index]:
-                found.append(Refusal(index, f'must be unique among the levels; got "{key}" again'))
+                message = f'must be unique among the levels; got "{key}" again'
+                found.append(Refusal(index, message, _levels("array", "must be unique")))
             if key == _HOSTNAME and index < len(keys) - 1:
-                found.append(Refusal(index, f'must be the lowest level where it is "{key}"; "{keys[-1]}" is below it'))
+                message = f'must be the lowest level where it is "{key}"; "{keys[-1]}" is below it'
+                found.append(Refusal(index, message, _levels("array", _LOWEST)))
         return found
+
+
+def _levels(value: Value, detail: str, kind: ErrorType = ErrorType.INVALID) -> str:
+    return OperatorError("spec.levels", kind, value, detail).text()
+
+
+def _label(index: int, key: str) -> str:
+    field = f"spec.levels[{index}].nodeLabel"
+    if len(key) > _MAX_LABEL:
+        return OperatorError(field, ErrorType.TOO_LONG, key, f"may not be more than {_MAX_LABEL} bytes").text()
+    if not key:
+        return OperatorError(field, ErrorType.INVALID, key, f"{field} in body should be at least 1 chars long").text()
+    return OperatorError(field, ErrorType.INVALID, key, f"{field} in body should match '{_PATTERN}'").text()
 
 
 KAI: Scheduler = _Kai()

@@ -15,6 +15,7 @@ from packwise.frontends.grove.rules.cliques import (
     SET,
     TERMINATION,
 )  # fmt: skip
+from packwise.frontends.grove.rules.design import DESIGN_TOPOLOGY
 from packwise.frontends.grove.rules.metadata import CLIQUE_METADATA, METADATA
 from packwise.frontends.grove.rules.mnnvl import MNNVL, MNNVL_UPDATE
 from packwise.frontends.grove.rules.name_length import CLIQUE_NAME_LENGTH, GROUP_NAME_LENGTH
@@ -33,8 +34,8 @@ from packwise.frontends.grove.rules.rule import (
 )
 from packwise.frontends.grove.rules.scaling_groups import GROUP_NAMES, GROUP_SIZE, GROUPS_TOGETHER
 from packwise.frontends.grove.rules.startup import DEPENDENCIES, DEPENDENCY_GRAPH
-from packwise.frontends.grove.rules.topology import TOPOLOGY
-from packwise.frontends.grove.rules.update import UPDATE
+from packwise.frontends.grove.rules.topology import TOPOLOGY, placed_constraints
+from packwise.frontends.grove.rules.update import COMPOSITION, UPDATE
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 
 if TYPE_CHECKING:
@@ -105,7 +106,10 @@ class Rulebook(NamedTuple):
         return (*self.constraints, *self.whole, *self.mnnvl)
 
 
-RULEBOOKS: Mapping[str, Rulebook] = {"alpha7": Rulebook(TOPOLOGY, WHOLE, MNNVL, MNNVL_UPDATE, UPDATE)}
+RULEBOOKS: Mapping[str, Rulebook] = {
+    "alpha7": Rulebook(TOPOLOGY, WHOLE, MNNVL, MNNVL_UPDATE, UPDATE),
+    "design": Rulebook(DESIGN_TOPOLOGY, WHOLE, MNNVL, MNNVL_UPDATE, COMPOSITION),
+}
 """By the name that a revision has for it."""
 
 RULES: tuple[Rule[Any], ...] = tuple(
@@ -127,14 +131,20 @@ def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule[Any]
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule[Any], Violation]]:
     """What the webhook finds in an update, in its order: the new object's own violations, else forbidden changes.
 
-    Both are read from defaulted values. Where the revision lets a workload choose another topology, the topology rules
-    run as for a new workload when it does.
+    Both are read from defaulted values. Where the revision lets a workload choose another topology, or change its
+    constraints, the topology rules run as for a new workload when it does.
     """
     context, book = context._replace(create=False), RULEBOOKS[context.revision.rulebook]
     found = run(book.whole, new, context) + run(book.mnnvl_update, Update(old, new), context)
     if found:
         return found
     found = run(book.update, Update(old, new), context)
-    if chosen_topology(old, context.revision) != chosen_topology(new, context.revision):
+    chosen = chosen_topology(old, context.revision) != chosen_topology(new, context.revision)
+    if chosen or (context.revision.mutable_constraints and _placed(old, context) != _placed(new, context)):
         found += run(book.constraints, new, context)
     return found
+
+
+def _placed(pcs: PodCliqueSet, context: Context) -> set[tuple[str, str, str]]:
+    """The constraints by whose they are, wherever these stand in their lists."""
+    return {(placed.kind, placed.name, placed.domain) for placed in placed_constraints(pcs, context)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from krmfn.fieldpath import format_path
 from packwise.finding import Severity
-from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.field_error import ErrorType, OperatorError, Sentence
 from packwise.revisions import GREP_244, Revision
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Violation(NamedTuple):
 
     path: FieldPath
     message: str
-    operator: OperatorError | None = None
+    operator: OperatorError | Sentence | None = None
     proposed: Value = None
 
     @property

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["TOPOLOGY", "Placed", "placed_constraints"]
+__all__ = ["DISABLED", "HIERARCHY", "TOPOLOGY", "UNKNOWN", "Placed", "placed_constraints"]
 
-_DISABLED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
+_NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
 
 
 class Placed(NamedTuple):
@@ -115,7 +115,7 @@ def _disabled(at: _Constrained, context: Context) -> Iterator[Violation]:
             f'must not be set while topology-aware scheduling is disabled; got packDomain "{placed.domain}"; '
             "enable it or remove the constraint"
         )
-        yield invalid(placed.path, TypedText(placed.domain), _DISABLED, message, field=placed.field)
+        yield invalid(placed.path, TypedText(placed.domain), _NOT_ALLOWED, message, field=placed.field)
 
 
 def _name_path(context: Context) -> FieldPath:
@@ -213,15 +213,22 @@ def _not_narrower(parent: Placed, child: Placed) -> Iterator[Violation]:
 
 _MULTI = "revisions.md grep-244-multi"
 
+_DESIGNS = "revisions.md Workload validation"
+
+DISABLED = Rule("topology-disabled", "Constraints need topology-aware scheduling enabled.",
+                f"operator.md R43; {_MULTI} 4; {_DESIGNS}", _disabled)  # fmt: skip
+UNKNOWN = Rule("topology-domain-unknown", "packDomain is a level of the cluster's topology.",
+               f"operator.md R44; {_DESIGNS}", _domain_exists)  # fmt: skip
+HIERARCHY = Rule("topology-hierarchy", "A parent's packDomain is as broad as its children's.",
+                 f"operator.md R45; {_DESIGNS}", _hierarchy)  # fmt: skip
+
 TOPOLOGY = (Scope(_constrained, (
-    Rule("topology-disabled", "Constraints need topology-aware scheduling enabled.", f"operator.md R43; {_MULTI} 4",
-         _disabled),
+    DISABLED,
     Rule("topology-not-found", "The workload's ClusterTopology exists.", f"{_MULTI} 1", _topology_exists),
     Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", f"{_MULTI} 3",
          _name_needs_constraint),
     Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M", _domain_given),
-    Rule("topology-domain-unknown", "packDomain is a level of the cluster's topology.", "operator.md R44",
-         _domain_exists),
-    Rule("topology-hierarchy", "A parent's packDomain is as broad as its children's.", "operator.md R45", _hierarchy),
+    UNKNOWN,
+    HIERARCHY,
 )),)  # fmt: skip
 """Rules of a new PodCliqueSet's constraints; they come before all others."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
 
-__all__ = ["UPDATE"]
+__all__ = ["COMPOSITION", "UPDATE"]
 
 _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
@@ -233,7 +233,7 @@ def _rule(name: str, summary: str, source: str, check: Callable[[Any, Context], 
     return Rule(name, summary, source, check)
 
 
-UPDATE = (
+COMPOSITION = (
     _rule("update-clique-count", "No clique is added or removed.", "operator.md U01", _clique_count),
     Scope(_clique_changes, (
         _rule("update-clique-name", "No clique is renamed.", "operator.md U02", _clique_known),
@@ -249,6 +249,11 @@ UPDATE = (
         _rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10", _group_members),
         _rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11", _group_min),
     )),
+)  # fmt: skip
+"""Rules of an update that are not about topology."""
+
+UPDATE = (
+    *COMPOSITION,
     _rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),
     _rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
           "revisions.md grep-244-multi 2", _topology_name),

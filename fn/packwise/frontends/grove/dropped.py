@@ -1,0 +1,60 @@
+"""What an existing workload loses where the topology has changed. Source: revisions.md, "existing workload"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.finding import Finding, Rule, Severity
+from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.rules.topology import placed_constraints
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.frontends.grove.rules import Context
+
+__all__ = ["RULES", "dropped_constraints", "preferred_unknown"]
+
+DROPPED = Rule(
+    "constraint-dropped", "A constraint of an existing workload whose level is gone.", "revisions.md", Severity.WARNING
+)
+PREFERRED = Rule(
+    "preferred-unknown",
+    "While TAS is disabled, what a PodGang preferred is known from an earlier render.",
+    "revisions.md design-1",
+    Severity.INFO,
+)
+RULES = (DROPPED, PREFERRED)
+"""Rules of existing workloads."""
+
+
+def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> Iterator[Finding]:
+    """A warning for each constraint that the cluster no longer gives a level for."""
+    resolved = resolve_topology(pcs, context.revision)
+    topology = context.topologies.get(resolved) if resolved is not None else None
+    mutable = context.revision.mutable_constraints
+    for placed in placed_constraints(pcs, context):
+        if not context.enabled:
+            why = "topology-aware scheduling is disabled; enable it, or "
+            why += "remove the constraint" if mutable else "create the workload anew without the constraint"
+        elif topology is None or (placed.domain and topology.key_of(placed.domain) is None):
+            why = f'ClusterTopology "{resolved}" '
+            why += "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
+            why += "; bring it back, or "
+            why += "change the constraint" if mutable else "create the workload anew with another constraint"
+        else:
+            continue
+        message = f'"{placed.domain}" is dropped from the render: {why}'
+        yield Finding.of(DROPPED, workload, (*placed.path, "packDomain"), message)
+
+
+def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:
+    """A note of PodGangs that may have preferred a level, which no earlier render tells."""
+    message = (
+        f"no earlier render tells what PodGang{'' if len(gangs) == 1 else 's'} {list_known(gangs)} preferred, so it is "
+        "left out; give the earlier render with the input, or as the baseline"
+    )
+    return Finding.of(PREFERRED, workload, ("metadata", "name"), message)

@@ -1,0 +1,63 @@
+"""Fields that a revision takes otherwise than the table of fields: those it took out, those it lets be left out.
+
+Source: revisions.md "Workload validation", "PodGang".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.finding import Finding, Rule, Severity
+
+if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from packwise.frontends.grove.schema import ShapeProblem
+    from packwise.revisions import Revision
+
+__all__ = ["REMOVED", "removed_fields", "without_optional"]
+
+REMOVED = Rule(
+    "field-removed",
+    "No field of a workload is one that topologyConstraint has replaced.",
+    "revisions.md Workload validation",
+)
+
+_PODS = "podSpec"
+_WHERE = "`topologyConstraint` of the workload (`spec.template`), of a scaling group or a clique"
+_INSTEAD = {
+    "replicaSpreadConstraints": (
+        f"replicas are not spread any more, each of them is packed by {_WHERE}; replicas that must not share a domain "
+        "need workloads of their own"
+    ),
+    "schedulingPolicyConfig": f"say by {_WHERE} what each replica is packed into",
+    "networkPackGroupConfigs": "make the cliques a scaling group, and give that a `topologyConstraint`",
+}
+_DOMAIN = ("topologyConstraint", "packDomain")
+
+
+def removed_fields(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """`findings` of a workload's shape; unknown fields among them that the API once had are errors that say so.
+
+    They asked for a placement that nobody gives any more: to ignore them is never what is meant.
+    """
+    return tuple([_removed(finding) for finding in findings])
+
+
+def without_optional(workload: KubeObject, problems: list[ShapeProblem], revision: Revision) -> list[ShapeProblem]:
+    """`problems` without those of a domain that is left out, where the revision lets it be."""
+    if not problems or not revision.optional_domain:
+        return problems
+    return [problem for problem in problems if problem.path[-2:] != _DOMAIN or workload.get(problem.path) is not None]
+
+
+def _removed(finding: Finding) -> Finding:
+    instead = _instead(finding.path) if finding.at_key else None
+    if instead is None:
+        return finding
+    message = f"must be taken out: the API has no such field any more; {instead}"
+    return finding._replace(rule=REMOVED.name, severity=Severity.ERROR, message=message)
+
+
+def _instead(path: FieldPath) -> str | None:
+    return None if not path or _PODS in path else _INSTEAD.get(str(path[-1]))

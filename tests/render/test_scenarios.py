@@ -1,0 +1,88 @@
+"""Operational scenarios, step by step in a folder: what was put into it, what packwise found, wrote and removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from krmfn.yamltext import read, write
+from packwise.cli.main import main
+from tests.places import TESTDATA
+
+HEAD = """\
+# Each scenario is a folder through its steps. `give` is what a step puts into it (null: takes out of it); then packwise
+# renders it in place: `exit` is its exit code, `findings` what it said, `written` every file that it made or changed,
+# whole, `removed` those it took away. All other files kept every byte.
+"""
+FILES = ("design-1/scenarios.yaml", "design-2/scenarios.yaml")
+
+
+def scenarios(name: str) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", read((TESTDATA / name).read_text(encoding="utf-8")))
+
+
+CASES = [(name, scenario["name"]) for name in FILES for scenario in scenarios(name)]
+
+
+@pytest.mark.parametrize(("file", "name"), CASES, ids=[f"{file.partition('/')[0]}: {name}" for file, name in CASES])
+def test_scenario(
+    file: str,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    expect: Callable[[str, str], None],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = scenarios(file)
+    for scenario in found:
+        if scenario["name"] == name:
+            scenario["steps"] = [outcome(step, tmp_path, capsys) for step in scenario["steps"]]
+
+    expect(file, HEAD + write(found))
+
+
+def outcome(step: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The step with all that came of it."""
+    for name, text in step["give"].items():
+        if text is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_text(text, encoding="utf-8")
+    before = contents(folder)
+    checked = main(["check", "-o", "json", "."])
+    findings = [shown(finding) for finding in json.loads(capsys.readouterr().out)]
+    code = main(["render", "--in-place", "."])
+    capsys.readouterr()
+    after = contents(folder)
+
+    assert checked == code
+    assert code == 0 or after == before, "with an error nothing is written"
+    assert main(["render", "--in-place", "."]) == code
+    capsys.readouterr()
+    assert contents(folder) == after, "what was rendered is rendered again as it is"
+
+    told: dict[str, Any] = {"do": step["do"], "give": step["give"], "exit": code}
+    parts: dict[str, Any] = {
+        "findings": findings,
+        "written": {name: text for name, text in after.items() if before.get(name) != text},
+        "removed": [name for name in before if name not in after],
+    }
+    return told | {key: part for key, part in parts.items() if part}
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
+def shown(finding: dict[str, Any]) -> dict[str, Any]:
+    """A finding without where it stands, which the tests of reports show."""
+    keys = ("rule", "severity", "path", "message", "stage", "operatorMessage")
+    where = finding["resource"]
+    told = " ".join(filter(None, [where["kind"], "/".join(filter(None, [where["namespace"], where["name"]]))]))
+    return {"resource": told, **{key: finding[key] for key in keys if finding.get(key)}}
