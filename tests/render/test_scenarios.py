@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -15,10 +16,10 @@ from tests.places import TESTDATA
 
 HEAD = """\
 # Each scenario is a folder through its steps. `give` is what a step puts into it (null: takes out of it); then packwise
-# renders it in place: `exit` is its exit code, `findings` what it said, `written` every file that it made or changed,
-# whole, `removed` those it took away. All other files kept every byte.
+# renders it in place, with `baseline` against what it held before the step: `exit` is its exit code, `findings` what it
+# said, `written` every file that it made or changed, whole, `removed` those it took away. All others kept every byte.
 """
-FILES = ("design-1/scenarios.yaml", "design-2/scenarios.yaml")
+FILES = ("design-1/scenarios.yaml", "design-1/more.yaml", "design-2/scenarios.yaml", "grep-244-multi/scenarios.yaml")
 
 
 def scenarios(name: str) -> list[dict[str, Any]]:
@@ -28,7 +29,7 @@ def scenarios(name: str) -> list[dict[str, Any]]:
 CASES = [(name, scenario["name"]) for name in FILES for scenario in scenarios(name)]
 
 
-@pytest.mark.parametrize(("file", "name"), CASES, ids=[f"{file.partition('/')[0]}: {name}" for file, name in CASES])
+@pytest.mark.parametrize(("file", "name"), CASES, ids=[f"{file.removesuffix('.yaml')}: {name}" for file, name in CASES])
 def test_scenario(
     file: str,
     name: str,
@@ -37,36 +38,42 @@ def test_scenario(
     capsys: pytest.CaptureFixture[str],
     expect: Callable[[str, str], None],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "package"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     found = scenarios(file)
     for scenario in found:
         if scenario["name"] == name:
-            scenario["steps"] = [outcome(step, tmp_path, capsys) for step in scenario["steps"]]
+            scenario["steps"] = [outcome(step, folder, capsys) for step in scenario["steps"]]
 
     expect(file, HEAD + write(found))
 
 
 def outcome(step: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """The step with all that came of it."""
+    baseline = folder.with_name("baseline")
+    shutil.rmtree(baseline, ignore_errors=True)
+    shutil.copytree(folder, baseline)
+    against = ["--baseline", str(baseline)] if step.get("baseline") else []
     for name, text in step["give"].items():
         if text is None:
             (folder / name).unlink()
         else:
             (folder / name).write_text(text, encoding="utf-8")
     before = contents(folder)
-    checked = main(["check", "-o", "json", "."])
+    checked = main(["check", "-o", "json", ".", *against])
     findings = [shown(finding) for finding in json.loads(capsys.readouterr().out)]
-    code = main(["render", "--in-place", "."])
+    code = main(["render", "--in-place", ".", *against])
     capsys.readouterr()
     after = contents(folder)
 
     assert checked == code
     assert code == 0 or after == before, "with an error nothing is written"
-    assert main(["render", "--in-place", "."]) == code
+    assert main(["render", "--in-place", ".", *against]) == code
     capsys.readouterr()
     assert contents(folder) == after, "what was rendered is rendered again as it is"
 
-    told: dict[str, Any] = {"do": step["do"], "give": step["give"], "exit": code}
+    told: dict[str, Any] = {key: step[key] for key in ("do", "baseline", "give") if key in step} | {"exit": code}
     parts: dict[str, Any] = {
         "findings": findings,
         "written": {name: text for name, text in after.items() if before.get(name) != text},

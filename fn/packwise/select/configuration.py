@@ -246,12 +246,14 @@ class _LevelCheck:
             return
         field = f"spec.levels[{index}].key"
         # With a configuration that the operator refuses, no API server ever sees a ClusterTopology.
-        told = reached and self._revision.duplicate_level is None
-        error = OperatorError(field, fault.type, level.key, fault.detail.format(field=field)).text() if told else None
+        by_operator = self._revision.duplicate_level is not None
+        error = OperatorError(field, fault.type, level.key, fault.detail.format(field=field)).text()
         place = self._configuration.place.below("levels", index, "key")
         message = f'{fault.message}; got "{level.key}"'
         order = len(self.findings)
-        self.findings.append(place.finding(KEY, message, operator_message=error, stage=Stage.SCHEMA, order=order))
+        stage = Stage.CONFIG if by_operator else Stage.SCHEMA
+        told = error if reached and not by_operator else None
+        self.findings.append(place.finding(KEY, message, operator_message=told, stage=stage, order=order))
 
     def _error(self, field: str, kind: ErrorType, value: Value, detail: str) -> str | None:
         if self._revision.duplicate_level is not None:

@@ -73,8 +73,8 @@ def _hierarchy(at: _Judged, _context: Context) -> Iterator[Violation]:
             continue
         if domains.index(child.domain) < domains.index(parent.domain):
             message = (
-                f'must be "{parent.domain}" of {parent.owner} or narrower; got "{child.domain}"; broadest first the '
-                f"levels are {list_known(domains)}"
+                f'must be as narrow as "{parent.domain}" of {parent.owner} or narrower; got "{child.domain}"; broadest '
+                f"first the levels are {list_known(domains)}"
             )
             text = (
                 f"child topology constraint '{child.domain}' must be equal to or stricter than parent constraint "
