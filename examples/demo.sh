@@ -15,7 +15,7 @@ echo "packwise read $input:"
 echo "  topology.yaml    the cluster's topology levels: zone, block, rack, host"
 echo "  inference.yaml   a multi-node prefill/decode workload (a PodCliqueSet) with topology constraints"
 echo "and wrote $output:"
-find "$output" -type f | LC_ALL=C sort | while read -r file; do
+find "$output" -type f ! -name '.*' | LC_ALL=C sort | while read -r file; do
   kinds=$(sed -n 's/^kind: *//p' "$file" | LC_ALL=C sort | uniq -c | awk '{printf "%s%s %s", sep, $1, $2; sep = ", "}')
   echo "  $file: $kinds"
 done

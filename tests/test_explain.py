@@ -12,7 +12,7 @@ from packwise.finding import Stage
 EXPLANATIONS = {name: explanation(name) for name in sorted(explained())}
 WITH_EXAMPLES = {name: found for name, found in EXPLANATIONS.items() if found.failing}
 
-WORDS_ONLY = {"readable", "outside-link", "output-path"}
+WORDS_ONLY = {"readable", "outside-link", "output-edited", "output-path"}
 """Rules of bytes and files, of which no object is an example."""
 
 NOT_THERE = {"no-workloads", "clustertopology-in-use"}

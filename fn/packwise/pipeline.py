@@ -40,12 +40,14 @@ _FRONT_ENDS = (GROVE,)
 class Rendered(NamedTuple):
     """`kept` are the user's own objects in their order, `generated` what follows them.
 
-    With an error among `results`, `kept` is the whole input and nothing is generated.
+    With an error among `results`, `kept` is the whole input and nothing is generated. `gitops` are the tools that
+    apply the objects.
     """
 
     kept: tuple[KubeObject, ...]
     generated: tuple[KubeObject, ...]
     results: tuple[Result, ...]
+    gitops: tuple[str, ...] = ()
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -121,7 +123,8 @@ def _render(package: Package) -> Rendered:
     statuses = {name: topology_status(selection.revision, made.refused.get(name)) for name in known.by_name}
     topologies, told = _with_status(known, statuses, selection)
     generated = [*topologies, *made.generated, *(one for plan in plans for one in plan.generated)]
-    rendering = render_objects(generated, selection.index, selection.settings)
+    in_use = {plan.topology for plan in plans if plan.topology is not None}
+    rendering = render_objects(generated, selection.index, selection.settings, in_use)
     protected = check_protection(selection, uses)
     findings = [
         *known.findings,
@@ -140,7 +143,7 @@ def _render(package: Package) -> Rendered:
     told += said
     if not plans:
         told.append(_no_workloads())
-    return Rendered(kept, rendering.objects, (*results, *_results(told)))
+    return Rendered(kept, rendering.objects, (*results, *_results(told)), selection.settings.gitops)
 
 
 def _with_status(

@@ -57,13 +57,15 @@ class Generated(NamedTuple):
     """An object to write: `value` is the manifest without packwise's own annotations.
 
     `origin` says in words what it is rendered from, `subject` is that object (None: the configuration has none);
-    `notes` are further annotations, their keys without the prefix `packwise.dev/`.
+    `notes` are further annotations, their keys without the prefix `packwise.dev/`. `recreate`: the API server changes
+    no such object, deleting and creating it is the only way, and this one keeps every rule of its CRD.
     """
 
     value: Mapping[str, Value]
     origin: str
     subject: KubeObject | None
     notes: Mapping[str, str] = {}
+    recreate: bool = False
 
 
 class Use(NamedTuple):
@@ -75,9 +77,13 @@ class Use(NamedTuple):
 
 
 class WorkloadPlan(NamedTuple):
-    """What becomes of one workload. With an error among `findings` there is nothing to write."""
+    """What becomes of one workload. With an error among `findings` there is nothing to write.
+
+    `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place.
+    """
 
     workload: KubeObject
     findings: tuple[Finding, ...] = ()
     generated: tuple[Generated, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    topology: str | None = None

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from packwise.cli.manifests import NAME as LIST
+
 __all__ = ["CONFIG", "SERVICE", "WORKLOAD", "Call", "Ran", "listing", "write"]
 
 CONFIG = """\
@@ -75,6 +77,6 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def listing(folder: Path) -> str:
-    """All files in one text, to be compared whole."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    """All files in one text, to be compared whole; without the list of them that `render -o` keeps."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != LIST)
     return "".join(f"===== {path.relative_to(folder).as_posix()}\n{path.read_bytes().decode()}" for path in paths)

@@ -99,7 +99,10 @@ class TopologyRenderSpec(_Model):
     emit: list[Literal["ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod"]] = Field(
         default=["ClusterTopology", "Topology", "PodGang"], description="Kinds to render."
     )
-    gitops: list[Literal["argocd", "flux"]] = Field(default=[], description="Tools whose annotations are written.")
+    gitops: list[Literal["argocd", "flux"]] = Field(
+        default=[],
+        description="Tools that apply the output: generated objects get their annotations, `render -o` their layout.",
+    )
     finalizers: bool = Field(
         default=False, description="grep-244-multi only: whether ClusterTopologies carry the operator's finalizer."
     )

@@ -17,6 +17,7 @@ _CHOICES = {
 RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang"})
 """Kinds that this version renders."""
 
+_TOOLS = frozenset({"argocd", "flux"})
 _FLAGS = frozenset({"annotate", "apply", "finalizers", "topologyNameAnnotation"})
 _SECTIONS = frozenset({"topologyAwareScheduling", "clusterTopology", "topology"})
 
@@ -34,8 +35,14 @@ def _takes(key: str, value: Value) -> bool:
     if key in _CHOICES:
         return isinstance(value, str) and value in _CHOICES[key]
     if key == "emit":
-        return isinstance(value, list) and len(value) > 0 and all(isinstance(v, str) and v in RENDERED for v in value)
+        return _chosen(value, RENDERED) and value != []
+    if key == "gitops":
+        return _chosen(value, _TOOLS)
     return key in _FLAGS and isinstance(value, bool)
+
+
+def _chosen(value: Value, choices: frozenset[str]) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) and one in choices for one in value)
 
 
 def _section(value: Value) -> bool:

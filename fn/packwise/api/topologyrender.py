@@ -42,6 +42,7 @@ class TopologyRender(NamedTuple):
     unknown_fields: str = "Error"
     admission: str = "Auto"
     emit: tuple[str, ...] = ("ClusterTopology", "Topology", "PodGang")
+    gitops: tuple[str, ...] = ()
     annotate: bool = True
     apply: bool = True
     topology_name_annotation: bool = False
@@ -87,6 +88,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         spec.get("unknownFields", default.unknown_fields),
         spec.get("admission", default.admission),
         tuple(spec.get("emit", default.emit)),
+        tuple(spec.get("gitops", default.gitops)),
         spec.get("annotate", default.annotate),
         spec.get("apply", default.apply),
         spec.get("topologyNameAnnotation", default.topology_name_annotation),
@@ -105,6 +107,6 @@ def _refuse_unknown(item: KubeObject) -> None:
 
 
 def _without_effect(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    yield from [(name,) for name in ("gitops", "osmo") if spec.get(name)]
+    yield from [(name,) for name in ("osmo",) if spec.get(name)]
     if not set(spec.get("emit", ())) <= RENDERED:
         yield ("emit",)

@@ -32,13 +32,15 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 _RENDER = """\
 Prints the whole result, your objects and the generated ones, or writes it into a folder. Yours keep every byte,
 comments and all, but for the annotations that packwise adds to workloads. With an error nothing is printed or
-written."""
+written. A folder given with -o changes at once or not at all; its list of files, .packwise.sha256, tells packwise's
+own from those of others, which stay."""
 
 _RENDER_EPILOG = """\
 examples:
   packwise render examples/disaggregated-inference
   packwise render inference.yaml topology.yaml -o rendered
   packwise render --in-place clusters/west
+  packwise render clusters/west -o rendered/west --check   # in CI: is what was committed what a render gives?
   kustomize build overlays/west | packwise render - --config topology.yaml | kubectl apply -f -
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
@@ -99,11 +101,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Render:
-    """`packwise render`; `output` is a folder, None for stdout."""
+    """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing."""
 
     named: Named
     output: str | None = None
     in_place: bool = False
+    check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ def parse(arguments: Sequence[str]) -> Command:
     named = Named(tuple(given.paths), given.config, given.baseline, tuple(given.crds))
     if given.command == "check":
         return Check(named, given.output, given.fix)
-    return Render(named, None if given.output == STDIN else given.output, given.in_place)
+    return Render(named, None if given.output == STDIN else given.output, given.in_place, given.check)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -190,6 +193,11 @@ def _add_render(commands: Any) -> None:
         '"-", the default, is stdout',
     )
     output.add_argument("--in-place", action="store_true", help="write to PATH itself, which must be one folder")
+    render.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit with 1 where a render would change a file of the folder, for CI",
+    )
     _add_context(render)
 
 

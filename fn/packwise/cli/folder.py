@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.result import Result, ResultFile
 from packwise.cli.document import InputFile
+from packwise.cli.layout import is_kustomization, part_of, parts_of, placed
 from packwise.cli.outcome import without_bookkeeping
 from packwise.cli.stream import joined
 from packwise.cli.usage import UsageError
@@ -29,6 +30,10 @@ RULES = (OUTPUT,)
 """Rules of what is written."""
 
 _LAST = 1 << 31
+_BUILD = (
+    "must be built before it is rendered for `gitops`, which moves files: "
+    "kustomize build DIR | packwise render - -o OUT"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +61,19 @@ def refuse_same_target(files: Iterable[InputFile]) -> None:
             raise UsageError(f'"{first}" and "{name}" would both be written to "{target}"; render them one by one')
 
 
-def plan_folder(outcome: Outcome) -> FolderPlan:
+def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
     """What stands where after `outcome`: files at their own path, other objects where a client or packwise says.
 
-    Raises FieldError where an object has no written form.
+    To `split` is to give topologies, workloads and what no cluster takes a folder each. Raises FieldError where an
+    object has no written form.
     """
-    plan = _Plan()
+    plan = _Plan(split=split)
     loose: list[Document] = []
     for file in outcome.files:
         if file.is_list or file.found.target is None:
             loose += file.documents
+        elif split:
+            plan.add_parts(file.found.target, file)
         else:
             plan.add_file(file.found.target, file)
     plan.add_loose(loose)
@@ -77,9 +85,10 @@ def plan_folder(outcome: Outcome) -> FolderPlan:
 
 
 class _Plan:
-    __slots__ = ("_owners", "generated", "results", "texts")
+    __slots__ = ("_owners", "_split", "generated", "results", "texts")
 
-    def __init__(self) -> None:
+    def __init__(self, *, split: bool) -> None:
+        self._split = split
         self.texts = dict[str, str]()
         self.generated = set[str]()
         self.results = list[Result]()
@@ -89,6 +98,20 @@ class _Plan:
         self.texts[target] = file.text
         self._owners[target] = file
 
+    def add_parts(self, target: str, file: InputFile) -> None:
+        """The file where its objects belong; in as many files as there are such places."""
+        for item in file.items:
+            if is_kustomization(item):
+                self._refuse(item, _BUILD)
+        for part, piece in parts_of(file):
+            path = placed(part, target)
+            owner = self._owners.get(path)
+            if owner is not None:
+                other = owner.found.name if isinstance(owner, InputFile) else owner.file
+                message = f'must not be written to "{path}", where "{other}" goes; rename either'
+                self.results.append(Result(message, file=ResultFile(target), tags={"rule": OUTPUT.name}))
+            self.add_file(path, piece)
+
     def add_loose(self, documents: Iterable[Document]) -> None:
         """The documents of stdin and of lists, each in the file that the client's annotations name."""
         groups: dict[str, list[KubeObject]] = {}
@@ -97,7 +120,9 @@ class _Plan:
             if item is None:
                 self._refuse_content(document)
                 continue
-            path = _path_within(_target_of(item))
+            path = self._place(item, _target_of(item))
+            if self._split and is_kustomization(item):
+                self._refuse(item, _BUILD)
             if path is None:
                 self._refuse(item, f'must stand in a file within the output folder; got the path "{_target_of(item)}"')
             elif path in self._owners:
@@ -111,7 +136,7 @@ class _Plan:
 
     def add_new(self, item: KubeObject) -> None:
         target = item.path or file_of(item.value)
-        path = _path_within(target)
+        path = self._place(item, target)
         owner = None if path is None else self._owners.get(path)
         if path is None:
             self._refuse(item, f'must stand in a file within the output folder; got the path "{target}"')
@@ -129,6 +154,11 @@ class _Plan:
                 if str(parent) in self.texts:
                     message = f'must not stand in "{parent}", which is a file too; rename either'
                     self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
+
+    def _place(self, item: KubeObject, target: str) -> str | None:
+        """Where an object goes whose path is `target`; None where that is no path."""
+        path = _path_within(target)
+        return placed(part_of(item), path) if path is not None and self._split else path
 
     def _refuse_owner(self, item: KubeObject, path: str, owner: KubeObject | InputFile) -> None:
         """Says that the path of a new object is taken, and of whose file."""

@@ -11,16 +11,18 @@ from krmfn.result import exit_code, sort_results
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.inputs import read_inputs
+from packwise.cli.manifests import NAME as LIST
 from packwise.cli.outcome import outcome_of
 from packwise.cli.refusal import refusal
 from packwise.cli.rendered import rendered_of
 from packwise.cli.report.lines import as_lines, count
 from packwise.cli.stream import stream_of
+from packwise.cli.swap import remove_left
 from packwise.cli.usage import UsageError
 from packwise.cli.write import apply, refuse_lists_within, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.result import Result
     from packwise.cli.arguments import Render
@@ -45,7 +47,8 @@ def render(command: Render) -> int:
         outcome = outcome_of(inputs.files, rendered)
         if output is None:
             return _print(outcome, rendered.results)
-        return _write(plan_folder(outcome), Path(output), rendered.results)
+        plan = plan_folder(outcome, split=bool(rendered.gitops) and not command.in_place)
+        return _write(plan, Path(output), rendered.results, command)
     except FieldError as error:
         return _refuse([*rendered.results, refusal(error)])
 
@@ -59,6 +62,8 @@ def _output_of(command: Render) -> str | None:
             raise UsageError(f"--in-place must be given with one folder; got {got}")
         return paths[0]
     output = command.output
+    if command.check and output is None:
+        raise UsageError("--check must go with -o DIR or --in-place, the folder to look at")
     if output is not None and (not output or (Path(output).exists() and not Path(output).is_dir())):
         raise UsageError(f'-o must name a folder; got "{output}"')
     return output
@@ -70,22 +75,40 @@ def _print(outcome: Outcome, results: Sequence[Result]) -> int:
     return 0 if show(text) else 1
 
 
-def _write(plan: FolderPlan, folder: Path, results: Sequence[Result]) -> int:
-    changes = survey(folder, plan)
+def _write(plan: FolderPlan, folder: Path, results: Sequence[Result], command: Render) -> int:
+    changes = survey(folder, plan, with_list=not command.in_place)
     found = sort_results([*results, *plan.results, *changes.results])
     if exit_code(found):
         return _refuse(found)
     say(as_lines(found, coloured=is_coloured(sys.stderr)))
-    try:
-        apply(folder, changes)
-    except OSError as error:
-        say([cannot_write(error)])
+    if command.check and changes:
+        say(_stale(changes, folder))
         return 1
-    say([_summary(plan, changes, folder)])
+    one_by_one = None
+    if not command.in_place:
+        remove_left(folder)
+    if changes:
+        try:
+            one_by_one = apply(folder, changes, at_once=not command.in_place)
+        except OSError as error:
+            say([cannot_write(error)])
+            return 1
+    say([_summary(plan, changes, folder, one_by_one)])
     return 0
 
 
-def _summary(plan: FolderPlan, changes: Changes, folder: Path) -> str:
+def _stale(changes: Changes, folder: Path) -> Iterator[str]:
+    """What a render would change."""
+    for path in changes.contents:
+        yield f"{path.as_posix()}: {'differs' if path.exists() else 'is missing'}"
+    for path in changes.removed:
+        yield f"{path.as_posix()}: no longer belongs"
+    if not changes.contents and not changes.removed:
+        yield f"{(folder / LIST).as_posix()}: {'differs' if (folder / LIST).exists() else 'is missing'}"
+    yield f"error: {folder.as_posix()} must be what a render of its sources gives; run the same command without --check"
+
+
+def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str | None) -> str:
     if not changes.contents and not changes.removed:
         return f"{folder.as_posix()} is up to date: {_files(len(plan.texts))}"
     parts: list[str] = []
@@ -94,7 +117,8 @@ def _summary(plan: FolderPlan, changes: Changes, folder: Path) -> str:
     if changes.removed:
         parts.append(f"{_files(len(changes.removed))} removed")
     more = f" ({', '.join(parts)})" if parts else ""
-    return f"wrote {_files(len(changes.contents))} to {folder.as_posix()}{more}"
+    note = "" if one_by_one is None else f", one by one since the folder cannot be replaced at once: {one_by_one}"
+    return f"wrote {_files(len(changes.contents))} to {folder.as_posix()}{more}{note}"
 
 
 def _files(number: int) -> str:

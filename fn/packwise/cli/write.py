@@ -1,4 +1,4 @@
-"""A plan and the folder it is for: what differs on disk, and the writing of it."""
+"""A plan and the folder it is for: what differs on disk, and the writing of it, at once or not at all."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from krmfn.result import Result, ResultFile
 from packwise.cli.console import encoded
 from packwise.cli.find import SUFFIXES, Found, contains, real
 from packwise.cli.folder import OUTPUT
+from packwise.cli.manifests import NAME as LIST
+from packwise.cli.manifests import digest, listed, listing
 from packwise.cli.read import read_file
+from packwise.cli.swap import SwapError, swapped
 from packwise.cli.usage import UsageError
+from packwise.finding import Rule, Severity
 from packwise.select.index import is_earlier
 
 if TYPE_CHECKING:
@@ -23,7 +27,11 @@ if TYPE_CHECKING:
     from packwise.cli.document import InputFile
     from packwise.cli.folder import FolderPlan
 
-__all__ = ["Changes", "apply", "refuse_lists_within", "replace_file", "survey"]
+__all__ = ["RULES", "Changes", "apply", "refuse_lists_within", "replace_file", "survey"]
+
+EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "product.md", Severity.WARNING)
+RULES = (EDITED,)
+"""Rules of the output folder."""
 
 _OWN = "packwise"
 """The folder of generated objects, in which files of an earlier render are looked for."""
@@ -33,12 +41,17 @@ _OWN = "packwise"
 class Changes:
     """What differs from the disk: contents to write by path, and files to remove; in order of path.
 
-    With an error among `results` nothing is to be written.
+    `listing` is the list of packwise's own files where that differs too. With an error among `results` nothing is to be
+    written.
     """
 
     contents: Mapping[Path, bytes]
     removed: tuple[Path, ...]
     results: tuple[Result, ...]
+    listing: bytes | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.contents or self.removed or self.listing is not None)
 
 
 def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:
@@ -51,8 +64,12 @@ def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:
             )
 
 
-def survey(folder: Path, plan: FolderPlan) -> Changes:
-    """What of `plan` differs from what is in `folder`. Nothing is written."""
+def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Changes:
+    """What of `plan` differs from what is in `folder`. Nothing is written.
+
+    `with_list`: the folder has a list of packwise's own files, and those of them go that the plan has no more. Raises
+    FieldError where that list cannot be read.
+    """
     contents: dict[Path, bytes] = {}
     results: list[Result] = []
     for path in sorted(plan.texts):
@@ -69,19 +86,66 @@ def survey(folder: Path, plan: FolderPlan) -> Changes:
     removed = {
         path for path in candidates if _is_within(folder, path) and real(path) not in kept and _is_generated(path)
     }
-    return Changes(contents, tuple(sorted(removed)), tuple(results))
+    if not with_list:
+        return Changes(contents, tuple(sorted(removed)), tuple(results))
+    before = listed(folder)
+    own, edited = _left(folder, before, kept)
+    results += edited
+    now = listing({path: encoded(text) for path, text in plan.texts.items()})
+    return Changes(contents, tuple(sorted(removed | own)), tuple(results), None if _holds(folder / LIST, now) else now)
 
 
-def apply(folder: Path, changes: Changes) -> None:
+def apply(folder: Path, changes: Changes, *, at_once: bool = False) -> str | None:
     """Makes the changes: each file is whole at any time, and folders that lost their last file go.
 
-    Raises OSError where the disk refuses one.
+    `at_once`: so is the folder, which whoever looks sees as it was or as it is now. Where the system cannot do that,
+    files change one by one, and the answer says why. Raises OSError where the disk refuses one.
     """
-    for path, content in changes.contents.items():
-        replace_file(Path(real(path)), content)
-    for path in changes.removed:
-        path.unlink()
-        _remove_empty(path.parent, folder)
+    if not at_once:
+        _apply(folder, folder, changes)
+        return None
+    try:
+        with swapped(folder) as copy:
+            _apply(folder, copy, changes)
+    except SwapError as reason:
+        _apply(folder, folder, changes)
+        return str(reason)
+    return None
+
+
+def _apply(folder: Path, to: Path, changes: Changes) -> None:
+    """The changes of `folder` in `to`, which is that folder or a copy of it. Raises OSError that names the file."""
+    root, target = Path(real(folder)), Path(real(to))
+    try:
+        for path, content in changes.contents.items():
+            replace_file(target / Path(real(path)).relative_to(root), content)
+        for path in changes.removed:
+            gone = target / Path(real(path.parent)).relative_to(root) / path.name
+            gone.unlink()
+            _remove_empty(gone.parent, target)
+        if changes.listing is not None:
+            # The last one: until it is there, the next run knows what this one was about to remove.
+            replace_file(target / LIST, changes.listing)
+    except OSError as error:
+        name = str(error.filename).replace(str(target), str(root), 1)
+        raise OSError(error.errno, error.strerror, name) from error
+
+
+def _left(folder: Path, before: Mapping[str, str], kept: set[str]) -> tuple[set[Path], list[Result]]:
+    """Files of the last list that the plan has no more; and a warning for each that somebody has changed since."""
+    own: set[Path] = set()
+    edited: list[Result] = []
+    for name, known in before.items():
+        path = folder / name
+        if not _is_within(folder, path) or real(path) in kept or not path.is_file() or path.is_symlink():
+            continue
+        if digest(path.read_bytes()) == known:
+            own.add(path)
+        else:
+            message = "is no longer rendered, and was changed since packwise wrote it; it stays: remove it by hand"
+            file = ResultFile(path.as_posix())
+            edited.append(Result(message, EDITED.severity, file=file, tags={"rule": EDITED.name}))
+    return own, edited
 
 
 def _is_within(folder: Path, path: Path) -> bool:

@@ -23,8 +23,8 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 _PREFIX = "packwise.dev/"
 
 
-def marked(generated: Generated, *, apply: bool) -> dict[str, Value]:
-    """The manifest of `generated` with packwise's annotations, all of them sorted by key."""
+def marked(generated: Generated, *, apply: bool, gitops: Mapping[str, str] | None = None) -> dict[str, Value]:
+    """The manifest of `generated` with packwise's annotations and those for `gitops` tools, sorted by key."""
     value = dict(generated.value)
     metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
     own = cast("Mapping[str, str]", metadata.get("annotations", {}))
@@ -33,6 +33,8 @@ def marked(generated: Generated, *, apply: bool) -> dict[str, Value]:
         annotations[_PREFIX + name] = text
     if not apply:
         annotations[LOCAL_CONFIG] = "true"
+    elif gitops:
+        annotations.update(gitops)
     metadata["annotations"] = {key: annotations[key] for key in sorted(annotations)}
     value["metadata"] = metadata
     return value

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from krmfn.kubeobject import KubeObject
 from packwise.finding import Finding, Rule
 from packwise.render.carry import carry
+from packwise.render.gitops import gitops_annotations
 from packwise.render.mark import marked
 from packwise.select.index import identity, told_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from packwise.api import TopologyRender
     from packwise.plan import Generated
@@ -37,11 +38,14 @@ class Rendering(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def render(generated: Sequence[Generated], index: Index, settings: TopologyRender) -> Rendering:
+def render(
+    generated: Sequence[Generated], index: Index, settings: TopologyRender, in_use: Collection[str] = ()
+) -> Rendering:
     """The objects of the kinds in `settings.emit`, by kind and then in the given order.
 
     An object of an earlier render is the same object afterwards, comments and client annotations included; what it no
-    longer is, is spliced. Earlier objects that are not among the result no longer belong.
+    longer is, is spliced. Earlier objects that are not among the result no longer belong. `in_use` are the names of the
+    ClusterTopologies by which workloads are placed.
     """
     wanted = [one for one in generated if one.value["kind"] in settings.emit]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
@@ -57,7 +61,8 @@ def render(generated: Sequence[Generated], index: Index, settings: TopologyRende
             findings.append(_twice(one, first[key], key))
         else:
             first[key] = one
-            value = marked(one, apply=settings.apply)
+            gitops = gitops_annotations(one, settings.gitops, in_use) if settings.gitops else None
+            value = marked(one, apply=settings.apply, gitops=gitops)
             before = index.earlier.get(key)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     return Rendering(() if findings else tuple(objects), tuple(findings))

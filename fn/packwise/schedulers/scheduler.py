@@ -43,6 +43,11 @@ class Scheduler(Protocol):
         """Kind of its topology objects, as in `emit`."""
         ...
 
+    @property
+    def topology_immutable(self) -> bool:
+        """Whether its API server refuses every change of a topology object."""
+        ...
+
     def topology_value(self, topology: ClusterTopology) -> Mapping[str, Value]:
         """The scheduler's own object for `topology`."""
         ...

@@ -48,14 +48,17 @@ def scheduler_topologies(scheduler: Scheduler, known: KnownTopologies, selection
     )
     for topology in known.by_name.values():
         name, value = topology.topology.name, scheduler.topology_value(topology.topology)
+        surely_valid = False
         if topology.valid:
             refusals, unchecked = _refusals(scheduler, value, selection)
             findings += [_finding(scheduler, topology, refusal, render) for refusal in refusals]
             findings += unchecked
+            surely_valid = not refusals and not unchecked
             if refusals:
                 refused[name] = _answer(scheduler, name, refusals)
         if made and (render.fatal or name not in refused):
-            generated.append(Generated(value, f"ClusterTopology {name}", topology.item))
+            recreate = scheduler.topology_immutable and surely_valid
+            generated.append(Generated(value, f"ClusterTopology {name}", topology.item, recreate=recreate))
     return SchedulerTopologies(tuple(generated), tuple(findings), refused)
 
 

@@ -164,7 +164,8 @@ class _Planner:
         condition = workload_condition(pcs, topology, enabled=cluster.enabled, revision=cluster.revision)
         if admitted.existing:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
-        return WorkloadPlan(workload, (*findings, *noted), generated, _some(condition))
+        used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
+        return WorkloadPlan(workload, (*findings, *noted), generated, _some(condition), used)
 
     def _podgangs(
         self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None

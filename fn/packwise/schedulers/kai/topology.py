@@ -36,6 +36,7 @@ class _Kai:
     name = "KAI"
     group = _GROUP
     topology_kind = TOPOLOGY_KIND
+    topology_immutable = True
 
     def topology_value(self, topology: ClusterTopology) -> dict[str, Value]:
         """`kai.scheduler/v1alpha1 Topology`, cluster-scoped, of the same name."""

@@ -1,0 +1,63 @@
+"""The list of the files that packwise wrote into a folder, so that it later removes its own and no others."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from krmfn.errors import FieldError
+from krmfn.source import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["NAME", "digest", "listed", "listing"]
+
+NAME = ".packwise.sha256"
+"""File of the list, in the folder itself; hidden, so that no tool takes it for a manifest."""
+
+_LINE = re.compile(r"\\?([0-9a-f]{64})  ([^\n]+)")
+
+
+def digest(content: bytes) -> str:
+    """What the list keeps of a file."""
+    return sha256(content).hexdigest()
+
+
+def listing(contents: Mapping[str, bytes]) -> bytes:
+    """The list of files by slash-separated path, as `sha256sum --check` reads it."""
+    return "".join([_line(path, contents[path]) for path in sorted(contents)]).encode()
+
+
+def listed(folder: Path) -> dict[str, str]:
+    """The digest of each file in the list of `folder`, by path; nothing where there is none.
+
+    Raises FieldError where the list is not one that packwise wrote.
+    """
+    file = folder / NAME
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError):
+        raise _unreadable(file) from None
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise _unreadable(file)
+        path = match[2].replace(r"\n", "\n") if line.startswith("\\") else match[2]
+        found[path] = match[1]
+    return found
+
+
+def _line(path: str, content: bytes) -> str:
+    escaped = path.replace("\n", r"\n")
+    return f"{'' if escaped == path else chr(92)}{digest(content)}  {escaped}\n"
+
+
+def _unreadable(file: Path) -> FieldError:
+    message = "must be the list of files that packwise wrote; delete it, and what it named by hand, then render again"
+    return FieldError(None, (), message, Location(file.as_posix(), 1, 1))

@@ -1,0 +1,124 @@
+"""A folder changed in one step: what it will be is made beside it, then the two change places.
+
+A process that dies at any time leaves the folder as it was, or as it will be.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packwise.cli.find import contains, real
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+__all__ = ["SwapError", "remove_left", "swapped"]
+
+_AT_FDCWD = -100
+_EXCHANGE = 2
+
+
+class SwapError(Exception):
+    """The folder cannot change places with another; the text says why."""
+
+
+@contextmanager
+def swapped(folder: Path) -> Generator[Path]:
+    """A copy of `folder`, empty where there is none, that takes its place at the end of the block.
+
+    The copy shares the bytes of its files with the folder: replace files, never write into them. Raises SwapError
+    where the system does not let folders change places; then nothing has changed.
+    """
+    if sys.platform == "win32":
+        raise SwapError("this system lets no folders change places")
+    target = Path(real(folder))
+    if contains(str(target), real(".")):
+        raise SwapError("the working directory is in it")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    copy = target.with_name(f".{target.name}.packwise-{os.getpid()}")
+    try:
+        with _as_refusal():
+            if target.is_dir():
+                _link_tree(target, copy)
+            else:
+                copy.mkdir()
+        yield copy
+        with _as_refusal():
+            if target.is_dir():
+                _exchange(copy, target)
+            else:
+                copy.rename(target)
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+@contextmanager
+def _as_refusal() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SwapError(error.strerror or str(error)) from error
+
+
+def _link_tree(source: Path, target: Path) -> None:
+    """`target` with the folders of `source`, and its very files."""
+    target.mkdir()
+    with os.scandir(source) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _link_tree(Path(entry.path), target / entry.name)
+            else:
+                os.link(entry.path, target / entry.name, follow_symlinks=False)
+    shutil.copystat(source, target)
+    with suppress(OSError):
+        os.chown(target, source.stat().st_uid, source.stat().st_gid)
+
+
+def remove_left(folder: Path) -> None:
+    """Removes the copies of `folder` that runs left which were killed."""
+    target = Path(real(folder))
+    for left in target.parent.glob(f".{_escaped(target.name)}.packwise-*"):
+        owner = left.name.rpartition("-")[2]
+        if owner.isdecimal() and not _is_running(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _escaped(name: str) -> str:
+    return "".join([f"[{letter}]" if letter in "*?[" else letter for letter in name])
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return process != os.getpid()
+
+
+def _exchange(first: Path, second: Path) -> None:
+    """Lets two paths change places in one step. Raises OSError."""
+    call = _system_call()
+    if call(os.fsencode(first), os.fsencode(second)):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def _system_call() -> Callable[[bytes, bytes], int]:
+    library = ctypes.CDLL(None, use_errno=True)
+    try:
+        if sys.platform == "darwin":
+            renamex_np = library.renamex_np
+            return lambda first, second: renamex_np(first, second, _EXCHANGE)
+        renameat2 = library.renameat2
+    except AttributeError:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP)) from None
+    return lambda first, second: renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)

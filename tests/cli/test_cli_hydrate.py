@@ -1,0 +1,350 @@
+"""`packwise render -o DIR` as a hydrator: its list of files, all at once or nothing, `--check`, a layout for GitOps."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packwise.cli import swap
+from packwise.cli.manifests import NAME as LIST
+from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
+
+Expect = Callable[[str, str], None]
+GITOPS = CONFIG.replace("spec:\n", "spec:\n  gitops: [argocd, flux]\n")
+TOPOLOGY = (
+    "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: mine}\n"
+    "spec: {levels: [{domain: rack, key: example.com/rack}]}\n"
+)
+
+
+@pytest.fixture
+def out(call: Call, package: Path) -> Path:
+    """A folder that was rendered once."""
+    assert call("render", "in", "-o", "out").code == 0
+    return package.parent / "out"
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+
+
+def test_the_list_names_every_file_that_was_written(out: Path) -> None:
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", LIST], check=False, cwd=out, capture_output=True, text=True
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == [n for n in names(out) if n != LIST]
+
+
+def test_own_files_go_and_those_of_others_stay(out: Path, call: Call, package: Path) -> None:
+    mine = {"README.md": "ours\n", ".git/HEAD": "ref\n", "web/extra.yaml": SERVICE, "packwise/notes.txt": "ours\n"}
+    write(out, mine)
+    (package / "web/service.yaml").unlink()
+
+    ran = call("render", "in", "-o", "out")
+
+    assert (ran.code, ran.stderr) == (0, "wrote 0 files to out (3 new objects, 1 file removed)\n")
+    assert "web/service.yaml" not in names(out)
+    assert {name: (out / name).read_text(encoding="utf-8") for name in mine} == mine
+
+
+def test_an_own_file_that_somebody_changed_stays_and_is_told(out: Path, call: Call, package: Path) -> None:
+    (package / "web/service.yaml").unlink()
+    write(out, {"web/service.yaml": SERVICE + "# ours\n"})
+
+    ran = call("render", "in", "-o", "out")
+
+    assert (ran.code, ran.stderr.splitlines()[0]) == (
+        0,
+        "warning: out/web/service.yaml: is no longer rendered, and was changed since packwise wrote it; it stays: "
+        "remove it by hand [output-edited]",
+    )
+    assert (out / "web/service.yaml").exists()
+    assert call("render", "in", "-o", "out").stderr == "out is up to date: 5 files\n"
+
+
+@pytest.mark.parametrize("line", ["no list\n", "../topology.yaml\n", f"{'0' * 64} one-space\n"])
+def test_a_list_of_somebody_else_is_refused(line: str, out: Path, call: Call) -> None:
+    (out / LIST).write_text(line, encoding="utf-8")
+    before = listing(out)
+
+    ran = call("render", "in", "-o", "out")
+
+    reason = "must be the list of files that packwise wrote; delete it, and what it named by hand, then render again"
+    assert (ran.code, ran.stderr) == (1, f"error: out/{LIST}:1:1: {reason} [readable]\n1 error: nothing was written\n")
+    assert listing(out) == before
+
+
+def test_a_list_leads_to_no_file_outside(out: Path, call: Call, package: Path) -> None:
+    import hashlib
+
+    victim = package.parent / "victim.yaml"
+    victim.write_text("x", encoding="utf-8")
+    known = hashlib.sha256(b"x").hexdigest()
+    with (out / LIST).open("a", encoding="utf-8") as file:
+        file.write(f"{known}  ../victim.yaml\n{known}  {victim}\n")
+
+    assert call("render", "in", "-o", "out").code == 0
+    assert victim.exists()
+
+
+def test_a_file_name_of_two_lines_is_listed_in_one(call: Call, package: Path) -> None:
+    write(package, {"a\nb.yaml": SERVICE})
+    assert call("render", "in", "-o", "out").code == 0
+    (package / "a\nb.yaml").unlink()
+
+    assert call("render", "in", "-o", "out").stderr.endswith("(3 new objects, 1 file removed)\n")
+
+
+def test_check_says_what_is_stale_and_writes_nothing(out: Path, call: Call, package: Path) -> None:
+    assert (call("render", "in", "-o", "out", "--check").code, call("render", "in", "-o", "new", "--check").code) == (
+        0,
+        1,
+    )
+    assert not (package.parent / "new").exists()
+    write(package, {"web/more.yaml": SERVICE.replace("web", "more")})
+    (package / "web/service.yaml").unlink()
+    (out / "web/workload.yaml").write_text(WORKLOAD, encoding="utf-8")
+    before = listing(out)
+
+    ran = call("render", "in", "-o", "out", "--check")
+
+    assert (ran.code, ran.stdout, ran.stderr.splitlines()) == (
+        1,
+        "",
+        [
+            "out/web/more.yaml: is missing",
+            "out/web/workload.yaml: differs",
+            "out/web/service.yaml: no longer belongs",
+            "error: out must be what a render of its sources gives; run the same command without --check",
+        ],
+    )
+    assert listing(out) == before
+
+
+def test_check_looks_at_the_list_too(out: Path, call: Call) -> None:
+    (out / LIST).unlink()
+
+    assert call("render", "in", "-o", "out", "--check").stderr.splitlines()[0] == f"out/{LIST}: is missing"
+
+
+def test_check_looks_at_a_folder_that_is_rendered_in_place(call: Call, package: Path) -> None:  # noqa: ARG001
+    assert call("render", "--in-place", "in", "--check").code == 1
+    call("render", "--in-place", "in")
+    assert call("render", "--in-place", "in", "--check").code == 0
+
+
+def test_check_without_a_folder_is_wrong_usage(call: Call, package: Path) -> None:  # noqa: ARG001
+    assert call("render", "in", "--check").stderr == (
+        "error: --check must go with -o DIR or --in-place, the folder to look at\n"
+    )
+
+
+STEPS: tuple[tuple[Any, str], ...] = (
+    (os, "link"),
+    (os, "chown"),
+    (Path, "mkdir"),
+    (Path, "open"),
+    (Path, "replace"),
+    (Path, "unlink"),
+    (Path, "rename"),
+    (swap, "_exchange"),
+    (shutil, "rmtree"),
+)
+
+
+def dies_at(step: int, run: Callable[[], Any]) -> bool:
+    """Whether a process that runs `run` and is killed just before its `step`th change of the disk got that far."""
+    child = os.fork()
+    if child == 0:
+        left = step
+
+        def counted(change: Callable[..., Any]) -> Callable[..., Any]:
+            def one(*given: Any, **named: Any) -> Any:
+                nonlocal left
+                left -= 1
+                if left == 0:
+                    os._exit(9)
+                return change(*given, **named)
+
+            return one
+
+        for owner, name in STEPS:
+            setattr(owner, name, counted(getattr(owner, name)))
+        run()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) == 9
+
+
+@pytest.mark.parametrize("fresh", [False, True], ids=["into a folder", "into none"])
+def test_a_crash_leaves_the_old_or_the_new_state(fresh: bool, out: Path, call: Call, package: Path) -> None:
+    write(out, {".git/HEAD": "ref\n", "README.md": "ours\n"})
+    (out / "linked.md").symlink_to("README.md")
+    write(package, {"web/more.yaml": SERVICE.replace("web", "more")})
+    (package / "web/service.yaml").unlink()
+    (package / "web/workload.yaml").write_text(WORKLOAD.replace("replicas: 1", "replicas: 2"), encoding="utf-8")
+    kept = package.parent / "kept"
+    shutil.copytree(out, kept, symlinks=True)
+    old = None if fresh else names(out), "" if fresh else listing(out)
+    call("render", "in", "-o", "out")
+    new = names(out), listing(out)
+    seen: list[bool] = []
+
+    while True:
+        shutil.rmtree(out)
+        if fresh:
+            new = [name for name in new[0] if name not in {".git/HEAD", "README.md", "linked.md"}], new[1]
+        else:
+            shutil.copytree(kept, out, symlinks=True)
+        if not dies_at(len(seen) + 1, lambda: call("render", "in", "-o", "out")):
+            break
+        there = out.exists()
+        state = names(out) if there else None, listing(out).replace("===== README.md\nours\n", "") if there else ""
+        wanted_old = old[0], old[1].replace("===== README.md\nours\n", "")
+        wanted_new = new[0], new[1].replace("===== README.md\nours\n", "")
+        assert state[0] in (wanted_old[0], wanted_new[0])
+        seen.append(state[0] == wanted_new[0])
+        # Whoever comes next makes it whole, and clears away what was left beside it.
+        assert call("render", "in", "-o", "out").code == 0
+        assert names(out) == new[0]
+        assert sorted(path.name for path in package.parent.iterdir()) == ["in", "kept", "out"]
+
+    assert len(seen) > 10
+    assert seen == sorted(seen)
+
+
+def test_links_and_permissions_survive(out: Path, call: Call, package: Path) -> None:
+    (out / "web").chmod(0o750)
+    (out / "web/workload.yaml").chmod(0o640)
+    (out / "topology.yaml").rename(out / "real.txt")
+    (out / "topology.yaml").symlink_to("real.txt")
+    edit = (package / "topology.yaml").read_text(encoding="utf-8").replace("example.com/rack", "example.com/tray")
+    (package / "topology.yaml").write_text(edit, encoding="utf-8")
+
+    assert call("render", "in", "-o", "out").code == 0
+
+    assert (out / "topology.yaml").is_symlink()
+    assert "example.com/tray" in (out / "real.txt").read_text(encoding="utf-8")
+    assert [oct(path.stat().st_mode & 0o777) for path in (out / "web", out / "web/workload.yaml")] == ["0o750", "0o640"]
+
+
+@pytest.mark.parametrize(
+    ("refuse", "reason"),
+    [
+        (OSError(95, "Operation not supported"), "Operation not supported"),
+        (None, "the working directory is in it"),
+    ],
+)
+def test_where_folders_cannot_change_places_files_change_one_by_one(
+    refuse: OSError | None,
+    reason: str,
+    out: Path,
+    call: Call,
+    package: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def exchange(_first: Path, _second: Path) -> None:
+        assert refuse is not None
+        raise refuse
+
+    monkeypatch.setattr(swap, "_exchange", exchange)
+    if refuse is None:
+        monkeypatch.chdir(out)
+    (package / "web/service.yaml").write_text(SERVICE + "# more\n", encoding="utf-8")
+
+    ran = call("render", str(package), "-o", str(out))
+
+    note = f"one by one since the folder cannot be replaced at once: {reason}"
+    assert (ran.code, ran.stderr) == (0, f"wrote 1 file to {out} (3 new objects), {note}\n")
+    assert (out / "web/service.yaml").read_text(encoding="utf-8").endswith("# more\n")
+    assert sorted(path.name for path in package.parent.iterdir()) == ["in", "out"]
+
+
+def test_for_gitops_topologies_workloads_and_the_rest_have_folders(call: Call, package: Path, expect: Expect) -> None:
+    mixed = f"# both\n{SERVICE.replace('web', 'both')}---\n# first\n{TOPOLOGY.replace('mine', 'other')}---\n{SERVICE}"
+    crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b}\n"
+    (package / "web/service.yaml").unlink()
+    multi = GITOPS.replace("spec:\n", "spec:\n  revision: grep-244-multi\n")
+    write(package, {"topology.yaml": multi, "mine.yaml": TOPOLOGY, "web/mixed.yaml": mixed, "values.yaml": "a: 1\n"})
+    write(package, {"crds/crd.yaml": crd, "broken.yaml": "# nothing yet\n"})
+
+    ran = call("render", "in", "-o", "out")
+
+    assert (ran.code, ran.stderr) == (0, "wrote 13 files to out (5 new objects)\n")
+    expect("cli/gitops.txt", listing(package.parent / "out"))
+    assert call("render", "in", "-o", "out", "--check").code == 0
+    # A render of the render is that render.
+    assert call("render", "out", "-o", "again").code == 0
+    assert listing(package.parent / "again") == listing(package.parent / "out")
+
+
+def test_what_is_for_review_only_goes_to_no_cluster(call: Call, package: Path) -> None:
+    write(package, {"topology.yaml": GITOPS.replace("spec:\n", "spec:\n  apply: false\n")})
+
+    assert call("render", "in", "-o", "out").code == 0
+
+    assert [name for name in names(package.parent / "out") if name != LIST] == [
+        "local/packwise/topologies/clustertopology-grove-topology.yaml",
+        "local/packwise/topologies/topology-grove-topology.yaml",
+        "local/packwise/workloads/shop/podgang-web-0.yaml",
+        "local/topology.yaml",
+        "workloads/web/service.yaml",
+        "workloads/web/workload.yaml",
+    ]
+    assert "argocd" not in listing(package.parent / "out/local/packwise")
+
+
+def test_in_place_moves_no_file(call: Call, package: Path) -> None:
+    write(package, {"topology.yaml": GITOPS})
+
+    assert call("render", "--in-place", "in").code == 0
+    assert "web/workload.yaml" in names(package)
+    assert "packwise/topologies/topology-grove-topology.yaml" in names(package)
+
+
+def test_what_kustomize_builds_is_built_first(call: Call, package: Path) -> None:
+    kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: k}\n"
+    write(package, {"topology.yaml": GITOPS, "kustomization.yaml": kustomization})
+
+    ran = call("render", "in", "-o", "out")
+
+    assert (ran.code, ran.stderr.splitlines()[0]) == (
+        1,
+        "error: in/kustomization.yaml:3:18: Kustomization k metadata.name: must be built before it is rendered for "
+        "`gitops`, which moves files: kustomize build DIR | packwise render - -o OUT [output-path]",
+    )
+
+
+def test_two_files_for_one_place_are_refused(call: Call, package: Path) -> None:
+    write(package, {"topology.yaml": GITOPS, "a.yaml": SERVICE, "workloads/a.yaml": SERVICE.replace("web", "b")})
+
+    ran = call("render", "in", "-o", "out")
+
+    assert (ran.code, ran.stderr.splitlines()[0]) == (
+        1,
+        'error: workloads/a.yaml: must not be written to "workloads/a.yaml", where "in/a.yaml" goes; rename either '
+        "[output-path]",
+    )
+
+
+def test_documents_of_stdin_have_the_layout_too(call: Call, package: Path) -> None:
+    stream = f"{GITOPS}---\n{WORKLOAD}---\n{SERVICE}"
+
+    assert call("render", "-", "-o", "out", stdin=stream).code == 0
+
+    assert [name for name in names(package.parent / "out") if name != LIST] == [
+        "local/topologyrender_topology.yaml",
+        "topologies/packwise/clustertopology-grove-topology.yaml",
+        "topologies/packwise/topology-grove-topology.yaml",
+        "workloads/packwise/shop/podgang-web-0.yaml",
+        "workloads/podcliqueset_web.yaml",
+        "workloads/service_web.yaml",
+    ]
