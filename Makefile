@@ -11,13 +11,27 @@ TOOLS := .cache/tools
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
 SARIF_SCHEMA := $(TOOLS)/sarif-2.1.0-rtm.4.json
+# What `make e2e` starts, at the versions of this Go module.
+CONTROL_PLANE := tests/e2e/control_plane
+version = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ {print $$2; exit}' $(CONTROL_PLANE)/go.mod)
+KUBERNETES := k8s.io/kubernetes
+SOURCE_CONTROLLER := github.com/fluxcd/source-controller
+KUSTOMIZE_CONTROLLER := github.com/fluxcd/kustomize-controller
+ARGOCD := github.com/argoproj/argo-cd/v3
+CRANE := github.com/google/go-containerregistry
+E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserver \
+  $(TOOLS)/kube-controller-manager-$(call version,$(KUBERNETES))/kube-controller-manager \
+  $(TOOLS)/source-controller-$(call version,$(SOURCE_CONTROLLER))/source-controller \
+  $(TOOLS)/kustomize-controller-$(call version,$(KUSTOMIZE_CONTROLLER))/kustomize-controller \
+  $(TOOLS)/argocd-$(call version,$(ARGOCD))/argocd \
+  $(TOOLS)/crane-$(call version,$(CRANE))/crane
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 
 # The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types qualify tools bench bench-smoke wheel image-check lock docs go-types update-goldens clean
+.PHONY: help setup demo test lint format types qualify tools e2e e2e-tools e2e-packages bench bench-smoke wheel image-check lock docs go-types update-goldens clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -75,6 +89,39 @@ $(SARIF_SCHEMA): | setup
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary sarif-om --require-hashes \
 	  --requirement $(TOOLS)/sarif-om/requirements.txt --dest $(TOOLS)/sarif-om
 	tar -xzOf $(TOOLS)/sarif-om/sarif_om-1.0.4.tar.gz sarif_om-1.0.4/sarif-2.1.0-rtm.4.json > $@.part
+	mv $@.part $@
+
+e2e: setup tools e2e-tools ## what is rendered through a real API server, Argo CD and Flux, in a private network namespace
+	unshare --net $(if $(filter 0,$(shell id -u)),,--map-root-user) sh -c 'ip link set lo up && exec "$$@"' sh \
+	  $(BIN)/pytest -m e2e tests/e2e
+
+e2e-tools: e2e-packages $(E2E_TOOLS) ## build what `make e2e` starts (Go; eleven CPU-minutes, once) into .cache/tools
+
+e2e-packages: # etcd, Redis and `ip`, from the distribution
+	@missing=; for command in etcd redis-server ip unshare setpriv openssl; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
+	[ -z "$$missing" ] || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
+	  echo "make e2e needs on PATH:$$missing (Debian: apt-get install etcd-server redis-server iproute2 util-linux openssl)" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+	    etcd-server redis-server iproute2 util-linux openssl; }
+
+%/kube-apiserver: PACKAGE := $(KUBERNETES)/cmd/kube-apiserver
+%/kube-controller-manager: PACKAGE := $(KUBERNETES)/cmd/kube-controller-manager
+%/source-controller: PACKAGE := $(SOURCE_CONTROLLER)
+%/source-controller: CRDS := $(SOURCE_CONTROLLER) config/crd/bases
+%/kustomize-controller: PACKAGE := $(KUSTOMIZE_CONTROLLER)
+%/kustomize-controller: CRDS := $(KUSTOMIZE_CONTROLLER) config/crd/bases
+%/argocd: PACKAGE := $(ARGOCD)/cmd
+%/argocd: CRDS := $(ARGOCD) manifests/crds
+%/crane: PACKAGE := $(CRANE)/cmd/crane
+
+# Without the versions in it an API server says that it is none.
+$(E2E_TOOLS): KUBE := k8s.io/component-base/version
+$(E2E_TOOLS): VERSION := $(call version,$(KUBERNETES))
+$(E2E_TOOLS):
+	mkdir -p $(@D)/crds
+	cd $(CONTROL_PLANE) && $(GO) build -mod=readonly -trimpath -o $(CURDIR)/$@.part -ldflags "-s -w -X $(KUBE).gitVersion=$(VERSION) \
+	  -X $(KUBE).gitMajor=1 -X $(KUBE).gitMinor=$(word 2,$(subst ., ,$(VERSION)))" $(PACKAGE)
+	set -- $(CRDS); [ $$# = 0 ] || install -m 644 "$$(cd $(CONTROL_PLANE) && $(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(@D)/crds
 	mv $@.part $@
 
 bench: setup ## time `packwise fn` beside a Go function that does nothing, `packwise check` beside kubectl-validate

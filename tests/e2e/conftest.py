@@ -1,0 +1,45 @@
+"""The control plane of the tests, and what it printed when one of them failed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.process import Servers
+from tests.places import ROOT, missing
+
+LOGS = ROOT / "build" / "e2e"
+"""Kept after the tests, until they run again."""
+
+_TAIL = 25
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed and Path(__file__).parent in item.path.parents:
+        for log in sorted(LOGS.glob("*/*.log")):
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL:]
+            report.sections.append((f"end of {log.relative_to(ROOT)}", "\n".join(lines)))
+    return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_network() -> None:
+    """These servers trust whoever reaches them, and listen where others may: they get a network of their own."""
+    interfaces = Path("/proc/net/dev").read_text(encoding="utf-8").splitlines()[2:]
+    if [line.partition(":")[0].strip() for line in interfaces] != ["lo"]:
+        missing("this is not a private network namespace: `make e2e` runs these tests in one")
+
+
+@pytest.fixture(scope="module")
+def servers(request: pytest.FixtureRequest) -> Generator[Servers]:
+    """What the tests of one module start; stopped after the last of them."""
+    logs = LOGS / request.path.stem
+    shutil.rmtree(logs, ignore_errors=True)
+    started = Servers(logs)
+    yield started
+    started.stop()

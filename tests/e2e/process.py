@@ -1,0 +1,60 @@
+"""Servers of the tests: started with a log each, awaited, stopped with everything that they started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+__all__ = ["Servers", "wait_for"]
+
+Found = TypeVar("Found")
+
+
+@dataclass
+class Servers:
+    """Processes that end with the tests, the last first. `logs` is the folder of what they print."""
+
+    logs: Path
+    _running: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
+
+    def start(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
+        """Starts a server in a process group of its own; should these tests be killed, it is killed too."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        with (self.logs / f"{name}.log").open("wb") as log:
+            started = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *map(str, command)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+        self._running.append(started)
+
+    def stop(self) -> None:
+        """Stops all of them; those that do not listen within five seconds are killed."""
+        for server in reversed(self._running):
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                with suppress(ProcessLookupError):
+                    os.killpg(server.pid, number)
+                with suppress(subprocess.TimeoutExpired):
+                    server.wait(timeout=5)
+        self._running.clear()
+
+
+def wait_for(what: str, look: Callable[[], Found | None], *, seconds: float = 60) -> Found:
+    """What `look` finds as soon as that is anything. Raises AssertionError that says what did not come."""
+    end = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found:
+            return found
+        assert time.monotonic() < end, f"not there after {seconds:.0f} s: {what}"
+        time.sleep(0.2)

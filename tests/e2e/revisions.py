@@ -1,0 +1,51 @@
+"""The API servers that packwise renders for: a row for each revision, with the CRDs that its cluster has."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tests.e2e.apiserver import documents
+
+__all__ = ["REVISIONS", "Revision"]
+
+Crd = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Revision:
+    """`crds` are folders of ../shared/crds; `amended` changes what was published to what the revision means.
+
+    `rendered` are the kinds that must come out of the examples, lest nothing is tested.
+    """
+
+    name: str
+    crds: tuple[str, ...]
+    amended: Callable[[Crd], Crd] = copy.copy
+    rendered: frozenset[str] = frozenset({"ClusterTopology", "Topology", "PodGang", "PodCliqueSet"})
+
+    def definitions(self, shared: Path) -> Sequence[Crd]:
+        """The CustomResourceDefinitions of a cluster of this revision."""
+        return [self.amended(crd) for folder in self.crds for crd in documents(shared / "crds" / folder)]
+
+
+def _with_topology_name(crd: Crd) -> Crd:
+    """alpha7's PodCliqueSet with `clusterTopologyName`. Source: revisions.md grep-244-multi 9."""
+    if crd["spec"]["names"]["kind"] != "PodCliqueSet":
+        return crd
+    amended = copy.deepcopy(crd)
+    (version,) = amended["spec"]["versions"]
+    field: Any = version["schema"]["openAPIV3Schema"]
+    for name in ("spec", "template"):
+        field = field["properties"][name]
+    cast("Crd", field["properties"])["clusterTopologyName"] = {"type": "string"}
+    return amended
+
+
+REVISIONS = (
+    Revision("grep-244", ("alpha7", "kai-v0.12.0")),
+    Revision("grep-244-multi", ("alpha7", "kai-v0.17.0"), _with_topology_name),
+)
