@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.finding import Finding
+    from packwise.request import Request
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology
 
@@ -58,7 +59,8 @@ class Generated(NamedTuple):
 
     `origin` says in words what it is rendered from, `subject` is that object (None: the configuration has none);
     `notes` are further annotations, their keys without the prefix `packwise.dev/`. `recreate`: the API server changes
-    no such object, deleting and creating it is the only way, and this one keeps every rule of its CRD.
+    no such object, deleting and creating it is the only way, and this one keeps every rule of its CRD. `unasked`:
+    written also where the user chose no kinds, whatever kinds are the default.
     """
 
     value: Mapping[str, Value]
@@ -66,6 +68,7 @@ class Generated(NamedTuple):
     subject: KubeObject | None
     notes: Mapping[str, str] = {}
     recreate: bool = False
+    unasked: bool = False
 
 
 class Use(NamedTuple):
@@ -79,7 +82,8 @@ class Use(NamedTuple):
 class WorkloadPlan(NamedTuple):
     """What becomes of one workload. With an error among `findings` there is nothing to write.
 
-    `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place.
+    `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `requests` are
+    for the scheduler to answer with objects of its own.
     """
 
     workload: KubeObject
@@ -87,3 +91,4 @@ class WorkloadPlan(NamedTuple):
     generated: tuple[Generated, ...] = ()
     conditions: tuple[Condition, ...] = ()
     topology: str | None = None
+    requests: tuple[Request, ...] = ()

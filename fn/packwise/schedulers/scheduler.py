@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
+    from packwise.request import Asked
     from packwise.topology import ClusterTopology
 
 __all__ = ["Refusal", "Scheduler"]
@@ -58,4 +59,8 @@ class Scheduler(Protocol):
 
     def refusals(self, keys: Sequence[str]) -> list[Refusal]:
         """What its API server would refuse in an object with these node label keys."""
+        ...
+
+    def requested_value(self, asked: Asked) -> Mapping[str, Value]:
+        """The scheduler's own object for what a front end asks."""
         ...

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
+    from packwise.request import Asked
     from packwise.topology import ClusterTopology
 
 __all__ = ["API_VERSION", "KAI", "TOPOLOGY_KIND"]
@@ -78,6 +79,12 @@ class _Kai:
                 message = f'must be the lowest level where it is "{key}"; "{keys[-1]}" is below it'
                 found.append(Refusal(index, message, _levels("array", _LOWEST)))
         return found
+
+    def requested_value(self, asked: Asked) -> Mapping[str, Value]:
+        """Topology, Queue, PodGroup, or the pod with KAI's labels."""
+        from packwise.schedulers.kai.requested import requested_value
+
+        return requested_value(asked)
 
 
 def _levels(value: Value, detail: str, kind: ErrorType = ErrorType.INVALID) -> str:
