@@ -22,8 +22,8 @@ RULES_HEAD = """\
 # Rules
 
 Every finding names the rule it comes from: `[rule]` at the end of a line, `rule` in JSON, `tags.rule` in the results of
-a KRM function. An error stops the render, a warning and an info do not. Where Grove's operator or an API server would
-refuse the object, the finding also carries its exact text (`operatorMessage`).
+a KRM function. An error stops the render, a warning and an info do not. Where Grove's operator, OSMO or an API server
+would refuse the object, the finding also carries its exact text (`operatorMessage`).
 
 The last column is where the rule is written down: a numbered rule of Grove's webhook (R: on create and update, U: on
 update), or the part of a specification. Each rule is explained below the table; `packwise rules NAME` prints the same.

@@ -111,7 +111,9 @@ class Finding(NamedTuple):
             at = self.location or subject.location(self.path, key=self.at_key)
             file = ResultFile(at.file, _index(subject)) if at.file is not None else None
             tags["line"], tags["column"] = str(at.line), str(at.column)
-            ref = ResourceRef(*_id_parts(subject))
+            parts = _id_parts(subject)
+            # A document that is no Kubernetes object is told by its place alone.
+            ref = ResourceRef(*parts) if any(parts) else None
         if self.path:
             current = subject.get(self.path) if subject is not None else None
             shown = None if isinstance(current, (dict, list)) else current

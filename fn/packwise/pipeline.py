@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.plan import Generated
+    from packwise.frontends.frontend import FrontEnd
+    from packwise.plan import Generated, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.select.topologies import KnownTopologies
 
@@ -89,6 +90,8 @@ def rule_table() -> tuple[Rule, ...]:
     from packwise.crds import findings as by_crd
     from packwise.crds import objects
     from packwise.frontends.grove import frontend
+    from packwise.frontends.osmo import rules as osmo
+    from packwise.schedulers import requests
     from packwise.schedulers import topologies as scheduled
     from packwise.select import configuration, definitions, index, protection, selection, topologies
     from packwise.topology import clustertopology
@@ -102,12 +105,13 @@ def rule_table() -> tuple[Rule, ...]:
         protection,
         clustertopology,
         scheduled,
+        requests,
         by_crd,
         objects,
         render,
         annotate,
     )
-    return (*(rule for part in parts for rule in part.RULES), *frontend.rule_table(), *RULES)
+    return (*(rule for part in parts for rule in part.RULES), *frontend.rule_table(), *osmo.RULES, *RULES)
 
 
 def _render(package: Package) -> Rendered:
@@ -117,12 +121,14 @@ def _render(package: Package) -> Rendered:
         # With a configuration that means nothing, every answer about a workload would be a guess.
         return Rendered(package.items, (), found)
     known = known_topologies(selection)
-    plans = [plan for front_end in _FRONT_ENDS for plan in front_end.plans(selection, _cluster(selection, known))]
-    uses = (use for front_end in _FRONT_ENDS for use in front_end.uses(selection))
+    front_ends = _front_ends(selection)
+    plans = [plan for front_end in front_ends for plan in front_end.plans(selection, _cluster(selection, known))]
+    uses = (use for front_end in front_ends for use in front_end.uses(selection))
     made = scheduler_topologies(KAI, known, selection)
     statuses = {name: topology_status(selection.revision, made.refused.get(name)) for name in known.by_name}
     topologies, told = _with_status(known, statuses, selection)
-    generated = [*topologies, *made.generated, *(one for plan in plans for one in plan.generated)]
+    answered, unanswered = _answers(plans, selection)
+    generated = [*topologies, *made.generated, *(one for plan in plans for one in plan.generated), *answered]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(generated, selection.index, selection.settings, in_use)
     protected = check_protection(selection, uses)
@@ -130,6 +136,7 @@ def _render(package: Package) -> Rendered:
         *known.findings,
         *protected,
         *made.findings,
+        *unanswered,
         *(f for plan in plans for f in plan.findings),
         *rendering.findings,
         *_by_definitions(selection, generated),
@@ -159,6 +166,25 @@ def _with_status(
         generated.append(with_status)
         told += findings
     return generated, told
+
+
+def _front_ends(selection: Selection) -> tuple[FrontEnd, ...]:
+    """Grove's, and OSMO's where there is anything for it: no other run pays for its import."""
+    if not selection.foreign:
+        return _FRONT_ENDS
+    from packwise.frontends.osmo.frontend import OSMO
+
+    return (*_FRONT_ENDS, OSMO)
+
+
+def _answers(plans: list[WorkloadPlan], selection: Selection) -> tuple[list[Generated], list[Finding]]:
+    """The scheduler's objects for what front ends ask of it."""
+    requests = [request for plan in plans for request in plan.requests]
+    if not requests:
+        return [], []
+    from packwise.schedulers.requests import answers
+
+    return answers(KAI, requests, selection)
 
 
 def _by_definitions(selection: Selection, generated: list[Generated]) -> Iterable[Finding]:

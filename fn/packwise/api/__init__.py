@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from packwise.api.topologyrender import API_VERSION, GROUP, KIND, TopologyRender, load, no_configuration
+from packwise.api.topologyrender import API_VERSION, GROUP, KIND, Osmo, TopologyRender, load, no_configuration
 
-__all__ = ["API_VERSION", "GROUP", "KIND", "TopologyRender", "load", "no_configuration"]
+__all__ = ["API_VERSION", "GROUP", "KIND", "Osmo", "TopologyRender", "load", "no_configuration"]

@@ -59,11 +59,19 @@ class SchedulerModel(_Model):
 class OsmoModel(_Model):
     """Settings of OSMO's front end."""
 
-    namespace: str = Field(default="osmo-workflows", description="Namespace of what is rendered.")
-    priority: Literal["LOW", "NORMAL", "HIGH"] = Field(default="NORMAL", description="Priority of workflows.")
+    namespace: str = Field(
+        default="osmo-workflows",
+        max_length=63,
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        description="Namespace of what is rendered: the backend's `k8s_namespace`.",
+    )
+    priority: Literal["LOW", "NORMAL", "HIGH"] = Field(
+        default="NORMAL", description="Priority of workflows; HIGH and NORMAL are not preempted."
+    )
     submittedBy: str = Field(default="", description="Who submits the workflows.")
     keySets: Literal["Uniform", "Pad"] = Field(
-        default="Uniform", description="How unlike requirements are put together."
+        default="Uniform",
+        description="Tasks with unlike topology keys: Uniform refuses them as OSMO does, Pad fills them up.",
     )
 
 
@@ -97,7 +105,8 @@ class TopologyRenderSpec(_Model):
         description="Whether workloads are new to the cluster; Auto looks at status, baseline and earlier output.",
     )
     emit: list[Literal["ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod"]] = Field(
-        default=["ClusterTopology", "Topology", "PodGang"], description="Kinds to render."
+        default=["ClusterTopology", "Topology", "PodGang"],
+        description="Kinds to render; of OSMO by default Topology, PodGroup and Pod.",
     )
     gitops: list[Literal["argocd", "flux"]] = Field(
         default=[],

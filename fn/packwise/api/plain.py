@@ -14,10 +14,12 @@ _CHOICES = {
     "unknownFields": frozenset({"Error", "Warn"}),
     "admission": frozenset({"Auto", "New", "Existing"}),
 }
-RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang"})
+RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod"})
 """Kinds that this version renders."""
 
-_TOOLS = frozenset({"argocd", "flux"})
+_OSMO_CHOICES = {"priority": frozenset({"LOW", "NORMAL", "HIGH"}), "keySets": frozenset({"Uniform", "Pad"})}
+
+_LISTS = {"emit": RENDERED, "gitops": frozenset({"argocd", "flux"})}
 _FLAGS = frozenset({"annotate", "apply", "finalizers", "topologyNameAnnotation"})
 _SECTIONS = frozenset({"topologyAwareScheduling", "clusterTopology", "topology"})
 
@@ -32,17 +34,23 @@ def _takes(key: str, value: Value) -> bool:
         return _section(value)
     if key == "scheduler":
         return _scheduler(value)
+    if key == "osmo":
+        return isinstance(value, dict) and all(_osmo(name, entry) for name, entry in value.items())
     if key in _CHOICES:
         return isinstance(value, str) and value in _CHOICES[key]
-    if key == "emit":
-        return _chosen(value, RENDERED) and value != []
-    if key == "gitops":
-        return _chosen(value, _TOOLS)
+    if key in _LISTS:
+        return _chosen(value, _LISTS[key]) and (key != "emit" or value != [])
     return key in _FLAGS and isinstance(value, bool)
 
 
 def _chosen(value: Value, choices: frozenset[str]) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) and one in choices for one in value)
+
+
+def _osmo(key: str, value: Value) -> bool:
+    if key in _OSMO_CHOICES:
+        return isinstance(value, str) and value in _OSMO_CHOICES[key]
+    return key == "submittedBy" and isinstance(value, str)
 
 
 def _section(value: Value) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 
-__all__ = ["API_VERSION", "DIALECTS", "GROUP", "KIND", "TopologyRender", "load", "no_configuration"]
+__all__ = ["API_VERSION", "DIALECTS", "GROUP", "KIND", "Osmo", "TopologyRender", "load", "no_configuration"]
 
 GROUP = "packwise.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -27,11 +27,24 @@ DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
 """The keys of a topology section, one for each way that Grove spelt it."""
 
 
+class Osmo(NamedTuple):
+    """Settings of OSMO's front end: what OSMO knows of a submission and no file says.
+
+    `key_sets`: Uniform refuses unlike requirements as OSMO does, Pad puts them together as its design says.
+    """
+
+    namespace: str = "osmo-workflows"
+    priority: str = "NORMAL"
+    submitted_by: str = ""
+    key_sets: str = "Uniform"
+
+
 class TopologyRender(NamedTuple):
     """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
 
     `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
     data of a ConfigMap. `without_effect` are the paths of the settings that ask for what this version does not render.
+    `chosen` tells that the user wrote `emit`.
     """
 
     item: KubeObject | None = None
@@ -48,6 +61,12 @@ class TopologyRender(NamedTuple):
     topology_name_annotation: bool = False
     finalizers: bool = False
     without_effect: tuple[tuple[str, ...], ...] = ()
+    osmo: Osmo = Osmo()
+    chosen: bool = False
+
+    def emits(self, kind: str, *, unasked: bool = False) -> bool:
+        """Whether objects of `kind` are written; with `unasked`, also where nobody chose any kinds."""
+        return kind in self.emit or (unasked and not self.chosen)
 
 
 def no_configuration() -> TopologyRender:
@@ -94,6 +113,18 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         spec.get("topologyNameAnnotation", default.topology_name_annotation),
         spec.get("finalizers", default.finalizers),
         tuple(_without_effect(spec)),
+        _osmo(spec.get("osmo") or {}),
+        "emit" in spec,
+    )
+
+
+def _osmo(section: dict[str, Any]) -> Osmo:
+    default = Osmo()
+    return Osmo(
+        section.get("namespace", default.namespace),
+        section.get("priority", default.priority),
+        section.get("submittedBy", default.submitted_by),
+        section.get("keySets", default.key_sets),
     )
 
 
@@ -107,6 +138,5 @@ def _refuse_unknown(item: KubeObject) -> None:
 
 
 def _without_effect(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    yield from [(name,) for name in ("osmo",) if spec.get(name)]
     if not set(spec.get("emit", ())) <= RENDERED:
         yield ("emit",)

@@ -16,6 +16,7 @@ __all__ = ["Document", "InputFile"]
 class Document:
     """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.
 
+    `foreign` is what it is then, where packwise reads it: a document of OSMO.
     Joining `separator + text` of all documents gives the file.
     """
 
@@ -23,6 +24,7 @@ class Document:
     text: str
     item: KubeObject | None = None
     line: int = 1
+    foreign: KubeObject | None = None
 
     @property
     def is_blank(self) -> bool:
@@ -48,6 +50,11 @@ class InputFile:
     def items(self) -> tuple[KubeObject, ...]:
         """The Kubernetes objects, in their order."""
         return tuple([document.item for document in self.documents if document.item is not None])
+
+    @property
+    def foreign(self) -> tuple[KubeObject, ...]:
+        """The documents that are no Kubernetes objects and are read all the same, in their order."""
+        return tuple([document.foreign for document in self.documents if document.foreign is not None])
 
     @property
     def text(self) -> str:

@@ -61,7 +61,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     baseline = None if named.baseline is None else _baseline(named.baseline, named.paths, reader)
     config = _carried(files) if named.config is None else _config(named.config, reader.read([named.config]), reader)
     crds = _definitions(named.crds, reader)
-    package = Package(_items(files), config, baseline, crds)
+    package = Package(_items(files), config, baseline, crds, tuple([one for file in files for one in file.foreign]))
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from krmfn.errors import FieldError
 from krmfn.kubeobject import KubeObject
@@ -14,9 +14,11 @@ from krmfn.run import MAX_INPUT
 from krmfn.source import Location, Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.document import Document, InputFile
+from packwise.select.foreign import is_foreign, may_be_foreign
 
 if TYPE_CHECKING:
     from krmfn.value import Value
+    from krmfn.yamltext import Document as SplitDocument
     from packwise.cli.find import Found
 
 __all__ = ["decode", "read_file"]
@@ -47,11 +49,7 @@ def decode(data: bytes, found: Found) -> InputFile:
         raise FieldError(None, (), message, place) from None
     if _is_list(text):
         return _list_file(text, found)
-    documents = [
-        Document(one.separator, one.text, _item(Source(one.text, (), one.line, 1, found.name)), one.line)
-        for one in split_documents(text)
-    ]
-    return InputFile(found, tuple(documents))
+    return InputFile(found, tuple([_document(one, found) for one in split_documents(text)]))
 
 
 def _content(found: Found) -> bytes:
@@ -116,12 +114,21 @@ def _named(item: KubeObject, found: Found) -> KubeObject:
     return item if found.name is None else KubeObject.cut(item.source._replace(file=found.name), item.value)
 
 
-def _item(source: Source) -> KubeObject | None:
+def _document(one: SplitDocument, found: Found) -> Document:
+    """A document with the object that it is, of Kubernetes or of OSMO; one that is no YAML is found out later."""
+    source = Source(one.text, (), one.line, 1, found.name)
+    item: KubeObject | None = None
+    foreign: KubeObject | None = None
     try:
         value = read(source.text)
     except YamlError:
-        return KubeObject(source)
-    if not isinstance(value, dict):
-        return None
-    is_object = all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
-    return KubeObject.cut(source, value) if is_object else None
+        if may_be_foreign(source.text):
+            foreign = KubeObject(source)
+        else:
+            item = KubeObject(source)
+    else:
+        if is_foreign(value):
+            foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
+        elif isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
+            item = KubeObject.cut(source, value)
+    return Document(one.separator, one.text, item, one.line, foreign)

@@ -13,6 +13,7 @@ from packwise.api.topologyrender import DIALECTS
 from packwise.finding import Stage
 from packwise.pipeline import render
 from packwise.select import Package
+from packwise.select.foreign import is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,19 +33,27 @@ _SPEAKERS = {
 }
 
 _SETTINGS = "TopologyRender"
+_POOL = "OSMO pool"
+_WORKFLOW = "OSMO workflow"
 _CONFIGURATIONS = frozenset({_SETTINGS, "OperatorConfiguration"})
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What is said in a cluster of a failing example, at `stage`: `texts` are the exact words, in order."""
+    """What is said in a cluster of a failing example, at `stage`: `texts` are the exact words, in order.
+
+    `osmo`: it is OSMO that says it.
+    """
 
     stage: Stage
     texts: tuple[str, ...]
+    osmo: bool = False
 
     @property
     def speaker(self) -> str:
         """Who says it."""
+        if self.osmo:
+            return "OSMO"
         return _SPEAKERS[self.stage]
 
 
@@ -57,12 +66,16 @@ def refusal(rule: str, explanation: Explanation) -> Refusal | None:
     if not tags:
         return None
     tags.sort(key=lambda each: int(each["order"]))
-    return Refusal(Stage(tags[0]["stage"]), tuple([each["operatorMessage"] for each in tags]))
+    texts = tuple([each["operatorMessage"] for each in tags])
+    return Refusal(Stage(tags[0]["stage"]), texts, rule.startswith("osmo-"))
 
 
 def results_of(example: str, before: str = "") -> tuple[Result, ...]:
     """What a render says of `example`, with lines as in it; as an update of `before`, where that is given."""
-    return render(Package(_objects(example), baseline=_objects(before) if before else None)).results
+    found = _objects(example)
+    items = tuple([item for item in found if not is_foreign(item.value)])
+    documents = tuple([item for item in found if is_foreign(item.value)])
+    return render(Package(items, baseline=_objects(before) if before else None, documents=documents)).results
 
 
 def _objects(example: str) -> tuple[KubeObject, ...]:
@@ -71,12 +84,15 @@ def _objects(example: str) -> tuple[KubeObject, ...]:
     shown = _parsed(example)
     if all(item.kind not in _CONFIGURATIONS for item in shown):
         shown = (bases[_SETTINGS], *shown)
+    kinds = [_kind(item) for item in shown]
+    if _WORKFLOW in kinds and _POOL not in kinds:
+        shown = (bases[_POOL], *shown)
     return tuple([_completed(item, (), item.value, _base(item, bases)) for item in shown])
 
 
 def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
     """What `item` is completed by; a topology section that is spelt another way, by the one of the base."""
-    base, spec = bases[item.kind].value, item.get("spec")
+    base, spec = bases[_kind(item)].value, item.get("spec")
     keys = [key for key in DIALECTS if key in spec] if item.kind == _SETTINGS and isinstance(spec, dict) else []
     if not keys:
         return base
@@ -88,7 +104,14 @@ def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Val
 @cache
 def _bases() -> Mapping[str, KubeObject]:
     text = (files("packwise.explain") / "base.yaml").read_text(encoding="utf-8")
-    return {item.kind: item for item in _parsed(text)}
+    return {_kind(item): item for item in _parsed(text)}
+
+
+def _kind(item: KubeObject) -> str:
+    """The kind of an object; OSMO's documents have a name here."""
+    if item.kind:
+        return item.kind
+    return _WORKFLOW if "workflow" in item.value else _POOL
 
 
 def _parsed(text: str) -> tuple[KubeObject, ...]:

@@ -44,6 +44,8 @@ def file_of(value: Mapping[str, Value]) -> str:
     """The file of a generated object, one for each, predictable from its kind, namespace and name."""
     kind, metadata = cast("str", value["kind"]), cast("Mapping[str, Value]", value["metadata"])
     file = f"{kind.lower()}-{metadata['name']}.yaml"
+    if kind == "Queue":
+        return f"packwise/queues/{file}"
     if kind in CLUSTER_SCOPED:
         return f"packwise/topologies/{file}"
     return f"packwise/workloads/{metadata['namespace']}/{file}"

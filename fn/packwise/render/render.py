@@ -28,7 +28,9 @@ TWICE = Rule("generated-twice", "No two objects are generated with one identity.
 RULES = (CLASH, TWICE)
 """Rules of generated objects."""
 
-_ORDER = {kind: place for place, kind in enumerate(("ClusterTopology", "Topology", "PodGang", "PodGroup"))}
+_ORDER = {
+    kind: place for place, kind in enumerate(("ClusterTopology", "Queue", "Topology", "PodGang", "PodGroup", "Pod"))
+}
 
 
 class Rendering(NamedTuple):
@@ -41,13 +43,13 @@ class Rendering(NamedTuple):
 def render(
     generated: Sequence[Generated], index: Index, settings: TopologyRender, in_use: Collection[str] = ()
 ) -> Rendering:
-    """The objects of the kinds in `settings.emit`, by kind and then in the given order.
+    """The objects of the kinds that `settings` emits, by kind and then in the given order.
 
     An object of an earlier render is the same object afterwards, comments and client annotations included; what it no
     longer is, is spliced. Earlier objects that are not among the result no longer belong. `in_use` are the names of the
     ClusterTopologies by which workloads are placed.
     """
-    wanted = [one for one in generated if one.value["kind"] in settings.emit]
+    wanted = [one for one in generated if settings.emits(str(one.value["kind"]), unasked=one.unasked)]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
     wanted.sort(key=lambda one: _ORDER[str(one.value["kind"])])
     findings: list[Finding] = []

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from packwise.select.selection import Selection
     from packwise.select.topologies import KnownTopologies, KnownTopology
 
-__all__ = ["RULES", "SchedulerTopologies", "scheduler_topologies"]
+__all__ = ["REFUSED", "RULES", "SchedulerTopologies", "refusals_of", "scheduler_topologies"]
 
-REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every ClusterTopology.", "kai.md")
+REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every topology.", "kai.md")
 RULES = (REFUSED,)
 """Rules of the schedulers' objects."""
 
@@ -42,7 +42,7 @@ def scheduler_topologies(scheduler: Scheduler, known: KnownTopologies, selection
     refused: dict[str, str] = {}
     made = _are_made(selection)
     render = _Render(
-        rendered=made and scheduler.topology_kind in selection.settings.emit,
+        rendered=made and selection.settings.emits(scheduler.topology_kind),
         profiles=selection.revision.scheduler_profiles,
         fatal=selection.revision.topology_status is None,
     )
@@ -50,7 +50,7 @@ def scheduler_topologies(scheduler: Scheduler, known: KnownTopologies, selection
         name, value = topology.topology.name, scheduler.topology_value(topology.topology)
         surely_valid = False
         if topology.valid:
-            refusals, unchecked = _refusals(scheduler, value, selection)
+            refusals, unchecked = refusals_of(scheduler, value, selection)
             findings += [_finding(scheduler, topology, refusal, render) for refusal in refusals]
             findings += unchecked
             surely_valid = not refusals and not unchecked
@@ -77,7 +77,7 @@ def _answer(scheduler: Scheduler, name: str, refusals: list[Refusal]) -> str:
     return f'{scheduler.topology_kind}.{scheduler.group} "{name}" is invalid: {told}'
 
 
-def _refusals(
+def refusals_of(
     scheduler: Scheduler, value: Mapping[str, Value], selection: Selection
 ) -> tuple[list[Refusal], list[Finding]]:
     """Why the scheduler's API server would not take `value`: by its own CRD, where that is at hand."""

@@ -38,9 +38,12 @@ RENDERED_FROM = "packwise.dev/rendered-from"
 
 _RENDERED_KINDS = frozenset(
     {
+        ("", "Pod"),
         ("grove.io", "ClusterTopology"),
         ("kai.scheduler", "Topology"),
         ("scheduler.grove.io", "PodGang"),
+        ("scheduling.run.ai", "PodGroup"),
+        ("scheduling.run.ai", "Queue"),
     }
 )
 

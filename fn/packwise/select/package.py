@@ -14,10 +14,11 @@ class Package(NamedTuple):
     """The items of a ResourceList or the documents of files; `function_config` is packwise's own configuration.
 
     `baseline` holds the objects as they stood before the change under review, None where nobody gave any. `crds` are
-    the cluster's, which count before those among the items.
+    the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects.
     """
 
     items: tuple[KubeObject, ...]
     function_config: KubeObject | None = None
     baseline: tuple[KubeObject, ...] | None = None
     crds: tuple[KubeObject, ...] = ()
+    documents: tuple[KubeObject, ...] = ()

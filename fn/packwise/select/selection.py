@@ -13,6 +13,7 @@ from packwise.finding import Finding, Rule, Severity, has_errors
 from packwise.revisions import DEFAULT, REVISIONS, Revision
 from packwise.select.configuration import SOURCES, Configuration, Source, check_levels, read_source, sections_of
 from packwise.select.definitions import NO_DEFINITIONS, Definitions, definitions_of
+from packwise.select.foreign import foreign_places
 from packwise.select.index import READABLE, Index, identity
 from packwise.select.place import Place
 from packwise.topology import clustertopology
@@ -44,7 +45,8 @@ RULES = (REVISION, SETTINGS, UNSUPPORTED, ABSENT)
 class Selection(NamedTuple):
     """The input, sorted out. `configuration` is None where nothing configures a topology.
 
-    `enabled` is whether TAS is; `results` are what krmfn has to say about packwise's own configuration.
+    `enabled` is whether TAS is; `results` are what krmfn has to say about packwise's own configuration. `foreign` are
+    the places of documents that are no Kubernetes objects.
     """
 
     index: Index  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -56,6 +58,7 @@ class Selection(NamedTuple):
     findings: tuple[Finding, ...] = ()
     results: tuple[Result, ...] = ()
     definitions: Definitions = NO_DEFINITIONS
+    foreign: tuple[Place, ...] = ()
 
     def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
         """The object as it stood in the baseline, whoever made it; None where there is none."""
@@ -87,10 +90,21 @@ def select(package: Package) -> Selection:
     if configuration is not None:
         findings += check_levels(configuration, revision)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
-    if chosen is None and not enabled and not results and not has_errors(findings):
+    foreign = foreign_places(package.documents, index)
+    # OSMO's pools are a configuration of their own.
+    if chosen is None and not enabled and not results and not foreign and not has_errors(findings):
         findings.append(_absent(settings))
     return Selection(
-        index, baseline, settings, revision, configuration, enabled, tuple(findings), tuple(results), definitions
+        index,
+        baseline,
+        settings,
+        revision,
+        configuration,
+        enabled,
+        tuple(findings),
+        tuple(results),
+        definitions,
+        foreign,
     )
 
 

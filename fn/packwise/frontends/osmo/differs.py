@@ -1,0 +1,102 @@
+"""Where OSMO as built would make something else of a group, and why that would be wrong. Source: osmo.md D1 to D9."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.frontends.osmo.names import MAX_NAME
+from packwise.frontends.osmo.rules import DIFFERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from packwise.finding import Finding
+    from packwise.frontends.osmo.rules import Submission
+    from packwise.frontends.osmo.tree import Node, Tree
+    from packwise.frontends.osmo.workflow import Group
+
+__all__ = ["differences"]
+
+_SHOWN = 3
+
+
+def differences(submission: Submission, group: Group, tree: Tree) -> Iterator[Finding]:
+    """What is rendered otherwise for `group` than OSMO would."""
+    for message in _messages(submission, group, tree):
+        yield submission.workflow.at(group.path).finding(DIFFERS, message)
+
+
+def _messages(submission: Submission, group: Group, tree: Tree) -> Iterator[str]:
+    bounds, nodes = tree.bounds, tree.nodes
+    if bounds is not None and bounds.required and bounds.preferred:
+        yield (
+            f"requires {bounds.required} and prefers {bounds.preferred} within it; OSMO would keep the wish "
+            "alone, and lose the requirement"
+        )
+    inner = [node for node in nodes if node.pods.members is None]
+    passed = _passed_through(nodes)
+    if passed:
+        yield (
+            f"has the {_subgroups(passed)}, which OSMO would leave out with what they require, so that leaves stand "
+            "beside inner nodes, which KAI v0.12 drops"
+        )
+    if len(inner) > len(passed):
+        kept = [node for node in inner if node not in passed]
+        yield (
+            f"has no minMember on the {_subgroups(kept)}, where OSMO would write one: KAI refuses that from v0.15 "
+            "on, for only leaves hold pods"
+        )
+    renamed = [node for node in nodes if node.pods.name != node.wanted]
+    if renamed:
+        names = ", ".join([f'"{node.wanted}" is "{node.pods.name}"' for node in renamed[:_SHOWN]])
+        yield (
+            f"has subgroups of other names than OSMO's ({names}{_more(renamed)}): KAI refuses those, or would take two "
+            "groups for one"
+        )
+    padded = [
+        leaf for leaf, node in zip(tree.leaves, _leaf_nodes(tree), strict=True) if node is not None and _is_padded(node)
+    ]
+    if padded:
+        yield (
+            f"has {len(padded)} of its tasks filled up to the keys of the others, where OSMO would refuse the workflow "
+            f'or leave them without a place ("{padded[0]}")'
+        )
+    long = [task.name for task in group.tasks if len(task.name) > MAX_NAME]
+    if long and nodes:
+        yield f'has the task "{long[0]}", which OSMO would lose from its subgroup: the label of its name is one shorter'
+    for name in sorted({task.resource for task in group.tasks}):
+        keys = [each.key for each in submission.workflow.resources[name].topology]
+        if len(set(keys)) < len(keys):
+            yield f'uses resource "{name}", which says a topology key twice; OSMO would nest that level within itself'
+
+
+def _passed_through(nodes: Sequence[Node]) -> list[Node]:
+    """The inner nodes that OSMO leaves out: with one child, and no parent that it keeps."""
+    children: dict[str | None, int] = {}
+    for node in nodes:
+        children[node.pods.parent] = children.get(node.pods.parent, 0) + 1
+    found: list[Node] = []
+    gone: set[str | None] = {None}
+    for node in nodes:
+        if node.pods.members is None and node.pods.parent in gone and children[node.pods.name] == 1:
+            found.append(node)
+            gone.add(node.pods.name)
+    return found
+
+
+def _leaf_nodes(tree: Tree) -> list[Node | None]:
+    by_name = {node.pods.name: node for node in tree.nodes}
+    return [None if leaf is None else by_name[leaf] for leaf in tree.leaves]
+
+
+def _is_padded(node: Node) -> bool:
+    return any(step.group is None for step in node.path)
+
+
+def _subgroups(nodes: Sequence[Node]) -> str:
+    names = ", ".join([f'"{node.pods.name}"' for node in nodes[:_SHOWN]])
+    return f"inner subgroup{'' if len(nodes) == 1 else 's'} {names}{_more(nodes)}"
+
+
+def _more(nodes: Sequence[Node]) -> str:
+    return f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""

@@ -1,0 +1,182 @@
+"""OSMO's documents: read as OSMO reads them, and turned into pools and workflows. Source: osmo.md (top), 1, 2."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from krmfn.errors import FieldError, told
+from packwise.finding import Finding, Stage, from_field_error
+from packwise.frontends.osmo.pool import read_backends, read_pool
+from packwise.frontends.osmo.rules import DOCUMENT, NAMES, SCHEMA, SECTIONS, TEMPLATE_SECTIONS
+from packwise.frontends.osmo.rules.rule import run
+from packwise.frontends.osmo.workflow import read_workflow
+from packwise.select.foreign import LABEL
+from packwise.select.index import READABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.frontends.osmo.pool import Pool
+    from packwise.frontends.osmo.workflow import Workflow
+    from packwise.select.place import Place
+
+__all__ = ["Documents", "read_documents"]
+
+_KINDS = ("pool", "workflow")
+
+
+class Documents(NamedTuple):
+    """What was read, in the input's order; of a document with errors its parts are left out, and `findings` say why."""
+
+    pools: tuple[Pool, ...]
+    workflows: tuple[Workflow, ...]
+    findings: tuple[tuple[KubeObject, Finding], ...]
+
+
+class Raw(NamedTuple):
+    """A document's text and value: `value` is what OSMO's own reader makes of the text."""
+
+    place: Place
+    text: str
+    value: Mapping[str, Value]
+
+
+def read_documents(places: Iterable[Place]) -> Documents:
+    """The pools and workflows at `places`."""
+    pools: list[Pool] = []
+    workflows: list[Workflow] = []
+    findings: list[tuple[KubeObject, Finding]] = []
+    for place in places:
+        raw, found = _raw(place)
+        if raw is not None and not found:
+            if "workflow" in raw.value:
+                workflow, found = _workflow(raw)
+                workflows += [] if workflow is None else [workflow]
+            else:
+                read, found = _pools(raw)
+                pools += read
+        findings += [(place.item, finding) for finding in found]
+    return Documents(tuple(pools), tuple(workflows), tuple(findings))
+
+
+def _raw(place: Place) -> tuple[Raw | None, list[Finding]]:
+    """The document at `place`, or what keeps it from being one."""
+    if place.item.get(("metadata", "labels", LABEL)) is not None:
+        return _embedded(place)
+    text = place.item.source.text
+    try:
+        value = place.item.value
+    except FieldError as error:
+        return None, [*run((TEMPLATE_SECTIONS,), (place, text)), _unreadable(place, text, error)]
+    return Raw(place, text, _as_osmo_reads(text, value)), []
+
+
+def _unreadable(place: Place, text: str, error: FieldError) -> Finding:
+    found = from_field_error(error, place.item, READABLE.name)
+    if "{{" in text or "{%" in text:
+        message = (
+            f"{found.message}; as a template it must be filled in first: `osmo workflow submit --dry-run` prints it"
+        )
+        return found._replace(message=message)
+    return found
+
+
+def _embedded(place: Place) -> tuple[Raw | None, list[Finding]]:
+    """The document in the data of a ConfigMap."""
+    from krmfn.yamltext import YamlError, read
+
+    kind, text = place.item.get(("metadata", "labels", LABEL)), place.item.get(place.path)
+    if kind not in _KINDS:
+        message = f'must be "pool" or "workflow"; got {told(kind)}'
+        return None, [Finding.of(DOCUMENT, place.item, ("metadata", "labels", LABEL), message)]
+    if not place.embedded or not isinstance(text, str):
+        count = len(text) if isinstance(text, dict) else 0
+        message = f"must hold the {kind} config under one key, as a text; got {count} keys"
+        return None, [Finding.of(DOCUMENT, place.item, ("data",), message)]
+    try:
+        value = read(text)
+    except YamlError as error:
+        message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
+        return None, [place.finding(READABLE, message)]
+    is_workflow = isinstance(value, dict) and "workflow" in value
+    is_pool = isinstance(value, dict) and ("pools" in value or "backend" in value)
+    if not isinstance(value, dict) or (kind == "workflow") != is_workflow or (kind == "pool" and not is_pool):
+        wanted = "`workflow` at the top" if kind == "workflow" else "`pools`, or `backend` and `name`, at the top"
+        text_of = "Workflow spec not found." if kind == "workflow" else None
+        stage = None if text_of is None else Stage.DECODE
+        message = f"must be a {kind} config, with {wanted}"
+        return None, [place.finding(DOCUMENT, message, operator_message=text_of, stage=stage)]
+    return Raw(place, text, _as_osmo_reads(text, value)), []
+
+
+def _as_osmo_reads(text: str, value: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The value by YAML 1.1, as OSMO's `yaml.safe_load` has it: `no` is false there, and `1:30` a number."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return value
+    return cast("Mapping[str, Value]", found) if isinstance(found, dict) else value
+
+
+def _pools(raw: Raw) -> tuple[list[Pool], list[Finding]]:
+    from pydantic import ValidationError
+
+    from packwise.frontends.osmo import schema
+
+    backends = read_backends(raw.value)
+    pools: list[Pool] = []
+    findings: list[Finding] = []
+    for name, place, value in _pool_values(raw):
+        try:
+            model = schema.Pool.model_validate(value)
+        except ValidationError as error:
+            findings += _told(error, place, value, Stage.CONFIG)
+        else:
+            pools.append(read_pool(model.name if name is None else name, place, model, backends))
+    return pools, findings
+
+
+def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
+    """Each pool with its name where that stands outside."""
+    entries = raw.value.get("pools")
+    if "pools" not in raw.value:
+        return [(None, raw.place, raw.value)]
+    if not isinstance(entries, dict):
+        return [(None, raw.place.below("pools"), entries)]
+    return [(str(name), raw.place.below("pools", str(name)), value) for name, value in entries.items()]
+
+
+def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
+    from pydantic import ValidationError
+
+    from packwise.frontends.osmo import schema
+
+    findings = list(run((SECTIONS,), (raw.place, raw.text)))
+    findings += run(NAMES, (raw.place, raw.value.get("workflow")), len(findings))
+    try:
+        model = schema.VersionedWorkflowSpec.model_validate({"workflow": raw.value["workflow"]})
+    except ValidationError as error:
+        return None, [*findings, *_told(error, raw.place, raw.value, Stage.SCHEMA, len(findings))]
+    return (None if findings else read_workflow(raw.place, raw.text, model.workflow)), findings
+
+
+def _told(error: Any, place: Place, value: Value, stage: Stage, order: int = 0) -> list[Finding]:
+    """Pydantic's errors as findings: its own texts, and packwise's with the value and what may be meant."""
+    from packwise.frontends.osmo.explained import explained
+    from packwise.frontends.osmo.schema import problems_of
+
+    return [
+        place.below(*problem.path).finding(
+            SCHEMA,
+            explained(problem),
+            operator_message=problem.text,
+            stage=stage,
+            order=order + number,
+            at_key=problem.kind == "extra_forbidden",
+        )
+        for number, problem in enumerate(problems_of(error, value))
+    ]

@@ -1,0 +1,131 @@
+"""OSMO's front end: each pool and workflow validated, and turned into what the scheduler is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.finding import Stage, has_errors
+from packwise.frontends.osmo.differs import differences
+from packwise.frontends.osmo.document import read_documents
+from packwise.frontends.osmo.objects import named, pool_requests, tree_of, workflow_requests
+from packwise.frontends.osmo.rows import pool_of
+from packwise.frontends.osmo.rules import (
+    POOL,
+    POOL_CHOSEN,
+    POOL_KNOWN,
+    POOLS,
+    SUBMISSION,
+    TEMPLATE,
+    WORKFLOWS,
+    PoolAt,
+    Submission,
+)
+from packwise.frontends.osmo.rules.rule import run
+from packwise.plan import WorkloadPlan
+from packwise.wording import list_known, told_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.finding import Finding
+    from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends.osmo.document import Documents
+    from packwise.frontends.osmo.objects import Names
+    from packwise.frontends.osmo.workflow import Workflow
+    from packwise.plan import Cluster, Use
+    from packwise.revisions import Revision
+    from packwise.select.selection import Selection
+
+__all__ = ["OSMO"]
+
+
+class _Osmo:
+    def plans(self, selection: Selection, cluster: Cluster) -> Iterable[WorkloadPlan]:  # noqa: ARG002
+        """What becomes of the documents that cannot be read, the pools in their order, the workflows by name."""
+        documents = read_documents(selection.foreign)
+        names = named(documents.pools, documents.workflows, selection.settings.osmo)
+        unread = [WorkloadPlan(item, (finding,)) for item, finding in documents.findings]
+        return [*unread, *_pools(documents, names, selection), *_workflows(documents, names, selection)]
+
+    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
+        """Itself: what is wrong with OSMO's documents is for people to decide."""
+        return item
+
+    def uses(self, selection: Selection) -> Iterable[Use]:  # noqa: ARG002
+        """None: ClusterTopologies are Grove's."""
+        return ()
+
+
+def _pools(documents: Documents, names: Names, selection: Selection) -> Iterator[WorkloadPlan]:
+    if not documents.pools:
+        return
+    schedulers = _schedulers(selection)
+    findings = list(run(POOLS, documents.pools))
+    for pool in documents.pools:
+        findings += run(POOL, PoolAt(pool, schedulers))
+    requests = () if has_errors(findings) else tuple(pool_requests(documents.pools, names, selection.settings.osmo))
+    yield WorkloadPlan(documents.pools[0].place.item, tuple(findings), requests=requests)
+
+
+def _schedulers(selection: Selection) -> tuple[str, ...]:
+    """The names of the cluster's schedulers, where the settings say them."""
+    scheduler = selection.settings.scheduler
+    profiles = scheduler.get("profiles") if isinstance(scheduler, dict) else None
+    names = [each.get("name") for each in profiles if isinstance(each, dict)] if isinstance(profiles, list) else []
+    return tuple([name for name in names if isinstance(name, str)])
+
+
+def _workflows(documents: Documents, names: Names, selection: Selection) -> Iterator[WorkloadPlan]:
+    repeats = list(run(WORKFLOWS, documents.workflows))
+    for workflow in sorted(documents.workflows, key=lambda each: each.name):
+        plan = _plan(workflow, documents, names, selection)
+        own = [finding for finding in repeats if finding.subject is workflow.place.item]
+        yield plan._replace(findings=(*plan.findings, *own), requests=() if own else plan.requests)
+
+
+def _plan(workflow: Workflow, documents: Documents, names: Names, selection: Selection) -> WorkloadPlan:
+    findings = list(_about_pool(workflow, documents))
+    pool = pool_of(workflow, documents.pools)
+    if pool is None:
+        return WorkloadPlan(workflow.place.item, tuple(findings))
+    submission = Submission(workflow, pool, selection.settings.osmo)
+    findings += run(SUBMISSION, submission)
+    if has_errors(findings):
+        return WorkloadPlan(workflow.place.item, tuple(findings))
+    trees = [tree_of(submission, group) for group in workflow.groups]
+    for group, tree in zip(workflow.groups, trees, strict=True):
+        findings += differences(submission, group, tree)
+    if "{{" in workflow.text and selection.settings.emits("Pod", unasked=True):
+        message = "holds `{{…}}`, which OSMO fills in at submission; the pods have it as it stands"
+        findings.append(workflow.at(("workflow",)).finding(TEMPLATE, message, at_key=True))
+    return WorkloadPlan(
+        workflow.place.item, tuple(findings), requests=tuple(workflow_requests(submission, trees, names))
+    )
+
+
+def _about_pool(workflow: Workflow, documents: Documents) -> Iterator[Finding]:
+    pools = [pool.name for pool in documents.pools]
+    if not workflow.pool and len(pools) > 1:
+        message = (
+            f'must name one of the pools {list_known(pools)}; without `pool` it is rendered for the first, "{pools[0]}"'
+        )
+        yield workflow.at(("workflow",)).finding(POOL_CHOSEN, message, at_key=True)
+    if pool_of(workflow, documents.pools) is not None or _has_broken_pools(documents):
+        return
+    if workflow.pool:
+        message = f'must be a pool of the input; got "{workflow.pool}"{told_known(workflow.pool, pools)}'
+        text = f"Pool {workflow.pool} not found."
+        yield workflow.at(("workflow", "pool")).finding(POOL_KNOWN, message, operator_message=text, stage=Stage.WEBHOOK)
+    else:
+        message = "must come with the config of its pool: there is no OSMO pool among the input"
+        yield workflow.at(("workflow",)).finding(POOL_KNOWN, message, at_key=True)
+
+
+def _has_broken_pools(documents: Documents) -> bool:
+    """Whether a pool could not be read: it may be the one that is missing."""
+    return any(finding.stage is Stage.CONFIG for _, finding in documents.findings)
+
+
+OSMO: FrontEnd = _Osmo()
+"""OSMO's front end."""

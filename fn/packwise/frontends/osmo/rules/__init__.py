@@ -1,0 +1,57 @@
+"""The rules of OSMO's documents as one table. Source: osmo.md."""
+
+from __future__ import annotations
+
+from packwise.finding import Rule, Severity
+from packwise.frontends.osmo.rules.documents import GROUPS_OR_TASKS, NAMES, NAMES_UNIQUE, SECTIONS, TEMPLATE_SECTIONS
+from packwise.frontends.osmo.rules.pools import POOL, POOLS, PoolAt
+from packwise.frontends.osmo.rules.workflows import SUBMISSION, WORKFLOWS, Submission, levelled
+
+__all__ = [
+    "DIFFERS",
+    "DOCUMENT",
+    "NAMES",
+    "POOL",
+    "POOLS",
+    "POOL_CHOSEN",
+    "POOL_KNOWN",
+    "RULES",
+    "SCHEMA",
+    "SECTIONS",
+    "SUBMISSION",
+    "TEMPLATE",
+    "TEMPLATE_SECTIONS",
+    "WORKFLOWS",
+    "PoolAt",
+    "Submission",
+    "levelled",
+]
+
+DOCUMENT = Rule("osmo-document", "A labelled ConfigMap holds one document of OSMO.", "osmo.md")
+SCHEMA = Rule("osmo-schema", "Every field of a pool or workflow is one that OSMO takes.", "osmo.md 1 and 2")
+POOL_KNOWN = Rule("osmo-pool-known", "The pool of a workflow is among the input.", "osmo.md 2")
+POOL_CHOSEN = Rule(
+    "osmo-pool-chosen", "A workflow says which of several pools it is for.", "osmo.md 2", Severity.WARNING
+)
+TEMPLATE = Rule(
+    "osmo-template", "What OSMO fills in at submission is filled in already.", "osmo.md 2", Severity.WARNING
+)
+DIFFERS = Rule(
+    "osmo-differs", "What OSMO itself would have made otherwise, and why that would be wrong.", "osmo.md D1 to D10",
+    Severity.INFO,
+)  # fmt: skip
+
+RULES: tuple[Rule, ...] = (
+    DOCUMENT,
+    SECTIONS.public,
+    GROUPS_OR_TASKS.public,
+    NAMES_UNIQUE.public,
+    SCHEMA,
+    *(rule.public for rule in (*POOLS, *POOL)),
+    POOL_KNOWN,
+    POOL_CHOSEN,
+    *(rule.public for rule in (*WORKFLOWS, *SUBMISSION)),
+    TEMPLATE,
+    DIFFERS,
+)
+"""Every rule, in the order in which OSMO would look."""

@@ -1,0 +1,422 @@
+"""The fields of OSMO's pool configs and workflow specs, as pydantic models: OSMO checks them with pydantic too.
+
+So the texts of what is wrong are OSMO's own. The models' names are part of some texts. Source: osmo.md 1 and 2, OSMO
+1da31e19 (src/utils/connectors/postgres.py, src/utils/job/task.py and workflow.py).
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+
+if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+__all__ = ["Pool", "SchemaProblem", "VersionedWorkflowSpec", "known_fields", "problems_of"]
+
+_NAME = r"[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?"
+_Name = Annotated[str, Field(pattern=f"^{_NAME}$")]
+_TaskName = Annotated[str, Field(pattern=f"^(?P<workflow_id_or_task>{_NAME})(:(?P<previous_task>{_NAME}))?$")]
+
+_MAX_LABELS = 16
+_LABEL_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_DNS_LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_DNS_PREFIX = re.compile(rf"(?=.{{1,253}}$){_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_EXIT_CODES = re.compile(r"(\d+(-\d+)?)+(,\d+(-\d+)?)*")
+_DOWNLOADS = ("download",)
+_EXIT_ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
+
+_FORBIDS = ConfigDict(extra="forbid", frozen=True)
+_COERCES = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+_IGNORES = ConfigDict(extra="ignore", frozen=True)
+
+
+class PoolStatus(enum.Enum):
+    """Whether a pool takes workflows."""
+
+    ONLINE = "ONLINE"
+    OFFLINE = "OFFLINE"
+    MAINTENANCE = "MAINTENANCE"
+
+
+class TopologyKey(BaseModel):
+    """A level of a pool: the name that workflows use, and the label of the nodes."""
+
+    model_config = _IGNORES
+
+    key: str
+    label: str
+
+
+class PoolResourceCountable(BaseModel):
+    """GPUs of a pool; -1 is no limit."""
+
+    model_config = _IGNORES
+
+    guarantee: int = -1
+    maximum: int = -1
+    weight: int = 1
+
+
+class PoolResources(BaseModel):
+    """What a pool has of countable resources."""
+
+    model_config = _IGNORES
+
+    gpu: PoolResourceCountable | None = None
+
+
+class Platform(BaseModel):
+    """A platform of a pool."""
+
+    model_config = _IGNORES
+
+    description: str = ""
+    host_network_allowed: bool = False
+    privileged_allowed: bool = False
+    allowed_mounts: list[str] = []
+    default_mounts: list[str] = []
+    default_variables: dict[Any, Any] = {}
+    resource_validations: list[str] = []
+    override_pod_template: list[str] = []
+
+
+class Pool(BaseModel):
+    """A pool config."""
+
+    model_config = _IGNORES
+
+    name: str = ""
+    description: str = ""
+    status: PoolStatus | None = None
+    enable_maintenance: bool = False
+    backend: str
+    default_platform: str | None = None
+    default_exec_timeout: str = ""
+    default_queue_timeout: str = ""
+    max_exec_timeout: str = ""
+    max_queue_timeout: str = ""
+    default_exit_actions: dict[str, str] = {}
+    resources: PoolResources = PoolResources()
+    topology_keys: list[TopologyKey] = []
+    common_default_variables: dict[Any, Any] = {}
+    common_resource_validations: list[str] = []
+    common_pod_template: list[str] = []
+    common_group_templates: list[str] = []
+    platforms: dict[str, Platform] = {}
+
+
+class TopologyRequirementType(enum.StrEnum):
+    """Whether a requirement keeps tasks from being scheduled, or is a wish."""
+
+    REQUIRED = "required"
+    PREFERRED = "preferred"
+
+
+class TopologyRequirement(BaseModel):
+    """Tasks of one group stand within one domain of the level that `key` names."""
+
+    model_config = _FORBIDS
+
+    key: str
+    group: str = "default"
+    requirementType: TopologyRequirementType = TopologyRequirementType.REQUIRED
+
+
+class ResourceSpec(BaseModel):
+    """What a task needs."""
+
+    model_config = _COERCES
+
+    cpu: int | None = None
+    storage: str | None = None
+    memory: str | None = None
+    gpu: int | None = None
+    platform: str | None = None
+    nodesExcluded: list[str] = []
+    topology: list[TopologyRequirement] = []
+
+
+class TaskInputOutput(BaseModel):
+    """The output of another task."""
+
+    model_config = _FORBIDS
+
+    task: _TaskName
+    regex: str = ""
+
+
+class URLInputOutput(BaseModel):
+    """Data at a URL."""
+
+    model_config = _FORBIDS
+
+    url: str
+    regex: str = ""
+
+
+class CheckpointSpec(BaseModel):
+    """What is saved now and then."""
+
+    model_config = _FORBIDS
+
+    path: str
+    url: str
+    frequency: Any
+    regex: str = ""
+
+
+class TaskKPI(BaseModel):
+    """A figure that a task writes."""
+
+    model_config = _COERCES
+
+    index: str
+    path: str
+
+
+class File(BaseModel):
+    """A file that a task finds."""
+
+    model_config = _COERCES
+
+    base64: bool = False
+    path: str
+    contents: str
+
+    @field_validator("path")
+    @classmethod
+    def check_path(cls, path: str) -> str:
+        """A file stands somewhere, and not among OSMO's own."""
+        parts = [part for part in path.split("/") if part]
+        if not path.startswith("/osmo/data/output/") and (not parts or parts[0] == "osmo"):
+            raise ValueError(f'Empty path or adding file to "/osmo" is forbidden for file: {path}')
+        return path
+
+
+class TaskSpec(BaseModel):
+    """A task: one pod."""
+
+    model_config = _COERCES
+
+    name: _Name
+    image: str
+    command: list[str]
+    inputs: list[TaskInputOutput | URLInputOutput] = []
+    outputs: list[URLInputOutput] = []
+    kpis: list[TaskKPI] = []
+    args: list[str] = []
+    lead: bool = False
+    environment: dict[str, str] = {}
+    files: list[File] = []
+    privileged: bool = False
+    hostNetwork: bool = False
+    volumeMounts: list[str] = []
+    credentials: dict[str, Any] = {}
+    downloadType: str | None = None
+    cacheSize: str | None = None
+    exitActions: dict[str, str] = {}
+    checkpoint: list[CheckpointSpec] = []
+    resources: ResourceSpec = ResourceSpec()
+    backend: str = ""
+    resource: str = "default"
+
+    @field_validator("environment", "exitActions", mode="before")
+    @classmethod
+    def read_words(cls, value: Any) -> Any:
+        """Numbers and booleans are texts here."""
+        if not isinstance(value, dict):
+            return value
+        words = cast("dict[Any, Any]", value)
+        return {str(k): str(v) if isinstance(v, (str, int, float, bool)) else v for k, v in words.items()}
+
+    @field_validator("name")
+    @classmethod
+    def check_name(cls, name: str) -> str:
+        """The name of OSMO's own container is taken."""
+        if name.lower().replace("_", "-") == "osmo-ctrl":
+            raise ValueError(f'Container {name} cannot be named "osmo-ctrl". This is a restricted name.')
+        return name
+
+    @field_validator("command")
+    @classmethod
+    def check_command(cls, command: list[str], info: ValidationInfo) -> list[str]:
+        """A task runs something."""
+        if not command:
+            raise ValueError(f"Container {info.data.get('name', '')} should have at least one command.")
+        return command
+
+    @field_validator("downloadType")
+    @classmethod
+    def check_download(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """There is one way to fetch data."""
+        if value not in (None, *_DOWNLOADS):
+            raise ValueError(
+                f'Task "{info.data.get("name", "")}" uses invalid downloadType "{value}". '
+                f"Valid types are: {list(_DOWNLOADS)}"
+            )
+        return value
+
+    @field_validator("files")
+    @classmethod
+    def check_files(cls, files: list[File], info: ValidationInfo) -> list[File]:
+        """Two files have two paths."""
+        paths: set[str] = set()
+        for file in files:
+            if file.path in paths:
+                raise ValueError(
+                    f'Task "{info.data.get("name", "")}" has multiple files at the same path "{file.path}". '
+                    "Each file path must be unique."
+                )
+            paths.add(file.path)
+        return files
+
+    @field_validator("exitActions")
+    @classmethod
+    def check_exit_actions(cls, actions: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        """Known actions for ranges of exit codes."""
+        name = info.data.get("name", "")
+        for action, codes in actions.items():
+            if action.upper() not in _EXIT_ACTIONS:
+                raise ValueError(f"Invalid exit action {action} for task {name}.")
+            if not _EXIT_CODES.fullmatch(codes):
+                raise ValueError(f"Invalid exit codes {codes} for action {action} for task {name}.")
+        return actions
+
+
+class TaskGroupSpec(BaseModel):
+    """Tasks that run together: one gang."""
+
+    model_config = _FORBIDS
+
+    name: _Name
+    barrier: bool = True
+    ignoreNonleadStatus: bool = True
+    tasks: list[TaskSpec]
+
+    @field_validator("tasks")
+    @classmethod
+    def check_lead(cls, tasks: list[TaskSpec], info: ValidationInfo) -> list[TaskSpec]:
+        """Of several tasks one leads; a single one does so by itself."""
+        group = info.data.get("name", "<unknown>")
+        if not tasks:
+            raise ValueError(f'Group "{group}" needs to have at least one task.')
+        leaders = 1 if len(tasks) == 1 else sum(task.lead for task in tasks)
+        if leaders != 1:
+            raise ValueError(f'Group "{group}" has {leaders} leader(s) but must have exactly one.')
+        return tasks
+
+
+class TimeoutSpec(BaseModel):
+    """How long a workflow may take."""
+
+    model_config = _FORBIDS
+
+    exec_timeout: Any = None
+    queue_timeout: Any = None
+
+
+class WorkflowSpec(BaseModel):
+    """The section `workflow` of a workflow spec."""
+
+    model_config = _FORBIDS
+
+    name: _Name
+    labels: dict[str, str] = {}
+    pool: str = ""
+    groups: list[TaskGroupSpec] = []
+    tasks: list[TaskSpec] = []
+    resources: dict[str, ResourceSpec] = {"default": ResourceSpec()}
+    timeout: TimeoutSpec = TimeoutSpec()
+    backend: str = ""
+
+    @field_validator("labels")
+    @classmethod
+    def check_labels(cls, labels: dict[str, str]) -> dict[str, str]:
+        """Labels that Kubernetes takes, not too many."""
+        if len(labels) > _MAX_LABELS:
+            raise ValueError(f"Workflows can have at most {_MAX_LABELS} labels.")
+        for key, value in labels.items():
+            _check_label_key(key)
+            if not _LABEL_NAME.fullmatch(value):
+                raise ValueError(f'Workflow label value "{value}" is not a valid non-empty Kubernetes label value.')
+        return labels
+
+
+class VersionedWorkflowSpec(BaseModel):
+    """A workflow spec."""
+
+    model_config = _IGNORES
+
+    workflow: WorkflowSpec
+
+
+class SchemaProblem(NamedTuple):
+    """What pydantic says of a field: `path` as far as it is there, `text` OSMO's own, `got` the value."""
+
+    path: FieldPath
+    text: str
+    kind: str
+    got: Value
+
+
+def problems_of(error: ValidationError, value: Value) -> list[SchemaProblem]:
+    """The problems in pydantic's order; names of models that stand in its locations are no fields and are left out."""
+    found: list[SchemaProblem] = []
+    for each in error.errors(include_url=False, include_context=False):
+        path = _path_of(each["loc"], value, keeps_last=each["type"] == "missing")
+        found.append(SchemaProblem(path, each["msg"], each["type"], _plain(each["input"])))
+    return found
+
+
+def _plain(found: Any) -> Value:
+    """What stands in the text: dates and the like as it spells them."""
+    return cast("Value", found if found is None or isinstance(found, (str, int, float, list, dict)) else str(found))
+
+
+def _path_of(location: tuple[int | str, ...], value: Value, *, keeps_last: bool) -> FieldPath:
+    path: list[int | str] = []
+    for place, step in enumerate(location):
+        found = _part(value, step)
+        if found is not None:
+            (value,) = found
+        elif not (keeps_last and place == len(location) - 1):
+            continue
+        path.append(step)
+    return tuple(path)
+
+
+def _part(value: Value, step: int | str) -> tuple[Value] | None:
+    """The entry of a mapping or list, where there is one."""
+    if isinstance(value, dict) and isinstance(step, str) and step in value:
+        return (value[step],)
+    if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+        return (value[step],)
+    return None
+
+
+def _check_label_key(key: str) -> None:
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        raise ValueError(f'Workflow label key "{key}" is not a valid Kubernetes label key.')
+    if slash and not _DNS_PREFIX.fullmatch(prefix):
+        raise ValueError(f'Workflow label key "{key}" has an invalid DNS prefix.')
+    if not _LABEL_NAME.fullmatch(name):
+        raise ValueError(f'Workflow label key "{key}" has an invalid name segment.')
+
+
+def known_fields(path: FieldPath) -> list[str]:
+    """The fields that may stand where the last step of `path` does, below a workflow spec."""
+    if "topology" in path[:-1]:
+        return list(TopologyRequirement.model_fields)
+    if "resources" in path[:-1]:
+        return list(ResourceSpec.model_fields)
+    if "tasks" in path[:-1]:
+        return list(TaskSpec.model_fields)
+    if "groups" in path[:-1]:
+        return list(TaskGroupSpec.model_fields)
+    return list(WorkflowSpec.model_fields)

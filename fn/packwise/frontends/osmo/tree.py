@@ -1,0 +1,161 @@
+"""The tree of a task group: which tasks are placed together, within which domain. Source: osmo.md 4 and "Decisions".
+
+The rule is OSMO's, without the defects D1 to D5, D7 and D9: a node is told by its whole path, every node is kept, only
+leaves hold tasks, and a required level is never lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.frontends.osmo.names import unique_names
+from packwise.request import Bounds, PodSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PADDED", "Levelled", "Node", "Path", "Step", "Tree", "build", "paths_of"]
+
+PADDED = "unconstrained"
+"""What the node is called that holds the tasks which ask for nothing at its level."""
+
+
+class Levelled(NamedTuple):
+    """A requirement at a level of the pool, 0 being the broadest: tasks of one `group` are placed together."""
+
+    level: int
+    group: str
+    required: bool = True
+
+
+class Step(NamedTuple):
+    """A step of a path: the level, and the group there; None for tasks that are padded at this level."""
+
+    level: int
+    group: str | None
+
+
+Path = tuple[Step, ...]
+"""A node: the steps that lead to it from the root."""
+
+
+class Node(NamedTuple):
+    """A node below the branching point, as it is written; `wanted` is its name before it is made safe."""
+
+    path: Path
+    wanted: str
+    pods: PodSet
+
+
+class Tree(NamedTuple):
+    """`bounds` hold for the whole group, along `shared`, the path that all its tasks have in common.
+
+    `nodes` stand parents first; `leaves` is the name of each task's node, in the tasks' order, None where there are no
+    nodes.
+    """
+
+    bounds: Bounds | None
+    shared: Path
+    nodes: tuple[Node, ...]
+    leaves: tuple[str | None, ...]
+
+
+def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
+    """The path of each task: its requirements, broadest first; with `pad`, also what others ask for and it does not.
+
+    Of two requirements at one level the first counts.
+    """
+    used = sorted({each.level for task in tasks for each in task})
+    found: list[Path] = []
+    for task in tasks:
+        groups: dict[int, str | None] = {}
+        for each in task:
+            groups.setdefault(each.level, each.group)
+        found.append(tuple([Step(level, groups.get(level)) for level in used if pad or level in groups]))
+    return found
+
+
+def build(tasks: Sequence[Sequence[Levelled]], keys: Sequence[str], *, pad: bool) -> Tree:
+    """The tree of a group of tasks, each given by what it asks for; `keys` are the pool's node label keys.
+
+    Without `pad` the tasks must have requirements at the same levels, or none of them any.
+    """
+    paths = paths_of(tasks, pad=pad)
+    nodes = _nodes(tasks, paths)
+    children: dict[Path, list[Path]] = {}
+    for path in nodes:
+        children.setdefault(path[:-1], []).append(path)
+    branching: Path = ()
+    while len(children.get(branching, ())) == 1:
+        branching = children[branching][0]
+    bounds = _shared_bounds(branching, nodes, keys)
+    below = _preorder(branching, children)
+    names = unique_names([(path, _wanted(path), _identity(path)) for path in below])
+    members = Counter(paths)
+    written = tuple([
+        Node(
+            path,
+            _wanted(path),
+            PodSet(
+                names[path],
+                names.get(path[:-1]),
+                None if path in children else members[path],
+                _bounds(path, nodes, keys),
+            ),
+        )
+        for path in below
+    ])  # fmt: skip
+    return Tree(bounds, branching, written, tuple([names.get(path) for path in paths]))
+
+
+def _nodes(tasks: Sequence[Sequence[Levelled]], paths: Sequence[Path]) -> dict[Path, bool | None]:
+    """Every node in order of first appearance, and whether its level is required; None for a padded one.
+
+    One task that requires it is enough: which of them comes first does not count.
+    """
+    nodes: dict[Path, bool | None] = {}
+    for task, path in zip(tasks, paths, strict=True):
+        required = {each.level: any(e.required for e in task if e.level == each.level) for each in task}
+        for depth, step in enumerate(path, start=1):
+            node = path[:depth]
+            before = nodes.get(node)
+            nodes[node] = None if step.group is None else bool(before) or required[step.level]
+    return nodes
+
+
+def _bounds(path: Path, nodes: Mapping[Path, bool | None], keys: Sequence[str]) -> Bounds:
+    key = keys[path[-1].level]
+    return Bounds(required=key) if nodes[path] else Bounds(preferred=key)
+
+
+def _shared_bounds(shared: Path, nodes: Mapping[Path, bool | None], keys: Sequence[str]) -> Bounds | None:
+    """The finest required level along the path, and the finest preferred one where that is finer still."""
+    required = preferred = None
+    for depth, step in enumerate(shared, start=1):
+        if nodes[shared[:depth]]:
+            required, preferred = keys[step.level], None
+        else:
+            preferred = keys[step.level]
+    return Bounds(required, preferred) if shared else None
+
+
+def _preorder(root: Path, children: Mapping[Path, list[Path]]) -> list[Path]:
+    found: list[Path] = []
+    waiting = list(reversed(children.get(root, ())))
+    while waiting:
+        path = waiting.pop()
+        found.append(path)
+        waiting += reversed(children.get(path, ()))
+    return found
+
+
+def _wanted(path: Path) -> str:
+    return "-".join([PADDED if step.group is None else step.group for step in path])
+
+
+def _identity(path: Path) -> str:
+    """What no other path has: lengths tell where each group ends."""
+    return "".join(
+        [f"{step.level}:" + ("-" if step.group is None else f"{len(step.group)}:{step.group}") for step in path]
+    )

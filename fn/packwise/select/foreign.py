@@ -1,0 +1,50 @@
+"""Documents of other tools, which are no Kubernetes objects: OSMO's pool configs and workflow specs.
+
+As files they stand for themselves; among the items of a ResourceList each travels as a ConfigMap with a label that says
+so. Source: osmo.md (top).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from packwise.select.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.select.index import Index
+
+__all__ = ["LABEL", "foreign_places", "is_foreign", "may_be_foreign"]
+
+LABEL = "packwise.dev/osmo"
+"""Label of a ConfigMap that carries a document: `pool` or `workflow`."""
+
+_WORKFLOW = re.compile(r"^workflow:", re.MULTILINE)
+
+
+def is_foreign(value: Value) -> bool:
+    """Whether a document is OSMO's, by its content."""
+    if not isinstance(value, dict) or all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
+        return False
+    return "workflow" in value or isinstance(value.get("pools"), dict) or {"backend", "name"} <= value.keys()
+
+
+def may_be_foreign(text: str) -> bool:
+    """Whether a text that is no YAML is a workflow all the same: OSMO's may be templates."""
+    return _WORKFLOW.search(text) is not None and re.search(r"^kind:", text, re.MULTILINE) is None
+
+
+def foreign_places(documents: Iterable[KubeObject], index: Index) -> tuple[Place, ...]:
+    """Where OSMO's documents stand: those of files, and then the data of labelled ConfigMaps."""
+    places = [Place(document) for document in documents]
+    for item in index.of_kind("", "ConfigMap"):
+        if item.get(("metadata", "labels", LABEL)) is not None:
+            data = item.get(("data",))
+            keys = list(data) if isinstance(data, dict) else []
+            # Which key is free to choose; where there is not one of them, the front end says so.
+            places.append(Place(item, ("data", keys[0]), True) if len(keys) == 1 else Place(item, ("data",)))
+    return tuple(places)
