@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from packwise.finding import Finding, Rule, Severity
 from packwise.jsontext import json_list, json_object, json_string
+from packwise.select.index import identity, told_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +53,8 @@ def annotate_generated(
 ) -> tuple[Generated, list[Finding]]:
     """`generated` with its conditions, as `annotate` does it; `before` is the object of an earlier render."""
     if not settings.annotate:
-        return generated, [_told(generated.subject, condition) for condition in status.conditions]
+        owner = f"of {told_identity(identity(generated.value))}: "
+        return generated, [_told(generated.subject, condition, owner) for condition in status.conditions]
     # What is written has no generation: a later render of it must say the same.
     texts = _texts(status, before, None)
     notes = {key.removeprefix(_PREFIX): text for key, text in texts.items() if text is not None}
@@ -122,6 +124,7 @@ def _parsed(text: str | None) -> Value:
         return None
 
 
-def _told(subject: KubeObject | None, condition: Condition) -> Finding:
-    message = f"{condition.type} is {condition.status} ({condition.reason}): {condition.message}"
-    return Finding.of(CONDITION, subject, (), message)
+def _told(subject: KubeObject | None, condition: Condition, owner: str = "") -> Finding:
+    reason = f" ({condition.reason})" if condition.reason else ""
+    message = f": {condition.message}" if condition.message else ""
+    return Finding.of(CONDITION, subject, (), f"{owner}{condition.type} is {condition.status}{reason}{message}")

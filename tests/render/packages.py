@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from krmfn.yamltext import read, write
+from packwise.revisions import DEFAULT, REVISIONS
 
 __all__ = ["CONDITIONS", "EARLIER", "Listed", "config", "lists", "others", "render_specs", "workloads"]
 
@@ -111,10 +112,10 @@ def workloads(draw: st.DrawFn, name: str) -> str:
 
 
 def config(**spec: object) -> str:
-    """The document of a TopologyRender that is enabled and has three levels."""
-    section = {"enabled": True, "levels": LEVELS}
+    """The document of a TopologyRender that is enabled and has three levels, spelt as its revision does."""
+    key = REVISIONS[str(spec.get("revision", DEFAULT.name))].configuration_key
     # So that a field of the workload may hold anything.
-    whole = {"topologyAwareScheduling": section, "unknownFields": "Warn", **spec}
+    whole = {key: {"enabled": True, "levels": LEVELS}, "unknownFields": "Warn", **spec}
     head = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\n"
     return head + write({"spec": read(json.dumps(whole))})
 
@@ -124,7 +125,8 @@ render_specs: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries({}, o
     "annotate": st.booleans(),
     "emit": st.lists(st.sampled_from(["ClusterTopology", "Topology", "PodGang"]), unique=True),
     "admission": st.sampled_from(["Auto", "New", "Existing"]),
-    "revision": st.sampled_from(["grep-244", "grep-244-multi"]),
+    "revision": st.sampled_from(["design-1", "design-2", "grep-244", "grep-244-multi"]),
+    "topologyNameAnnotation": st.booleans(),
 })  # fmt: skip
 """Settings under which generated workloads are valid."""
 

@@ -93,7 +93,7 @@ def select(package: Package) -> Selection:
     foreign = foreign_places(package.documents, index)
     # OSMO's pools are a configuration of their own.
     if chosen is None and not enabled and not results and not foreign and not has_errors(findings):
-        findings.append(_absent(settings))
+        findings.append(_absent(settings, revision))
     return Selection(
         index,
         baseline,
@@ -272,10 +272,10 @@ def _topologies_only(index: Index, revision: Revision) -> bool:
     return revision.topology_name_field is not None and bool(own)
 
 
-def _absent(settings: TopologyRender) -> Finding:
+def _absent(settings: TopologyRender, revision: Revision) -> Finding:
     message = (
         "no topology configuration was given, so topology-aware scheduling counts as disabled; give "
-        "`topologyAwareScheduling` in the TopologyRender, or a Grove OperatorConfiguration among the input"
+        f"`{revision.configuration_key}` in the TopologyRender, or a Grove OperatorConfiguration among the input"
     )
     path = ("data",) if settings.embedded else ("spec",)
     return Finding.of(ABSENT, settings.item, path if settings.item is not None else (), message)

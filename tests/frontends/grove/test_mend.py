@@ -76,3 +76,10 @@ def test_a_field_whose_new_name_stands_beside_it_is_left_to_its_author() -> None
     item = KubeObject.parse(text)
 
     assert mend(item, topology_name_field=None) is item
+
+
+def test_a_removed_field_is_not_given_the_name_of_what_replaced_it() -> None:
+    """What stands in it means nothing there."""
+    workload = KubeObject.parse("spec:\n  template:\n    schedulingPolicyConfig: {networkPackGroupConfigs: []}\n")
+
+    assert mend(workload, topology_name_field=None) is workload

@@ -125,7 +125,7 @@ def test_an_unknown_field_names_what_is_meant(path: str, message: str) -> None:
 
 
 def test_names_of_groves_earlier_designs_mean_nothing_to_a_pod() -> None:
-    (problem,) = check_shape(edited({POD + "replicaSpreadConstraints": []}))
+    (problem,) = check_shape(edited({POD + "startupType": []}))
 
     assert "it is now" not in problem.message
 

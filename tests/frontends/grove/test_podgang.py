@@ -10,14 +10,20 @@ from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.podgang import PackConstraint, PodGang, count_podgangs, podgangs
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.plan import Condition
-from packwise.revisions import GREP_244, GREP_244_MULTI, Revision
+from packwise.revisions import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
 from packwise.topology import ClusterTopology, Level, sort_levels
 
 from .cases import TOPOLOGIES, context_of, edited, view_of
 
 T = "spec.template."
 MULTI = context_of({"revision": "grep-244-multi"})
-KIND = "TopologyLevelsUnavailable"
+
+TYPES = {
+    "design-1": "TopologyConstraints",
+    "design-2": "TopologyConstraintSatisfied",
+    "grep-244": "TopologyLevelsUnavailable",
+    "grep-244-multi": "TopologyLevelsUnavailable",
+}
 
 
 def gangs_of(
@@ -82,6 +88,11 @@ def test_resolution() -> None:
 
 
 CONSTRAINED = {T + "topologyConstraint.packDomain": "host"}
+THREE = {
+    T + "topologyConstraint.packDomain": "zone",
+    T + "podCliqueScalingGroups[0].topologyConstraint.packDomain": "host",
+    T + "cliques[0].topologyConstraint.packDomain": "host",
+}
 ALL = ("False", "AllClusterTopologyLevelsAvailable")
 CONDITIONS: list[tuple[str, dict[str, Any], str | None, bool, Revision, tuple[str, str, str] | None]] = [
     ("multi, no constraint", {}, None, True, GREP_244_MULTI, (*ALL, "No topology constraints defined")),
@@ -99,6 +110,29 @@ CONDITIONS: list[tuple[str, dict[str, Any], str | None, bool, Revision, tuple[st
     ("one topology, missing", {}, None, True, GREP_244,
      ("Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")),
     ("one topology, disabled", CONSTRAINED, None, False, GREP_244, None),
+    ("design-1, no constraint", {}, "grove-topology", True, DESIGN_1, None),
+    ("design-1, no constraint, disabled", {}, None, False, DESIGN_1, None),
+    ("design-1, available", CONSTRAINED, "grove-topology", True, DESIGN_1,
+     ("True", "TopologyLevelsAvailable", "All topology constraints satisfied")),
+    ("design-1, disabled", CONSTRAINED, None, False, DESIGN_1,
+     ("False", "TopologyDisabled",
+      "Topology support disabled in operator configuration. Required constraints removed.")),
+    ("design-1, one gone", CONSTRAINED, "gb200", True, DESIGN_1,
+     ("False", "TopologyLevelNotFound", "Topology level 'host' not found in ClusterTopology 'grove-topology'. "
+      "Remove packDomain or update ClusterTopology.")),
+    ("design-1, several gone, one of them twice", THREE, "gb200", True, DESIGN_1,
+     ("False", "TopologyLevelsRemoved",
+      "Topology levels removed from ClusterTopology: [zone, host]. Update packDomain constraints.")),
+    ("design-2, no constraint", {}, "grove-topology", True, DESIGN_2, None),
+    ("design-2, available", CONSTRAINED, "grove-topology", True, DESIGN_2, ("True", "", "")),
+    ("design-2, disabled", CONSTRAINED, None, False, DESIGN_2,
+     ("False", "TopologyDisabled", "Topology support disabled in operator configuration")),
+    ("design-2, one gone", CONSTRAINED, "gb200", True, DESIGN_2,
+     ("False", "TopologyLevelNotFound", "Topology level 'host' not found in ClusterTopology 'grove-topology'. "
+      "Topology constraint will be ignored. Please remove packDomain or update ClusterTopology.")),
+    ("design-2, several gone, one of them twice", THREE, "gb200", True, DESIGN_2,
+     ("False", "TopologyLevelNotFound", "Topology levels 'zone', 'host' not found in ClusterTopology 'grove-topology'. "
+      "Topology constraint will be ignored. Please remove packDomain or update ClusterTopology.")),
 ]  # fmt: skip
 
 
@@ -115,7 +149,7 @@ def test_condition(
     pcs = view_of(edited(edits), MULTI, create=True)
     chosen = TOPOLOGIES[topology] if topology else None
     have = workload_condition(pcs, chosen, enabled=enabled, revision=revision)
-    assert have == (Condition(KIND, *want) if want else None)
+    assert have == (Condition(TYPES[revision.name], *want) if want else None)
 
 
 def test_levels_sort_broadest_first() -> None:

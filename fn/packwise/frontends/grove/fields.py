@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from packwise.finding import Finding, Rule, Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.schema import ShapeProblem
@@ -41,7 +43,7 @@ def removed_fields(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
     They asked for a placement that nobody gives any more: to ignore them is never what is meant.
     """
-    return tuple([_removed(finding) for finding in findings])
+    return tuple([told for finding in findings for told in _told(finding)])
 
 
 def without_optional(workload: KubeObject, problems: list[ShapeProblem], revision: Revision) -> list[ShapeProblem]:
@@ -51,12 +53,21 @@ def without_optional(workload: KubeObject, problems: list[ShapeProblem], revisio
     return [problem for problem in problems if problem.path[-2:] != _DOMAIN or workload.get(problem.path) is not None]
 
 
-def _removed(finding: Finding) -> Finding:
-    instead = _instead(finding.path) if finding.at_key else None
-    if instead is None:
-        return finding
-    message = f"must be taken out: the API has no such field any more; {instead}"
-    return finding._replace(rule=REMOVED.name, severity=Severity.ERROR, message=message)
+def _told(finding: Finding) -> Iterator[Finding]:
+    if not finding.at_key or _instead(finding.path) is None:
+        yield finding
+        return
+    yield _removed(finding, finding.path)
+    found = finding.subject.get(finding.path) if finding.subject is not None else None
+    for name in found if isinstance(found, dict) else ():
+        if name in _INSTEAD:
+            # Nobody looks into a field that nobody knows.
+            yield _removed(finding, (*finding.path, name))
+
+
+def _removed(finding: Finding, path: FieldPath) -> Finding:
+    message = f"must be taken out: the API has no such field any more; {_instead(path)}"
+    return finding._replace(rule=REMOVED.name, severity=Severity.ERROR, path=path, message=message)
 
 
 def _instead(path: FieldPath) -> str | None:

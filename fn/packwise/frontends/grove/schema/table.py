@@ -30,9 +30,6 @@ __all__ = ["podcliqueset", "replacement"]
 _REPLACED = {
     "podCliqueScalingGroupConfigs": "podCliqueScalingGroups",
     "scalingGroups": "podCliqueScalingGroups",
-    "networkPackGroupConfigs": "topologyConstraint of a scaling group or a clique",
-    "replicaSpreadConstraints": "topologyConstraint",
-    "schedulingPolicyConfig": "topologyConstraint",
     "startupType": "cliqueStartupType",
     "scaleConfig": "autoScalingConfig",
 }
