@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from packwise.revisions import REVISIONS
 from tests.places import ROOT
 
 FN = ROOT / "fn"
@@ -69,6 +70,19 @@ def test_only_the_pipeline_knows_front_ends_and_schedulers_both() -> None:
     ]
 
     assert set(both) <= {"packwise.pipeline"}
+
+
+def test_nothing_asks_for_the_name_of_a_revision() -> None:
+    """What differs is data: only the records and the configuration's own fields spell the names."""
+    spelt = [
+        f"{name_of(module)}: {node.value}"
+        for module in MODULES
+        if not any(within(name_of(module), package) for package in ("packwise.revisions", "packwise.api"))
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in REVISIONS
+    ]
+
+    assert spelt == []
 
 
 def test_every_entry_of_the_tree_is_there() -> None:

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from krmfn import KubeObject
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.podgang import PackConstraint, PodGang, count_podgangs, podgangs
 from packwise.frontends.grove.resolution import resolve_topology
+from packwise.pipeline import render
 from packwise.plan import Condition
 from packwise.revisions import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
+from packwise.select import Package
 from packwise.topology import ClusterTopology, Level, sort_levels
 
 from .cases import TOPOLOGIES, context_of, edited, view_of
@@ -155,3 +158,19 @@ def test_condition(
 def test_levels_sort_broadest_first() -> None:
     levels = [Level("numa", "n"), Level("region", "r"), Level("host", "h"), Level("zone", "z")]
     assert [level.domain for level in sort_levels(levels)] == ["region", "zone", "host", "numa"]
+
+
+def test_what_the_operators_own_podgang_preferred_is_known_from_a_baseline() -> None:
+    config = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nspec: {topology: {enabled: false}}\n"
+    live = (
+        "apiVersion: scheduler.grove.io/v1alpha1\nkind: PodGang\nmetadata: {name: wl-0, namespace: team-a}\n"
+        "spec: {topologyConstraint: {packConstraint: {required: a, preferred: b}}, podgroups: []}\n"
+    )
+    items = (KubeObject.parse(config), KubeObject.new({**edited({}), "status": {"replicas": 1}}))
+
+    rendered = render(Package(items, baseline=(KubeObject.parse(live),)))
+
+    assert [gang.get("spec.topologyConstraint") for gang in rendered.generated] == [
+        {"packConstraint": {"preferred": "b"}},
+        None,
+    ]

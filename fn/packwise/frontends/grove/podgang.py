@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "API_VERSION",
+    "GROUP",
     "KIND",
     "TOPOLOGY_NAME",
     "GroupConfig",
@@ -26,7 +27,8 @@ __all__ = [
     "podgangs",
 ]
 
-API_VERSION = "scheduler.grove.io/v1alpha1"
+GROUP = "scheduler.grove.io"
+API_VERSION = f"{GROUP}/v1alpha1"
 KIND = "PodGang"
 TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation that tells KAI which Topology the label keys belong to."""

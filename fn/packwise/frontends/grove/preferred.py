@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.podgang import KIND, PackConstraint
+from packwise.frontends.grove.podgang import GROUP, KIND, PackConstraint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,17 +20,18 @@ __all__ = ["earlier_podgangs", "keep_preferred"]
 
 
 def earlier_podgangs(selection: Selection) -> dict[tuple[str, str], Mapping[str, Value]]:
-    """The PodGangs of an earlier render by namespace and name, where something of them is kept.
+    """The PodGangs there were by namespace and name, where something of them is kept.
 
-    Those in the input count before the baseline's.
+    Those of an earlier render in the input count before the baseline's, which the operator may have made.
     """
     if selection.enabled or not selection.revision.keeps_preferred:
         return {}
+    baseline = selection.baseline
+    before = () if baseline is None else (*baseline.others.items(), *baseline.earlier.items())
     return {
         (namespace, name): item.value
-        for index in (selection.baseline, selection.index)
-        for (_, kind, namespace, name), item in (index.earlier.items() if index is not None else ())
-        if kind == KIND
+        for (group, kind, namespace, name), item in (*before, *selection.index.earlier.items())
+        if (group, kind) == (GROUP, KIND)
     }
 
 
