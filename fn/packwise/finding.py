@@ -116,7 +116,9 @@ class Finding(NamedTuple):
             ref = ResourceRef(*parts) if any(parts) else None
         if self.path:
             current = subject.get(self.path) if subject is not None else None
-            shown = None if isinstance(current, (dict, list)) else current
+            # A document within a text is not the value that the finding is about.
+            is_part = self.location is not None and isinstance(current, str) and "\n" in current
+            shown = None if is_part or isinstance(current, (dict, list)) else current
             field = ResultField(format_path(self.path), shown, self.proposed)
         return Result(_shortened(self.message), self.severity, ref, field, file, tags)
 

@@ -98,4 +98,4 @@ class Request(NamedTuple):
     asked: Asked
     origin: str
     subject: KubeObject
-    unasked: bool = True
+    unasked: bool = False

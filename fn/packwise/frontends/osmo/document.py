@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from krmfn.errors import FieldError, told
+from krmfn.source import Location
 from packwise.finding import Finding, Stage, from_field_error
 from packwise.frontends.osmo.pool import read_backends, read_pool
-from packwise.frontends.osmo.rules import DOCUMENT, NAMES, SCHEMA, SECTIONS, TEMPLATE_SECTIONS
+from packwise.frontends.osmo.rules import DOCUMENT, NAMES, SCHEMA, SECTIONS
 from packwise.frontends.osmo.rules.rule import run
 from packwise.frontends.osmo.workflow import read_workflow
 from packwise.select.foreign import LABEL
 from packwise.select.index import READABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
@@ -63,14 +64,24 @@ def read_documents(places: Iterable[Place]) -> Documents:
 
 def _raw(place: Place) -> tuple[Raw | None, list[Finding]]:
     """The document at `place`, or what keeps it from being one."""
-    if place.item.get(("metadata", "labels", LABEL)) is not None:
+    if place.path:
         return _embedded(place)
     text = place.item.source.text
     try:
         value = place.item.value
     except FieldError as error:
-        return None, [*run((TEMPLATE_SECTIONS,), (place, text)), _unreadable(place, text, error)]
+        return None, [*_sections_of_text(place, text), _unreadable(place, text, error)]
     return Raw(place, text, _as_osmo_reads(text, value)), []
+
+
+def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
+    """What is wrong with the sections of a text that is no YAML: there are lines in it, but no fields."""
+    source = place.item.source
+    for finding in run((SECTIONS,), (place, text)):
+        lines = text.splitlines()
+        starts = [number for number, line in enumerate(lines) if line.startswith(f"{finding.path[-1]}:")]
+        at = Location(source.file, source.line + (starts[-1] if starts else 0), 1)
+        yield finding._replace(path=(), location=at)
 
 
 def _unreadable(place: Place, text: str, error: FieldError) -> Finding:
@@ -100,9 +111,7 @@ def _embedded(place: Place) -> tuple[Raw | None, list[Finding]]:
     except YamlError as error:
         message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
         return None, [place.finding(READABLE, message)]
-    is_workflow = isinstance(value, dict) and "workflow" in value
-    is_pool = isinstance(value, dict) and ("pools" in value or "backend" in value)
-    if not isinstance(value, dict) or (kind == "workflow") != is_workflow or (kind == "pool" and not is_pool):
+    if not isinstance(value, dict) or ("workflow" in value) != (kind == "workflow"):
         wanted = "`workflow` at the top" if kind == "workflow" else "`pools`, or `backend` and `name`, at the top"
         text_of = "Workflow spec not found." if kind == "workflow" else None
         stage = None if text_of is None else Stage.DECODE
@@ -116,7 +125,7 @@ def _as_osmo_reads(text: str, value: Mapping[str, Value]) -> Mapping[str, Value]
     import yaml
 
     try:
-        found = yaml.safe_load(text)
+        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
     except (yaml.YAMLError, ValueError, RecursionError):
         return value
     return cast("Mapping[str, Value]", found) if isinstance(found, dict) else value

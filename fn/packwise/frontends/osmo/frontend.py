@@ -105,7 +105,7 @@ def _plan(workflow: Workflow, documents: Documents, names: Names, selection: Sel
 
 
 def _about_pool(workflow: Workflow, documents: Documents) -> Iterator[Finding]:
-    pools = [pool.name for pool in documents.pools]
+    pools = list(dict.fromkeys([pool.name for pool in documents.pools]))
     if not workflow.pool and len(pools) > 1:
         message = (
             f'must name one of the pools {list_known(pools)}; without `pool` it is rendered for the first, "{pools[0]}"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packwise.finding import Rule, Severity
-from packwise.frontends.osmo.rules.documents import GROUPS_OR_TASKS, NAMES, NAMES_UNIQUE, SECTIONS, TEMPLATE_SECTIONS
+from packwise.frontends.osmo.rules.documents import GROUPS_OR_TASKS, NAMES, NAMES_UNIQUE, SECTIONS
 from packwise.frontends.osmo.rules.pools import POOL, POOLS, PoolAt
 from packwise.frontends.osmo.rules.workflows import SUBMISSION, WORKFLOWS, Submission, levelled
 
@@ -20,7 +20,6 @@ __all__ = [
     "SECTIONS",
     "SUBMISSION",
     "TEMPLATE",
-    "TEMPLATE_SECTIONS",
     "WORKFLOWS",
     "PoolAt",
     "Submission",

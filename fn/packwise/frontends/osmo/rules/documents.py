@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.select.place import Place
 
-__all__ = ["GROUPS_OR_TASKS", "NAMES", "NAMES_UNIQUE", "SECTIONS", "TEMPLATE_SECTIONS"]
+__all__ = ["GROUPS_OR_TASKS", "NAMES", "NAMES_UNIQUE", "SECTIONS"]
 
 _SECTION = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _KNOWN = ("workflow", "default-values", "version")
@@ -50,13 +50,6 @@ def _sections(subject: Text) -> Iterator[Breach]:
     if "workflow" not in seen:
         message = "must start a line of its own, without quotes or braces around it: OSMO looks for that line"
         yield Breach(place.below("workflow"), message, "Workflow spec not found.", at_key=True)
-
-
-def _template_sections(subject: Text) -> Iterator[Breach]:
-    """The same of a text that is no YAML: there is no field to point to."""
-    place, _ = subject
-    for breach in _sections(subject):
-        yield breach._replace(place=place, at_key=False)
 
 
 def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[Breach]:
@@ -118,7 +111,6 @@ SECTIONS = Rule(
     _sections,
     Stage.DECODE,
 )
-TEMPLATE_SECTIONS = SECTIONS._replace(check=_template_sections)
 GROUPS_OR_TASKS = Rule(
     "osmo-groups-or-tasks",
     "A workflow has groups, or single tasks, and not both.",

@@ -1,0 +1,216 @@
+"""OSMO's files on the command line: cases of testdata/osmo whole, and what becomes of them as they change."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.places import TESTDATA
+
+CASES = sorted(path.parent for path in (TESTDATA / "osmo").glob("*/_stdout.yaml"))
+
+POOL = """\
+# The racks.
+name: gb200
+backend: cluster
+default_platform: gb200
+platforms: {gb200: {}}
+topology_keys:
+- {key: zone, label: topology.kubernetes.io/zone}
+- {key: rack, label: example.com/rack} # finest
+"""
+WORKFLOW = """\
+workflow:
+  name: training
+  groups:
+  - name: workers
+    tasks:
+    - {name: one, lead: true, image: "registry.example.com/train:1", command: [train]}
+    - {name: two, image: "registry.example.com/train:1", command: [train]}
+  resources:
+    default:
+      topology: [{key: rack}]
+"""
+
+
+@pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
+def test_case(folder: Path, call: Call, tmp_path: Path, expect: Callable[[str, str], None]) -> None:
+    names = [path.name for path in sorted(folder.iterdir()) if not path.name.startswith("_")]
+    for name in names:
+        shutil.copy(folder / name, tmp_path / name)
+
+    ran = call("render", *names)
+
+    expect(f"osmo/{folder.name}/_stdout.yaml", ran.stdout)
+    expect(f"osmo/{folder.name}/_stderr.txt", ran.stderr)
+    assert ran.code == int("error: " in ran.stderr)
+
+
+def test_every_folder_is_a_case() -> None:
+    assert sorted(path for path in (TESTDATA / "osmo").iterdir() if path.is_dir()) == CASES
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    write(folder, {"pool.yaml": POOL, "workflow.yaml": WORKFLOW})
+    return folder
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8") for p in folder.rglob("*.yaml")}
+
+
+PODGROUP = "packwise/workloads/osmo-workflows/podgroup-training-workers.yaml"
+PODS = [f"packwise/workloads/osmo-workflows/pod-training-{name}.yaml" for name in ("one", "two")]
+TOPOLOGY = "packwise/topologies/topology-osmo-pool-osmo-workflows-gb200-topology.yaml"
+
+
+def test_objects_stand_in_files_of_their_own_and_osmos_files_keep_their_bytes(call: Call, package: Path) -> None:
+    ran = call("render", "in", "--in-place")
+
+    assert (ran.code, ran.stderr) == (0, "wrote 4 files to in (4 new objects)\n")
+    found = files(package)
+    assert sorted(found) == sorted([TOPOLOGY, *PODS, PODGROUP, "pool.yaml", "workflow.yaml"])
+    assert (found["pool.yaml"], found["workflow.yaml"]) == (POOL, WORKFLOW)
+
+
+def test_rendering_again_changes_nothing(call: Call, package: Path) -> None:
+    call("render", "in", "--in-place")
+    before = files(package)
+
+    ran = call("render", "in", "--in-place")
+
+    assert (ran.code, ran.stderr) == (0, "in is up to date: 6 files\n")
+    assert files(package) == before
+
+
+def test_rendering_what_was_printed_changes_nothing(call: Call, package: Path) -> None:
+    (package.parent / "first.yaml").write_text(call("render", "in").stdout, encoding="utf-8")
+
+    ran = call("render", "first.yaml")
+
+    assert ran.stdout == (package.parent / "first.yaml").read_text(encoding="utf-8")
+
+
+def test_what_no_longer_belongs_goes_and_the_rest_is_edited_in_place(call: Call, package: Path) -> None:
+    call("render", "in", "--in-place")
+    group = package / PODGROUP
+    group.write_text("# mine\n" + group.read_text(encoding="utf-8"), encoding="utf-8")
+    without = WORKFLOW.replace('    - {name: two, image: "registry.example.com/train:1", command: [train]}\n', "")
+    write(package, {"workflow.yaml": without})
+
+    ran = call("render", "in", "--in-place")
+
+    assert (ran.code, ran.stderr) == (0, "wrote 1 file to in (1 file removed)\n")
+    assert not (package / PODS[1]).exists()
+    assert group.read_text(encoding="utf-8").startswith("# mine\n")
+    assert "minMember: 1\n" in group.read_text(encoding="utf-8")
+
+
+def test_a_workflow_that_is_gone_takes_its_objects_with_it(call: Call, package: Path) -> None:
+    call("render", "in", "--in-place")
+    (package / "workflow.yaml").unlink()
+
+    call("render", "in", "--in-place")
+
+    assert sorted(files(package)) == sorted([TOPOLOGY, "pool.yaml"])
+
+
+def test_other_levels_are_told_of_for_kai_keeps_those_of_a_topology(call: Call, package: Path) -> None:
+    call("render", "in", "--in-place")
+    write(package, {"pool.yaml": POOL.replace("- {key: zone, label: topology.kubernetes.io/zone}\n", "")})
+
+    found = call("check", "in", "-o", "json").findings
+
+    assert [(f["severity"], f["rule"], f["line"]) for f in found] == [("warning", "topology-replaced", 7)]
+    assert "delete it in the cluster" in found[0]["message"]
+
+
+def test_a_baseline_is_what_the_levels_were(call: Call, package: Path) -> None:
+    call("render", "in", "-o", "out")
+    write(package, {"pool.yaml": POOL.replace("example.com/rack", "example.com/row")})
+
+    found = call("check", "in", "--baseline", "out", "-o", "json").findings
+
+    assert [f["rule"] for f in found] == ["topology-replaced"]
+
+
+def test_a_users_object_of_the_same_name_is_never_overwritten(call: Call, package: Path) -> None:
+    mine = "apiVersion: v1\nkind: Pod\nmetadata: {name: training-one, namespace: osmo-workflows}\n"
+    write(package, {"mine.yaml": mine})
+
+    ran = call("render", "in", "--in-place")
+
+    assert ran.code == 1
+    assert "mine.yaml:3:18: Pod osmo-workflows/training-one" in ran.stderr
+    assert "[identity-clash]" in ran.stderr
+
+
+def test_grove_and_osmo_stand_side_by_side(call: Call, package: Path) -> None:
+    write(package, {"topology.yaml": CONFIG, "web.yaml": WORKLOAD})
+
+    ran = call("render", "in", "-o", "out")
+
+    assert ran.code == 0, ran.stderr
+    kinds = [line for text in files(package.parent / "out").values() for line in text.splitlines() if "kind: " in line]
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        "kind: TopologyRender": 1,
+        "kind: PodCliqueSet": 1,
+        "kind: ClusterTopology": 1,
+        "kind: Topology": 2,
+        "kind: PodGang": 1,
+        "kind: PodGroup": 1,
+        "kind: Pod": 2,
+    }
+
+
+def test_files_of_a_template_say_how_to_fill_it_in(call: Call, package: Path) -> None:
+    write(package, {"workflow.yaml": "workflow:\n  name: {{ name }}\ntasks: []\ndefault-values:\n  name: x\n"})
+
+    found = call("check", "in", "-o", "json").findings
+
+    assert [(f["rule"], f["line"], f.get("operatorMessage")) for f in found] == [
+        ("readable", 2, None),
+        ("osmo-sections", 3, 'Unknown top-level key "tasks" found in the workflow spec.'),
+    ]
+    assert "osmo workflow submit --dry-run" in found[0]["message"]
+
+
+ALONE = '{"workflow": {"name": "w", "tasks": [{"name": "a", "image": "i", "command": ["c"]}]}}'
+DUPLICATE = 'Duplicate top-level key "workflow" found in the workflow spec.'
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    (ALONE, "Workflow spec not found."),
+    ("workflow: {}\nworkflow: {}\n", DUPLICATE),
+])  # fmt: skip
+def test_sections_are_what_osmo_finds_by_their_lines(call: Call, package: Path, text: str, said: str) -> None:
+    write(package, {"workflow.yaml": text})
+
+    found = call("check", "in", "-o", "json").findings
+
+    assert [f["operatorMessage"] for f in found if f["rule"] == "osmo-sections"] == [said]
+
+
+def test_documents_of_others_are_left_alone(call: Call, package: Path) -> None:
+    argo = "apiVersion: argoproj.io/v1alpha1\nkind: WorkflowTemplate\nmetadata: {name: x}\nworkflow: {}\n"
+    values = "pools:\n- metal\nname: x\n"
+    write(package, {"argo.yaml": argo, "values.yaml": values})
+
+    ran = call("check", "in")
+
+    assert (ran.code, ran.stdout) == (0, "no findings in 4 files\n")
+
+
+@pytest.mark.usefixtures("package")
+def test_a_workflow_on_stdin_is_rendered_with_a_pool_in_a_file(call: Call) -> None:
+    ran = call("render", "in/pool.yaml", "-", stdin=WORKFLOW)
+
+    assert ran.code == 0, ran.stderr
+    assert ran.stdout.startswith(POOL + "---\n" + WORKFLOW)
+    assert ran.stdout.count("\nkind: Pod\n") == 2

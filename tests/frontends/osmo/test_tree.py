@@ -1,0 +1,200 @@
+"""The tree of a task group: its laws, for any tasks, and the answers that osmo.md gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from packwise.frontends.osmo.tree import Levelled, Node, Tree, build
+from packwise.request import Bounds
+
+KEYS = ("zone", "spine", "rack", "clique")
+
+Case = tuple[list[tuple[Levelled, ...]], bool]
+
+groups = st.sampled_from(["a", "b", "a-b", "A", "", "unconstrained", "é", "a" * 70])
+kinds = st.booleans()
+
+
+@st.composite
+def requirements(draw: st.DrawFn, levels: list[int]) -> tuple[Levelled, ...]:
+    return tuple([Levelled(level, draw(groups), draw(kinds)) for level in sorted(levels)])
+
+
+@st.composite
+def uniform(draw: st.DrawFn) -> list[tuple[Levelled, ...]]:
+    """Tasks that all ask for the same levels, or for none."""
+    levels = draw(st.lists(st.integers(0, len(KEYS) - 1), unique=True))
+    return draw(st.lists(requirements(levels), min_size=1, max_size=8))
+
+
+@st.composite
+def unlike(draw: st.DrawFn) -> list[tuple[Levelled, ...]]:
+    """Tasks that ask for whatever they like."""
+    levels = st.lists(st.integers(0, len(KEYS) - 1), unique=True)
+    return draw(st.lists(levels.flatmap(requirements), min_size=1, max_size=8))
+
+
+groups_of_tasks = st.one_of(
+    uniform().map(lambda tasks: (tasks, False)),
+    unlike().map(lambda tasks: (tasks, True)),
+)
+
+
+def tree_of(case: Case) -> Tree:
+    tasks, pad = case
+    return build(tasks, KEYS, pad=pad)
+
+
+def chain(tree: Tree, leaf: str | None) -> list[Bounds]:
+    """What holds for the pods of a leaf, the whole group's bounds first."""
+    by_name = {node.pods.name: node.pods for node in tree.nodes}
+    found: list[Bounds] = []
+    while leaf is not None:
+        found.insert(0, by_name[leaf].bounds)
+        leaf = by_name[leaf].parent
+    return [tree.bounds, *found] if tree.bounds is not None else found
+
+
+def inner(tree: Tree) -> set[str | None]:
+    return {node.pods.parent for node in tree.nodes}
+
+
+@given(groups_of_tasks)
+def test_every_task_is_in_exactly_one_leaf_and_leaves_count_their_tasks(case: Case) -> None:
+    tree = tree_of(case)
+    leaves = {node.pods.name: node.pods.members for node in tree.nodes if node.pods.name not in inner(tree)}
+
+    assert len(tree.leaves) == len(case[0])
+    if leaves:
+        assert Counter(tree.leaves) == leaves
+    else:
+        assert set(tree.leaves) == {None}
+
+
+@given(groups_of_tasks)
+def test_only_leaves_have_members_and_parents_stand_first(case: Case) -> None:
+    tree = tree_of(case)
+    seen: set[str | None] = {None}
+    for node in tree.nodes:
+        assert node.pods.parent in seen
+        assert (node.pods.members is None) == (node.pods.name in inner(tree))
+        seen.add(node.pods.name)
+    assert len(seen) == len(tree.nodes) + 1, "names are unique"
+
+
+@given(groups_of_tasks)
+def test_no_required_level_is_lost(case: Case) -> None:
+    """Each level that a task requires binds it: by itself, or by a finer one, whose domains stand within its own."""
+    tree = tree_of(case)
+    for task, leaf in zip(case[0], tree.leaves, strict=True):
+        finest = max([KEYS.index(each.required) for each in chain(tree, leaf) if each.required is not None], default=-1)
+        required = [each.level for each in task if each.required]
+        assert finest >= max(required, default=-1)
+        own = {each.required for each in chain(tree, leaf)}
+        below = [level for level in required if level > max([step.level for step in tree.shared], default=-1)]
+        assert {KEYS[level] for level in below} <= own
+
+
+@given(groups_of_tasks)
+def test_nothing_is_bound_by_what_no_task_of_its_node_requires(case: Case) -> None:
+    """A task without requirements is never bound because others are. Source: osmo.md "keySets: Pad"."""
+    tree = tree_of(case)
+    for leaf in set(tree.leaves):
+        mates = [task for task, own in zip(case[0], tree.leaves, strict=True) if own == leaf]
+        asked = {KEYS[each.level] for task in mates for each in task}
+        assert {each.required for each in chain(tree, leaf) if each.required is not None} <= asked
+
+
+@given(groups_of_tasks)
+def test_leaves_have_even_depth(case: Case) -> None:
+    tree = tree_of(case)
+
+    assert len({len(chain(tree, leaf)) for leaf in tree.leaves}) <= 1
+
+
+@given(groups_of_tasks)
+def test_names_are_labels_that_kai_takes(case: Case) -> None:
+    for node in tree_of(case).nodes:
+        name = node.pods.name
+        assert 1 <= len(name) <= 63
+        assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+        assert name[0] != "-" != name[-1]
+
+
+def unordered(tree: Tree) -> Any:
+    return tree.bounds, sorted([tuple(node.pods) for node in tree.nodes], key=repr)
+
+
+@given(groups_of_tasks, st.randoms(use_true_random=False))
+def test_the_order_of_tasks_changes_the_order_of_nodes_alone(case: Case, random: Random) -> None:
+    tasks, pad = case
+    places = list(range(len(tasks)))
+    random.shuffle(places)
+
+    one = build(tasks, KEYS, pad=pad)
+    other = build([tasks[place] for place in places], KEYS, pad=pad)
+
+    assert unordered(one) == unordered(other)
+    assert [one.leaves[place] for place in places] == list(other.leaves)
+
+
+@given(uniform())
+def test_padding_changes_nothing_where_all_ask_for_the_same_levels(tasks: list[tuple[Levelled, ...]]) -> None:
+    assert build(tasks, KEYS, pad=True) == build(tasks, KEYS, pad=False)
+
+
+def test_of_one_group_one_task_that_requires_it_is_enough() -> None:
+    wish, need = [Levelled(0, "a", required=False)], [Levelled(0, "a", required=True)]
+
+    assert build([wish, need], KEYS, pad=False).bounds == Bounds(required="zone")
+    assert build([need, wish], KEYS, pad=False).bounds == Bounds(required="zone")
+
+
+@pytest.mark.parametrize(("asked", "bounds"), [
+    ([], None),
+    ([(0, True)], Bounds(required="zone")),
+    ([(0, True), (2, True)], Bounds(required="rack")),
+    ([(0, True), (2, False)], Bounds(required="zone", preferred="rack")),
+    ([(0, False), (2, True)], Bounds(required="rack")),
+    ([(0, False), (1, True), (2, False), (3, False)], Bounds(required="spine", preferred="clique")),
+])  # fmt: skip
+def test_what_all_tasks_share_is_said_once(asked: list[tuple[int, bool]], bounds: Bounds | None) -> None:
+    task = [Levelled(level, "default", required) for level, required in asked]
+
+    tree = build([task, task], KEYS, pad=False)
+
+    assert (tree.bounds, tree.nodes, tree.leaves) == (bounds, (), (None, None))
+
+
+def test_the_padded_node_is_one_below_each_parent() -> None:
+    z, r = Levelled(0, "z"), Levelled(2, "r")
+
+    tree = build([[z, r], [z], [], [z], []], KEYS, pad=True)
+
+    assert [shown(node) for node in tree.nodes] == [
+        "z: None in None, requires zone",
+        "z-r: 1 in z, requires rack",
+        "z-unconstrained: 2 in z, prefers rack",
+        "unconstrained: None in None, prefers zone",
+        "unconstrained-unconstrained: 2 in unconstrained, prefers rack",
+    ]
+
+
+def test_a_group_that_a_user_calls_unconstrained_is_another() -> None:
+    tree = build([[Levelled(0, "unconstrained")], []], KEYS, pad=True)
+
+    names = [node.pods.name for node in tree.nodes]
+    assert [name.rpartition("-")[0] for name in names] == ["unconstrained", "unconstrained"]
+    assert len(set(names)) == 2
+
+
+def shown(node: Node) -> str:
+    pods = node.pods
+    bound = f"requires {pods.bounds.required}" if pods.bounds.required else f"prefers {pods.bounds.preferred}"
+    return f"{pods.name}: {pods.members} in {pods.parent}, {bound}"
