@@ -32,6 +32,8 @@ PAGES = sorted(
         "examples/**/*.md",
         "kustomize-plugin/*.md",
         "kpt-package/*.md",
+        "flux/*.md",
+        "argocd-plugin/*.md",
         "fn/*/*.md",
     )
     for path in ROOT.glob(pattern)

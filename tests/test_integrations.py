@@ -37,11 +37,14 @@ SCHEMAS = {
     "vendor.github-workflows": snippet("github-actions.md"),
     "vendor.gitlab-ci": snippet("gitlab.md"),
 }
+FLUX_WORKFLOW = (ROOT / "flux" / "github-workflow.yaml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_schemas(schema: str, tmp_path: Path) -> None:
-    write(tmp_path, {"file.yml": SCHEMAS[schema]})
+@pytest.mark.parametrize(
+    ("schema", "text"), [*SCHEMAS.items(), ("vendor.github-workflows", FLUX_WORKFLOW)], ids=[*SCHEMAS, "flux"]
+)
+def test_schemas(schema: str, text: str, tmp_path: Path) -> None:
+    write(tmp_path, {"file.yml": text})
     command = [Path(sys.executable).parent / "check-jsonschema", "--builtin-schema", schema, "file.yml"]
 
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -72,10 +75,13 @@ def test_pages_name_this_version() -> None:
 
     for page in ("pre-commit.md", "github-actions.md", "gitlab.md"):
         assert re.findall(r"packwise(?:@|\n +rev: )(\S+?)[\"\n]", snippet(page) + "\n") == [f"v{version}"]
+    assert re.findall(r"packwise==(\S+)", FLUX_WORKFLOW) == [version]
 
 
 def test_actions_are_pinned_by_their_whole_version() -> None:
-    used = re.findall(r"uses: (\S+)", (ROOT / "action.yml").read_text(encoding="utf-8") + snippet("github-actions.md"))
+    used = re.findall(
+        r"uses: (\S+)", (ROOT / "action.yml").read_text(encoding="utf-8") + snippet("github-actions.md") + FLUX_WORKFLOW
+    )
 
     assert [one for one in used if not re.search(r"@v\d+\.\d+\.\d+$", one)] == []
 

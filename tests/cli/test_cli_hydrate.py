@@ -296,10 +296,23 @@ def test_what_is_for_review_only_goes_to_no_cluster(call: Call, package: Path) -
         "local/packwise/topologies/topology-grove-topology.yaml",
         "local/packwise/workloads/shop/podgang-web-0.yaml",
         "local/topology.yaml",
+        "topologies/.keep",
         "workloads/web/service.yaml",
         "workloads/web/workload.yaml",
     ]
     assert "argocd" not in listing(package.parent / "out/local/packwise")
+
+
+def test_folders_that_tools_follow_are_there_though_empty(call: Call, package: Path) -> None:
+    """Flux fails on a path that is not there; Git keeps no empty folder."""
+    write(package, {"topology.yaml": GITOPS.replace("enabled: true", "enabled: false")})
+    write(package, {"web/workload.yaml": WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")})
+
+    assert call("render", "in", "-o", "out").code == 0
+    assert (package.parent / "out/topologies/.keep").read_bytes() == b""
+    write(package, {"topology.yaml": GITOPS})
+    assert call("render", "in", "-o", "out").code == 0
+    assert not (package.parent / "out/topologies/.keep").exists()
 
 
 def test_in_place_moves_no_file(call: Call, package: Path) -> None:

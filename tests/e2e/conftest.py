@@ -14,16 +14,17 @@ from tests.places import ROOT, missing
 LOGS = ROOT / "build" / "e2e"
 """Kept after the tests, until they run again."""
 
-_TAIL = 25
+_TAIL, _WIDTH = 8, 300
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed and Path(__file__).parent in item.path.parents:
-        for log in sorted(LOGS.glob("*/*.log")):
+        for log in sorted((LOGS / item.path.stem).glob("*.log")):
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL:]
-            report.sections.append((f"end of {log.relative_to(ROOT)}", "\n".join(lines)))
+            text = "\n".join([line[:_WIDTH] for line in lines])
+            report.sections.append((f"end of {log.relative_to(ROOT)}", text))
     return report
 
 

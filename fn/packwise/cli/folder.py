@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.result import Result, ResultFile
 from packwise.cli.document import InputFile
-from packwise.cli.layout import is_kustomization, part_of, parts_of, placed
+from packwise.cli.layout import FOLLOWED, is_kustomization, part_of, parts_of, placed
 from packwise.cli.outcome import without_bookkeeping
 from packwise.cli.stream import joined
 from packwise.cli.usage import UsageError
@@ -79,6 +79,8 @@ def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
     plan.add_loose(loose)
     for item in outcome.new:
         plan.add_new(item)
+    if split:
+        plan.keep_followed()
     plan.refuse_files_in_files()
     emptied = [file.found.target for file in outcome.emptied if file.found.target is not None and not file.is_list]
     return FolderPlan(plan.texts, frozenset(plan.generated), tuple(emptied), tuple(plan.results))
@@ -146,6 +148,12 @@ class _Plan:
             self.texts[path] = without_bookkeeping(item).text
             self._owners[path] = item
             self.generated.add(path)
+
+    def keep_followed(self) -> None:
+        """Folders that tools follow are there though nothing is in them: Git has no empty ones."""
+        for part in FOLLOWED:
+            if not any(path.startswith(f"{part}/") for path in self.texts):
+                self.texts[f"{part}/.keep"] = ""
 
     def refuse_files_in_files(self) -> None:
         """Says which paths lead through one that is a file already."""

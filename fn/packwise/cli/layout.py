@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document, InputFile
 
-__all__ = ["LOCAL", "TOPOLOGIES", "WORKLOADS", "is_kustomization", "part_of", "parts_of", "placed"]
+__all__ = ["FOLLOWED", "LOCAL", "TOPOLOGIES", "WORKLOADS", "is_kustomization", "part_of", "parts_of", "placed"]
 
 TOPOLOGIES = "topologies"
 """Folder of ClusterTopologies, the schedulers' topologies, and the CRDs of any kind."""
@@ -30,6 +30,9 @@ WORKLOADS = "workloads"
 
 LOCAL = "local"
 """Folder of what no cluster takes: configuration, previews, files without objects."""
+
+FOLLOWED = (TOPOLOGIES, WORKLOADS)
+"""Folders that a tool applies, each in its turn."""
 
 _PARTS = (TOPOLOGIES, WORKLOADS, LOCAL)
 _GENERATED = {f"packwise/{part}/": f"{part}/packwise/" for part in (TOPOLOGIES, WORKLOADS)}

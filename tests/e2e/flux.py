@@ -1,0 +1,93 @@
+"""Flux's source-controller and kustomize-controller, and what tests ask of their objects."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.apiserver import ApiServer
+from tests.e2e.process import Servers, wait_for
+from tests.e2e.tools import built, crds_of
+
+__all__ = ["Flux", "start"]
+
+NAMESPACE = "flux-system"
+_STORAGE = "127.0.0.1:9790"
+
+
+@dataclass(frozen=True)
+class Flux:
+    """Both controllers, on `cluster`."""
+
+    cluster: ApiServer
+
+    def reconcile(self, kind: str, name: str) -> None:
+        """Asks for a reconciliation, as `flux reconcile` does, without waiting for it."""
+        asked = f"reconcile.fluxcd.io/requestedAt={time.time_ns()}"
+        self.cluster.kubectl("annotate", "--overwrite", kind, name, "-n", NAMESPACE, asked)
+
+    def applied(self, name: str, revision: str) -> dict[str, Any]:
+        """The Kustomization as soon as it is ready with this revision."""
+
+        def look() -> dict[str, Any] | None:
+            found = self._of(name)
+            ready = condition(found, "Ready")
+            is_there = revision in found.get("status", {}).get("lastAppliedRevision", "")
+            return found if is_there and ready["status"] == "True" else None
+
+        return wait_for(f"Kustomization {name} ready with {revision}", look, seconds=90)
+
+    def failed(self, name: str, revision: str) -> str:
+        """Why the Kustomization could not apply this revision, as soon as it says so."""
+
+        def look() -> str | None:
+            found = self._of(name)
+            ready = condition(found, "Ready")
+            is_tried = revision in found.get("status", {}).get("lastAttemptedRevision", "")
+            return ready["message"] if is_tried and ready["status"] == "False" else None
+
+        return wait_for(f"Kustomization {name} failed with {revision}", look, seconds=90)
+
+    def _of(self, name: str) -> dict[str, Any]:
+        return self.cluster.get("kustomizations.kustomize.toolkit.fluxcd.io", name, NAMESPACE) or {}
+
+
+def condition(value: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The condition of that type; one of status Unknown where there is none."""
+    found = value.get("status", {}).get("conditions", [])
+    return next((one for one in found if one["type"] == kind), {"status": "Unknown", "message": json.dumps(value)})
+
+
+def start(servers: Servers, cluster: ApiServer, folder: Path) -> Flux:
+    """Starts both controllers with artifacts kept in `folder`."""
+    cluster.install(crds_of("source-controller"), crds_of("kustomize-controller"))
+    cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
+    environment = {"KUBECONFIG": str(cluster.kubeconfig), "RUNTIME_NAMESPACE": NAMESPACE}
+    storage = folder / "artifacts"
+    storage.mkdir(parents=True)
+    servers.start(
+        "source-controller",
+        [
+            built("source-controller"),
+            f"--storage-path={storage}",
+            f"--storage-addr={_STORAGE}",
+            f"--storage-adv-addr={_STORAGE}",
+            "--metrics-addr=127.0.0.1:8880",
+            "--health-addr=127.0.0.1:9440",
+        ],
+        environment,
+    )
+    servers.start(
+        "kustomize-controller",
+        [
+            built("kustomize-controller"),
+            "--requeue-dependency=1s",
+            "--metrics-addr=127.0.0.1:8881",
+            "--health-addr=127.0.0.1:9441",
+        ],
+        environment,
+    )
+    return Flux(cluster)
