@@ -24,7 +24,8 @@ FORBIDDEN = {
     "packwise.revisions": ("packwise.frontends", "packwise.schedulers", "packwise.pipeline", "packwise.cli"),
     "packwise.frontends": ("packwise.schedulers", "packwise.pipeline", "packwise.cli", "packwise.function"),
     "packwise.schedulers": ("packwise.frontends", "packwise.pipeline", "packwise.cli", "packwise.function"),
-    "packwise.pipeline": ("packwise.cli", "packwise.function"),
+    "packwise.pipeline": ("packwise.cli", "packwise.diff", "packwise.function"),
+    "packwise.diff": ("packwise.cli", "packwise.frontends", "packwise.function", "packwise.schedulers"),
     "packwise.explain": ("packwise.cli", "packwise.function"),
 }
 
@@ -115,6 +116,7 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
         "cel_expr_python",
         "difflib",
         "json",
+        "jsonpatch",
         "packwise.crds",
         "packwise.frontends.osmo",
         "packwise.request",

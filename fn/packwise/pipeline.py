@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.frontends.frontend import FrontEnd
-    from packwise.plan import Generated, WorkloadPlan
+    from packwise.plan import Generated, ListedTopology, Use, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.select.topologies import KnownTopologies
 
-__all__ = ["RULES", "Rendered", "mend", "render", "rule_table"]
+__all__ = ["RULES", "Overview", "Rendered", "has_sources", "mend", "overview", "render", "rule_table"]
 
 NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "clients.md 5", Severity.INFO)
 RULES = (NO_WORKLOADS,)
@@ -61,8 +61,7 @@ def render(package: Package) -> Rendered:
     try:
         return _render(package)
     except FieldError as error:
-        result = error.to_result()
-        return Rendered(package.items, (), (result._replace(tags={**result.tags, "rule": READABLE.name}),))
+        return Rendered(package.items, (), (_unreadable(error),))
 
 
 def mend(package: Package) -> tuple[KubeObject, ...]:
@@ -82,6 +81,44 @@ def mend(package: Package) -> tuple[KubeObject, ...]:
             found = item
         mended.append(found)
     return tuple(mended)
+
+
+def has_sources(package: Package) -> bool:
+    """Whether something among the package is to be rendered: a configuration, a topology or a workload."""
+    selection = select(package)
+    configured = selection.settings.item is not None or selection.configuration is not None or bool(selection.results)
+    # TAS is enabled by users' topologies alone, too.
+    return configured or selection.enabled or any(True for front_end in _FRONT_ENDS for _ in front_end.uses(selection))
+
+
+class Overview(NamedTuple):
+    """The topologies there are, by name, and which workload uses which; `enabled`: whether TAS is.
+
+    With an error among `results`, which are about the configuration, nothing can be told.
+    """
+
+    topologies: tuple[ListedTopology, ...] = ()
+    uses: tuple[Use, ...] = ()
+    enabled: bool = False
+    results: tuple[Result, ...] = ()
+
+
+def overview(package: Package) -> Overview:
+    """Which topologies the package has, and who uses them."""
+    selection = select(package)
+    found = _results(selection.findings, selection.results)
+    if exit_code(found):
+        return Overview(results=found)
+    try:
+        known = known_topologies(selection)
+    except FieldError as error:
+        return Overview(results=(*found, _unreadable(error)))
+    return Overview(
+        tuple([one for front_end in _FRONT_ENDS for one in front_end.topologies(known)]),
+        tuple([use for front_end in _FRONT_ENDS for use in front_end.uses(selection)]),
+        selection.enabled,
+        found,
+    )
 
 
 def rule_table() -> tuple[Rule, ...]:
@@ -230,6 +267,11 @@ def _annotated(
 
 def _results(findings: Iterable[Finding], results: Iterable[Result] = ()) -> tuple[Result, ...]:
     return (*(finding.to_result() for finding in findings), *results)
+
+
+def _unreadable(error: FieldError) -> Result:
+    result = error.to_result()
+    return result._replace(tags={**result.tags, "rule": READABLE.name})
 
 
 def _no_workloads() -> Finding:

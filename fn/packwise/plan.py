@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from packwise.finding import Finding
     from packwise.request import Request
     from packwise.revisions import Revision
-    from packwise.topology import ClusterTopology
+    from packwise.topology import ClusterTopology, Level
 
-__all__ = ["Cluster", "Condition", "Generated", "LastError", "Status", "Use", "WorkloadPlan"]
+__all__ = ["Cluster", "Condition", "Generated", "LastError", "ListedTopology", "Status", "Use", "WorkloadPlan"]
 
 
 class Cluster(NamedTuple):
@@ -72,11 +72,28 @@ class Generated(NamedTuple):
 
 
 class Use(NamedTuple):
-    """`workload` names the ClusterTopology `topology`; `scheduled` of its pods are, as far as their status tells."""
+    """`workload` is placed by `topology` (None: by none), which it names itself (`explicit`) or gets by default.
 
-    topology: str
+    `scheduled` of its pods are, None where no status tells.
+    """
+
+    topology: str | None
     workload: KubeObject
-    scheduled: int = 0
+    scheduled: int | None = None
+    explicit: bool = True
+
+
+class ListedTopology(NamedTuple):
+    """A topology that workloads can use: of which kind, and its levels, broadest first.
+
+    `item` is the object that it is written in, a configuration or the topology itself, and `generated` tells which.
+    """
+
+    kind: str
+    name: str
+    levels: tuple[Level, ...]
+    item: KubeObject
+    generated: bool = False
 
 
 class WorkloadPlan(NamedTuple):

@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.kubeobject import KubeObject
-    from packwise.plan import Cluster, Use, WorkloadPlan
+    from packwise.plan import Cluster, ListedTopology, Use, WorkloadPlan
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
+    from packwise.select.topologies import KnownTopologies
 
 __all__ = ["FrontEnd"]
 
@@ -30,5 +31,9 @@ class FrontEnd(Protocol):
         ...
 
     def uses(self, selection: Selection) -> Iterable[Use]:
-        """Which of its workloads name a ClusterTopology themselves."""
+        """Which topology each of its workloads uses: named, by default, or none."""
+        ...
+
+    def topologies(self, known: KnownTopologies) -> Iterable[ListedTopology]:
+        """The topologies that its workloads choose from, in order of name."""
         ...

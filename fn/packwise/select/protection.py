@@ -38,7 +38,8 @@ def check_protection(selection: Selection, uses: Iterable[Use]) -> list[Finding]
         return []
     by_topology: dict[str, list[Use]] = {}
     for use in uses:
-        by_topology.setdefault(use.topology, []).append(use)
+        if use.explicit and use.topology is not None:
+            by_topology.setdefault(use.topology, []).append(use)
     now = {item.name: item for item in selection.index.of_kind(GROUP, KIND)}
     findings: list[Finding] = []
     for before in selection.baseline.of_kind(GROUP, KIND):

@@ -14,17 +14,18 @@ from packwise.frontends.grove.dropped import dropped_constraints, preferred_unkn
 from packwise.frontends.grove.fields import REMOVED, removed_fields, without_optional
 from packwise.frontends.grove.live import GROUP, live_replicas, scheduled_pods
 from packwise.frontends.grove.mend import mend
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.podgang import KIND as PODGANG
 from packwise.frontends.grove.podgang import count_podgangs, podgangs
 from packwise.frontends.grove.preferred import earlier_podgangs, keep_preferred
-from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
 from packwise.frontends.grove.rules import RULES as WEBHOOK_RULES
 from packwise.frontends.grove.rules import Context, Violation
 from packwise.frontends.grove.rules import Rule as WebhookRule
-from packwise.frontends.grove.rules.rule import TEMPLATE
 from packwise.frontends.grove.schema import check_shape
-from packwise.plan import Generated, Use, WorkloadPlan
+from packwise.plan import Generated, ListedTopology, Use, WorkloadPlan
 from packwise.select.index import identity, repeated
+from packwise.topology.clustertopology import KIND as CLUSTER_TOPOLOGY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from packwise.plan import Cluster, Condition
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
+    from packwise.select.topologies import KnownTopologies
     from packwise.topology import ClusterTopology
 
 __all__ = ["GROVE", "KIND", "MAX_ENTRIES", "RULES"]
@@ -81,15 +83,18 @@ class _Grove:
         return mend(item, topology_name_field=revision.topology_name_field)
 
     def uses(self, selection: Selection) -> Iterable[Use]:
-        """The PodCliqueSets with the revision's field for it, in their order."""
-        field = selection.revision.topology_name_field
-        if field is None:
-            return
-        scheduled = _scheduled(selection)
+        """The PodCliqueSets in their order, each with the ClusterTopology it resolves to."""
+        scheduled, revision = _scheduled(selection), selection.revision
         for item in selection.index.of_kind(GROUP, KIND):
-            name = item.get((*TEMPLATE, field))
-            if isinstance(name, str):
-                yield Use(name, item, scheduled.get(identity(item.value)[2:], 0))
+            pcs = PodCliqueSet.read(item.value)
+            count = scheduled.get(identity(item.value)[2:])
+            yield Use(resolve_topology(pcs, revision), item, count, chosen_topology(pcs, revision) is not None)
+
+    def topologies(self, known: KnownTopologies) -> Iterable[ListedTopology]:
+        """The ClusterTopologies."""
+        for found in known.by_name.values():
+            made = found.item.kind != CLUSTER_TOPOLOGY
+            yield ListedTopology(CLUSTER_TOPOLOGY, found.topology.name, found.topology.levels, found.item, made)
 
 
 def _scheduled(selection: Selection) -> dict[Named, int]:

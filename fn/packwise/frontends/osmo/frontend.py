@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.objects import Names
     from packwise.frontends.osmo.workflow import Workflow
-    from packwise.plan import Cluster, Use
+    from packwise.plan import Cluster, ListedTopology, Use
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
+    from packwise.select.topologies import KnownTopologies
 
 __all__ = ["OSMO"]
 
@@ -54,6 +55,10 @@ class _Osmo:
 
     def uses(self, selection: Selection) -> Iterable[Use]:  # noqa: ARG002
         """None: ClusterTopologies are Grove's."""
+        return ()
+
+    def topologies(self, known: KnownTopologies) -> Iterable[ListedTopology]:  # noqa: ARG002
+        """None of them either."""
         return ()
 
 

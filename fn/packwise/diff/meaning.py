@@ -1,0 +1,214 @@
+"""What changes mean for the scheduler: objects that must be made anew, constraints that are lost, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.diff.change import Action
+from packwise.diff.constraints import constraints, topologies_named, topology_annotation
+from packwise.diff.fields import Entry, format_steps, part_at
+from packwise.select.index import identity
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.diff.change import Change
+    from packwise.diff.constraints import Constraint
+    from packwise.diff.fields import Steps
+    from packwise.diff.state import State
+
+__all__ = ["Dropped", "Reason", "dropped_constraints", "told_constraint", "with_meaning"]
+
+_TOPOLOGY = ("kai.scheduler", "Topology")
+_SOURCES = ("ClusterTopology", "ClusterTopologyBinding")
+_PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
+_DROPPED = "constraint-dropped"
+
+
+class Reason(StrEnum):
+    """Why a constraint is no longer there."""
+
+    DISABLED = "disabled"
+    TOPOLOGY_GONE = "topology-gone"
+    LEVEL_GONE = "level-gone"
+    REMOVED = "removed"
+    UNKNOWN = "unknown"
+
+
+class Dropped(NamedTuple):
+    """A constraint that `subject` had and has no more, though what it held for is still there.
+
+    `domain` is what the topology before called its level, None where that is not known; `message` says why it went.
+    """
+
+    subject: KubeObject
+    constraint: Constraint
+    domain: str | None
+    reason: Reason
+    message: str
+
+
+def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
+    """The change, with what follows from the kind of object it is about."""
+    if change.action is Action.CHANGE and identity(change.subject.value)[:2] == _TOPOLOGY:
+        return _topology(change, after)
+    return change
+
+
+def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
+    """Levels of a KAI Topology never change in place. Source: kai.md "Topology"; gitops.md "The API server"."""
+    touched = {field.path[:2] for field in change.fields}
+    if ("spec", "levels") not in touched:
+        return change
+    text = 'spec.levels: Invalid value: "array": field is immutable'
+    if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
+        return change._replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
+    name = identity(change.subject.value)[3]
+    users = sum(1 for item in after if name in topologies_named(item.value))
+    named = {0: "nothing names it", 1: "1 object names it"}.get(users, f"{users} objects name it")
+    meaning = (
+        f"must be deleted and created: in place the API server answers {text}",
+        f"{named}; while it is gone, pods that are not scheduled yet wait" if users else named,
+    )
+    return change._replace(action=Action.RECREATE, meaning=meaning)
+
+
+def dropped_constraints(changes: Iterable[Change], before: State, after: State) -> Iterator[Dropped]:
+    """The constraints that objects lose which stay, in the changes' order and each object's own; and why."""
+    old_topologies, judge = _topologies(before), _Judge(after)
+    for change in changes:
+        old, new = change.before, change.after
+        if old is None or new is None:
+            continue
+        kept = {(found.holder, found.strength) for found in constraints(new.value)}
+        for lost in constraints(old.value):
+            if (lost.holder, lost.strength) in kept or not _holds_pods(old.value, new.value, lost.holder):
+                continue
+            named = lost.topology or topology_annotation(old.value)
+            topology = old_topologies.get(named or "")
+            domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
+            wanted = _Wanted(named, domain, topology.kind if topology else "ClusterTopology")
+            reason = judge.reason(new, wanted)
+            yield Dropped(new, lost, domain, reason, judge.told(reason, wanted))
+
+
+def _holds_pods(before: Value, after: Value, holder: Steps) -> bool:
+    """Whether what the constraint held for is there still: a group that went took its constraint along.
+
+    What groups other groups is there while one of these is.
+    """
+    if _part(after, holder) is not None:
+        return True
+    old, siblings = _part(before, holder), _part(before, holder[:-1])
+    if not isinstance(old, dict):
+        return False
+    listed = old.get("podGroupNames")
+    children = [
+        entry.get("name")
+        for entry in (siblings if isinstance(siblings, list) else ())
+        if isinstance(entry, dict) and entry.get("parent") == old.get("name")
+    ]
+    members = {("podgroups", name) for name in (listed if isinstance(listed, list) else ())}
+    members |= {(str(holder[-2]), name) for name in children}
+    return any(_part(after, ("spec", field, Entry(str(name)))) is not None for field, name in members)
+
+
+def _part(value: Value, path: Steps) -> Value:
+    for step in path:
+        value = part_at(value, step)
+    return value
+
+
+class _Topology(NamedTuple):
+    """A ClusterTopology, or whatever the revision calls it; `levels` are its domains and node label keys."""
+
+    kind: str
+    levels: tuple[tuple[str, str], ...]
+
+
+class _Wanted(NamedTuple):
+    """The level that a constraint was for: its topology's name and kind, and what that called the level."""
+
+    topology: str | None
+    domain: str | None
+    kind: str
+
+
+def _topologies(state: State) -> dict[str, _Topology]:
+    return {
+        key[3]: _Topology(key[1], tuple(_levels(item)))
+        for key, item in (state.objects or {}).items()
+        if key[1] in _SOURCES
+    }
+
+
+def _levels(topology: KubeObject) -> Iterator[tuple[str, str]]:
+    levels = topology.get("spec.levels")
+    for level in levels if isinstance(levels, list) else ():
+        if isinstance(level, dict):
+            yield str(level.get("domain")), str(level.get("key"))
+
+
+class _Judge:
+    """What the state after says of constraints that are gone."""
+
+    __slots__ = ("_after", "_dropped", "_topologies")
+
+    def __init__(self, after: State) -> None:
+        self._after = after
+        self._topologies = _topologies(after)
+        self._dropped: dict[tuple[str, str], set[Value]] = {}
+        for result in after.told:
+            ref, field = result.resource_ref, result.field
+            if result.tags.get("rule") == _DROPPED and ref is not None and field is not None:
+                self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(_scalar(field.current))
+
+    def reason(self, subject: KubeObject, wanted: _Wanted) -> Reason:
+        """Why `subject` has the constraint no more."""
+        if self._after.rendered:
+            workload = (identity(subject.value)[2], str(subject.get(_PART_OF)))
+            dropped = self._dropped.get(workload, set())
+            # What the render did not drop, nobody asked it for.
+            if not (dropped if wanted.domain is None else wanted.domain in dropped):
+                return Reason.REMOVED
+            if not self._after.enabled:
+                return Reason.DISABLED
+            return Reason.LEVEL_GONE if wanted.topology in self._topologies else Reason.TOPOLOGY_GONE
+        if not self._topologies or wanted.topology is None or wanted.domain is None:
+            return Reason.UNKNOWN
+        found = self._topologies.get(wanted.topology)
+        if found is None:
+            return Reason.TOPOLOGY_GONE
+        return Reason.UNKNOWN if wanted.domain in dict(found.levels) else Reason.LEVEL_GONE
+
+    def told(self, reason: Reason, wanted: _Wanted) -> str:
+        """The reason in words."""
+        match reason:
+            case Reason.DISABLED:
+                return "topology-aware scheduling is disabled"
+            case Reason.TOPOLOGY_GONE:
+                return f'{wanted.kind} "{wanted.topology}" does not exist any more'
+            case Reason.LEVEL_GONE:
+                found = self._topologies.get(wanted.topology or "")
+                levels = list_known([level for level, _ in found.levels] if found is not None else [])
+                level = f'level "{wanted.domain}"' if wanted.domain is not None else "such level"
+                return f'{wanted.kind} "{wanted.topology}" has no {level} any more, only {levels}'
+            case Reason.REMOVED:
+                return "the workload does not ask for it any more"
+            case Reason.UNKNOWN:
+                return "nothing among the objects says why"
+
+
+def _scalar(value: Value) -> Value:
+    return value if isinstance(value, str) else None
+
+
+def told_constraint(constraint: Constraint, domain: str | None = None) -> str:
+    """`required example.com/rack ("rack") of podgroups[web-0-router]`; of no part where it is the whole object's."""
+    holder = format_steps(constraint.holder[1:])
+    named = f' ("{domain}")' if domain is not None else ""
+    return f"{constraint.strength} {constraint.key}{named}{f' of {holder}' if holder else ''}"
