@@ -137,3 +137,14 @@ def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
     assert done.returncode == 0, done.stderr
     assert "packwise.pipeline" in done.stderr
     assert "packwise.explain" not in done.stderr
+
+
+@pytest.mark.parametrize(("output", "imports"), [("text", False), ("json", False), ("patch", True)])
+def test_patches_are_paid_for_where_they_are_asked_for(output: str, imports: bool) -> None:
+    sides = [str(ROOT / "testdata" / "diff" / "more-replicas-add-gangs-that-are-shown-once" / "before")] * 2
+    sides[1] = str(ROOT / "testdata" / "diff" / "a-level-with-another-label-re-creates-the-topology" / "after")
+    words = [sys.executable, "-X", "importtime", "-m", "packwise", "diff", *sides, "-o", output]
+
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, "| jsonpatch\n" in done.stderr) == (0, imports), done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.arguments import Check, Function, Named, Render, Rules, parse
+from packwise.cli.arguments import Check, Diff, Function, Named, Render, Rules, Topologies, parse
 from tests.cli.calling import CONFIG, SERVICE, Call, write
 
 COMMANDS = {
@@ -23,6 +23,11 @@ COMMANDS = {
     "check in -o json": Check(Named(("in",)), "json"),
     "check in -o sarif": Check(Named(("in",)), "sarif"),
     "check -o text - --baseline old": Check(Named(("-",), None, "old")),
+    "diff a b": Diff("a", "b"),
+    "diff git:main b --config c.yaml --crds x --crds y": Diff("git:main", "b", "c.yaml", ("x", "y")),
+    "diff -o patch --exit-code a -": Diff("a", "-", output="patch", exit_code=True),
+    "topologies": Topologies(Named((".",))),
+    "topologies a b -o json --config c.yaml": Topologies(Named(("a", "b"), "c.yaml"), as_json=True),
     "rules": Rules(),
     "rules -o json": Rules(as_json=True),
     "rules replicas -o text": Rules("replicas"),
@@ -45,12 +50,25 @@ REFUSED = {
     "rules a b": "packwise rules: error: unrecognized arguments: b",
     "rules topology-hierachy": 'error: there is no rule "topology-hierachy"; did you mean "topology-hierarchy"?',
     "rules x": 'error: there is no rule "x"; `packwise rules` lists them',
+    "diff in": "packwise diff: error: the following arguments are required: B",
+    "diff a b c": "packwise diff: error: unrecognized arguments: c",
+    "diff in nothing": 'error: "nothing" does not exist',
+    "diff in in --config nothing": 'error: "nothing" does not exist',
+    "diff - -": 'error: "-" must stand once: stdin can be read for one purpose only',
+    "diff - in --config -": 'error: "-" must stand once: stdin can be read for one purpose only',
+    "diff git:main -": 'error: "git:main" must name a path too, as in git:main:clusters/west',
+    "diff git:main: in": 'error: "git:main:" must name a path too, as in git:main:clusters/west',
+    "diff git:main in": 'error: "in" must be in a git repository to be read from a commit; git rev-parse says: '
+    "fatal: not a git repository (or any of the parent directories): .git",
+    "diff in in --crds empty": 'error: no YAML files in "empty"; it must hold a *.yaml, *.yml or *.json that is not '
+    "hidden",
+    "topologies nothing": 'error: "nothing" does not exist',
     "fn in": "packwise fn: error: unrecognized arguments: in",
     "render nothing": 'error: "nothing" does not exist',
     "render in nothing": 'error: "nothing" does not exist',
     "check in --config nothing": 'error: "nothing" does not exist',
     "check in --baseline nothing": 'error: "nothing" does not exist',
-    "check in --baseline git:main": 'error: "in" must be in a git repository where the baseline is a commit; git '
+    "check in --baseline git:main": 'error: "in" must be in a git repository to be read from a commit; git '
     "rev-parse says: fatal: not a git repository (or any of the parent directories): .git",
     "check - --baseline git:main": 'error: --baseline "git:main" must go with files or folders: git does not know what '
     "stdin held",
@@ -82,7 +100,16 @@ def test_wrong_usage(words: str, call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["render", "--help"], ["check", "-h"], ["rules", "--help"], ["fn", "--help"]]
+    "words",
+    [
+        ["--help"],
+        ["render", "--help"],
+        ["check", "-h"],
+        ["diff", "--help"],
+        ["topologies", "--help"],
+        ["rules", "--help"],
+        ["fn", "--help"],
+    ],
 )
 def test_help_shows_examples_and_exit_codes(words: list[str], call: Call) -> None:
     ran = call(*words)

@@ -75,11 +75,11 @@ def test_what_was_not_there_yet_is_new(call: Call, repository: Path) -> None:
     [
         (
             "nothing",
-            'error: the baseline must be a commit that git knows here; got "nothing": in CI, fetch it first, since a '
-            "shallow clone has the newest commit only\n",
+            'error: "git:nothing" must be a commit that git knows here: in CI, fetch it first, since a shallow clone '
+            "has the newest commit only\n",
         ),
-        ("", 'error: the baseline "" must name a commit: a branch, a tag, a hash\n'),
-        ("--help", 'error: the baseline "--help" must name a commit: a branch, a tag, a hash\n'),
+        ("", 'error: "git:" must name a commit: a branch, a tag, a hash\n'),
+        ("--help", 'error: "git:--help" must name a commit: a branch, a tag, a hash\n'),
     ],
 )
 def test_what_is_no_commit_is_wrong_usage(call: Call, repository: Path, commit: str, text: str) -> None:

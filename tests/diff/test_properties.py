@@ -12,12 +12,17 @@ from jsonpatch import apply_patch
 
 from krmfn import KubeObject
 from krmfn.edit import same
+from packwise.cli.differ.compared import Compared
+from packwise.cli.differ.json import as_json
+from packwise.cli.differ.patch import as_patches
+from packwise.cli.differ.text import as_text
 from packwise.diff import Action, State, diff, state_after, state_before
-from packwise.diff.change import by_identity
+from packwise.diff.change import ORDER, by_identity
 from packwise.diff.counted import counted
 from packwise.diff.fields import Entry, field_changes, part_at
 from packwise.diff.patch import json_patch
 from packwise.select import Package
+from tests.render.mangling import mangled_packages
 from tests.render.packages import config, others, render_specs, workloads
 
 laws = settings(max_examples=80, deadline=None)
@@ -179,3 +184,21 @@ def plain(item: KubeObject) -> dict[str, Any]:
 def shown(field: Any) -> tuple[str, str, str]:
     steps = [step.name if isinstance(step, Entry) else step for step in field.path]
     return json.dumps(steps), json.dumps(field.before), json.dumps(field.after)
+
+
+@settings(max_examples=200, deadline=None)
+@given(mangled_packages(), mangled_packages(), st.booleans())
+def test_slips_of_the_pen_never_lead_to_a_crash(one: list[Any], other: list[Any], found: bool) -> None:
+    sides = [[item for item in side if not found or item.get("kind") in ORDER] for side in (one, other)]
+    before, after = (Package(tuple([KubeObject.new(item) for item in side if readable(item)])) for side in sides)
+
+    compared = diff(state_before(before), state_after(after, before.items))
+
+    for text in (as_text, as_json, as_patches):
+        assert text(Compared(compared, "a", "b"))
+    assert compared.compared or compared.refusals or compared.unreadable
+
+
+def readable(item: Any) -> bool:
+    """Whether the command line takes it for an object."""
+    return all(isinstance(item.get(key), str) for key in ("apiVersion", "kind"))

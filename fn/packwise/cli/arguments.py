@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["STDIN", "Check", "Command", "Format", "Function", "Named", "Render", "Rules", "parse"]
+__all__ = [
+    "STDIN",
+    "Check",
+    "Command",
+    "Diff",
+    "DiffFormat",
+    "Format",
+    "Function",
+    "Named",
+    "Render",
+    "Rules",
+    "Topologies",
+    "parse",
+]
 
 STDIN = "-"
 """How a path names stdin, or stdout."""
@@ -18,10 +31,15 @@ STDIN = "-"
 Format = Literal["text", "json", "github", "gitlab", "sarif"]
 """How findings are printed."""
 
+DiffFormat = Literal["text", "json", "patch"]
+"""How a comparison is printed."""
+
 _EPILOG = """\
 commands for people and CI:
   packwise render examples/disaggregated-inference -o rendered
   packwise check clusters/west --baseline ../main/clusters/west -o json
+  packwise diff git:origin/main clusters/west
+  packwise topologies clusters/west
   packwise rules topology-hierarchy
 
 as a KRM function of kustomize and kpt:
@@ -57,6 +75,35 @@ examples:
   packwise check clusters/west --fix
   kustomize build overlays/west | packwise check -
   packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+_DIFF = """\
+Says what changes for the scheduler from A to B: topologies, gangs, groups and queues that are added, removed, changed
+or must be re-created; constraints that are lost, and why; updates that the operator or an API server would refuse.
+Sources are rendered first; what a cluster holds already, as in an export of kubectl, is compared as it is. Status and
+what else a server fills in does not count."""
+
+_DIFF_EPILOG = """\
+examples:
+  packwise diff git:origin/main clusters/west            # what a pull request changes
+  packwise diff git:v1.2:clusters/west git:main:clusters/west
+  packwise diff clusters/west live.yaml                  # what the cluster has otherwise than Git
+  kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
+  packwise diff git:main clusters/west -o json --exit-code
+
+exit codes: 0 no error, 1 errors were found (updates that are refused, sources that cannot be rendered), 2 wrong usage;
+with --exit-code also 1 when anything changes"""
+
+_TOPOLOGIES = """\
+Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and
+names that no topology has stand in it too."""
+
+_TOPOLOGIES_EPILOG = """\
+examples:
+  packwise topologies clusters/west
+  kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
+  packwise topologies clusters/west -o json
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
@@ -119,6 +166,26 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Diff:
+    """`packwise diff`: from `before` to `after`; with `exit_code`, a change counts as an error does."""
+
+    before: str
+    after: str
+    config: str | None = None
+    crds: tuple[str, ...] = ()
+    output: DiffFormat = "text"
+    exit_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Topologies:
+    """`packwise topologies`."""
+
+    named: Named
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """`packwise rules`; without a `name`, all of them."""
 
@@ -133,7 +200,7 @@ class Function:
     validate: bool = False
 
 
-Command = Render | Check | Rules | Function
+Command = Render | Check | Diff | Topologies | Rules | Function
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -149,6 +216,10 @@ def parse(arguments: Sequence[str]) -> Command:
         return Function(given.validate)
     if given.command == "rules":
         return Rules(given.name, given.output == "json")
+    if given.command == "diff":
+        return Diff(given.before, given.after, given.config, tuple(given.crds), given.output, given.exit_code)
+    if given.command == "topologies":
+        return Topologies(Named(tuple(given.paths), given.config), given.output == "json")
     named = Named(tuple(given.paths), given.config, given.baseline, tuple(given.crds))
     if given.command == "check":
         return Check(named, given.output, given.fix)
@@ -175,6 +246,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     commands: Any = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_render(commands)
     _add_check(commands)
+    _add_diff(commands)
+    _add_topologies(commands)
     _add_rules(commands)
     _add_function(commands)
     return parser, commands.choices
@@ -221,6 +294,38 @@ def _add_check(commands: Any) -> None:
     _add_context(check)
 
 
+def _add_diff(commands: Any) -> None:
+    text = "say what changes for the scheduler from one state to another"
+    diff = commands.add_parser("diff", help=text, description=_DIFF, epilog=_DIFF_EPILOG)
+    about = (
+        'a file, a folder, "-" for stdin, or what a path held in a commit: git:COMMIT:PATH; git:COMMIT alone means the '
+        "path of the other one, or the current folder"
+    )
+    diff.add_argument("before", metavar="A", help=f"the state before: {about}")
+    diff.add_argument("after", metavar="B", help="the state after, named alike")
+    diff.add_argument(
+        "-o",
+        "--output",
+        choices=get_args(DiffFormat),
+        default="text",
+        help="how to print: text for people, json for scripts, patch for a JSON Patch (RFC 6902) of every object "
+        "(default: text)",
+    )
+    diff.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
+    _add_config(diff)
+    _add_crds(diff)
+
+
+def _add_topologies(commands: Any) -> None:
+    text = "list the topologies and who uses them"
+    topologies = commands.add_parser("topologies", help=text, description=_TOPOLOGIES, epilog=_TOPOLOGIES_EPILOG)
+    _add_paths(topologies, "*", ["."])
+    topologies.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
+    _add_config(topologies)
+
+
 def _add_rules(commands: Any) -> None:
     text = "list the rules, or explain one"
     rules = commands.add_parser("rules", help=text, description=_RULES, epilog=_RULES_EPILOG)
@@ -238,10 +343,11 @@ def _add_function(commands: Any) -> None:
     )
 
 
-def _add_paths(command: argparse.ArgumentParser) -> None:
+def _add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:
     command.add_argument(
         "paths",
-        nargs="+",
+        nargs=number,
+        default=default,
         metavar="PATH",
         help='a file; a folder, of which all *.yaml, *.yml and *.json are read; or "-" for stdin (YAML documents or a '
         "ResourceList)",
@@ -249,15 +355,23 @@ def _add_paths(command: argparse.ArgumentParser) -> None:
 
 
 def _add_context(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--config", metavar="FILE", help="the TopologyRender; by default the one that stands among the input"
-    )
+    _add_config(command)
     command.add_argument(
         "--baseline",
         metavar="PATH|git:COMMIT",
         help="the objects as they stood before the change, so that the rules for updates hold: a file, a folder, or "
         "what PATH held in a commit (git:main, git:HEAD~1)",
     )
+    _add_crds(command)
+
+
+def _add_config(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--config", metavar="FILE", help="the TopologyRender; by default the one that stands among the input"
+    )
+
+
+def _add_crds(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--crds",
         metavar="DIR",

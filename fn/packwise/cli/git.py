@@ -48,13 +48,13 @@ def _top(folder: Path, path: str) -> Path:
     try:
         return Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
     except _GitError as error:
-        raise UsageError(f'"{path}" must be in a git repository where the baseline is a commit; {error}') from None
+        raise UsageError(f'"{path}" must be in a git repository to be read from a commit; {error}') from None
 
 
 def _commit(folder: Path, commit: str) -> str:
     """The full name of a commit. Raises UsageError where git knows none of this name."""
     if not commit or commit.startswith("-"):
-        raise UsageError(f'the baseline "{commit}" must name a commit: a branch, a tag, a hash')
+        raise UsageError(f'"git:{commit}" must name a commit: a branch, a tag, a hash')
     try:
         return (
             _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
@@ -63,8 +63,8 @@ def _commit(folder: Path, commit: str) -> str:
         )
     except _GitError:
         raise UsageError(
-            f'the baseline must be a commit that git knows here; got "{commit}": in CI, fetch it first, since a '
-            "shallow clone has the newest commit only"
+            f'"git:{commit}" must be a commit that git knows here: in CI, fetch it first, since a shallow clone has '
+            "the newest commit only"
         ) from None
 
 
@@ -101,7 +101,7 @@ def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
     try:
         done = subprocess.run([*_GIT, *words], cwd=folder, input=stdin, capture_output=True, check=False)  # noqa: S603
     except FileNotFoundError:
-        raise UsageError("a commit as baseline needs git, which is not on PATH") from None
+        raise UsageError("reading a commit needs git, which is not on PATH") from None
     if done.returncode != 0:
         told = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
         raise _GitError(f"git {words[0]} says: {told or 'nothing'}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from packwise.cli.arguments import Named
     from packwise.cli.find import Found
 
-__all__ = ["Inputs", "read_inputs"]
+__all__ = ["COMMIT", "Inputs", "Sides", "read_inputs", "read_sides"]
 
 COMMIT = "git:"
 """What a baseline starts with that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
@@ -50,8 +50,10 @@ class Inputs:
         return next((file.text for file in self.read if file.found.name == name), None)
 
 
-def read_inputs(named: Named, output: str | None = None) -> Inputs:
+def read_inputs(named: Named, output: str | None = None, *, apart: bool = False) -> Inputs:
     """What `named` names. The folder `output` is not read where it stands within another.
+
+    With `apart`, the entries of Lists are objects of their own, which no file is written from.
 
     Raises UsageError where something is not there, or does not go together.
     """
@@ -61,8 +63,58 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     baseline = None if named.baseline is None else _baseline(named.baseline, named.paths, reader)
     config = _carried(files) if named.config is None else _config(named.config, reader.read([named.config]), reader)
     crds = _definitions(named.crds, reader)
-    package = Package(_items(files), config, baseline, crds, tuple([one for file in files for one in file.foreign]))
+    items = _taken_apart(files, reader) if apart else _items(files)
+    package = Package(items, config, baseline, crds, tuple([one for file in files for one in file.foreign]))
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What is compared: `before` and `after` are files, folders, `-`, `git:COMMIT` or `git:COMMIT:PATH`.
+
+    A commit without a path means the path of the other side, or the current folder where both are commits.
+    """
+
+    before: str
+    after: str
+    config: str | None = None
+    crds: tuple[str, ...] = ()
+
+
+def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
+    """Both sides, entries of Lists as objects of their own. The configuration of a commit is read from that commit.
+
+    Raises UsageError where something is not there, or does not go together.
+    """
+    if [sides.before, sides.after, sides.config, *sides.crds].count(STDIN) > 1:
+        raise UsageError('"-" must stand once: stdin can be read for one purpose only')
+    shared = _Reader()
+    crds = _definitions(sides.crds, shared)
+    before, after = (
+        _side(one, other, sides.config, crds)
+        for one, other in ((sides.before, sides.after), (sides.after, sides.before))
+    )
+    return replace(before, results=(*shared.results, *before.results)), after
+
+
+def _side(name: str, other: str, config: str | None, crds: tuple[KubeObject, ...]) -> Inputs:
+    reader = _Reader()
+    if not name.startswith(COMMIT):
+        files = reader.read([name])
+        chosen = None if config is None else _config(config, reader.read([config]), reader)
+    else:
+        commit, colon, path = name.removeprefix(COMMIT).partition(":")
+        if not colon:
+            path = "." if other.startswith(COMMIT) else other
+        if path == STDIN or (colon and not path):
+            raise UsageError(f'"{name}" must name a path too, as in git:main:clusters/west')
+        files = reader.read_commit(commit, [path])
+        if colon and not files:
+            raise UsageError(f'"{path}" holds no YAML files in the commit "{commit}"')
+        chosen = None if config is None else _config(config, reader.read_commit(commit, [config]), reader)
+    carried = chosen if config is not None else _carried(files)
+    items = _taken_apart(files, reader)
+    return Inputs(tuple(files), Package(items, carried, None, crds), tuple(reader.results), tuple(reader.files))
 
 
 class _Reader:
@@ -119,11 +171,15 @@ class _Reader:
 def _baseline(baseline: str, paths: tuple[str, ...], reader: _Reader) -> tuple[KubeObject, ...]:
     """The objects of a folder or file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
     if not baseline.startswith(COMMIT):
-        items = _items(reader.read([baseline]))
-    elif STDIN in paths:
+        return _taken_apart(reader.read([baseline]), reader)
+    if STDIN in paths:
         raise UsageError(f'--baseline "{baseline}" must go with files or folders: git does not know what stdin held')
-    else:
-        items = _items(reader.read_commit(baseline.removeprefix(COMMIT), paths))
+    return _taken_apart(reader.read_commit(baseline.removeprefix(COMMIT), paths), reader)
+
+
+def _taken_apart(files: Iterable[InputFile], reader: _Reader) -> tuple[KubeObject, ...]:
+    """All objects, those of Lists too."""
+    items = _items(files)
     # With an error nothing is rendered, and an item may have no value to look into.
     return items if exit_code(reader.results) else tuple([item for listed in items for item in _unlisted(listed)])
 

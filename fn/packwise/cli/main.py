@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.cli.arguments import Check, Function, Render, Rules, parse
+from packwise.cli.arguments import Check, Diff, Function, Render, Rules, Topologies, parse
 from packwise.cli.usage import UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ def _run(command: Command) -> int:
             from packwise.cli.check import check
 
             return check(command)
+        case Diff():
+            from packwise.cli.diff import diff
+
+            return diff(command)
+        case Topologies():
+            from packwise.cli.topologies import topologies
+
+            return topologies(command)
         case Rules():
             from packwise.cli.rulebook import rules
 

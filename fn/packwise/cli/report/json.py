@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.report.checked import Checked
 
-__all__ = ["as_json"]
+__all__ = ["as_json", "finding_fields"]
 
 
 def as_json(checked: Checked) -> str:
     """A list of findings. Source: product.md "Contract"."""
-    return json.dumps([_finding(result) for result in checked.results], ensure_ascii=False, indent=2) + "\n"
+    return json.dumps([finding_fields(result) for result in checked.results], ensure_ascii=False, indent=2) + "\n"
 
 
-def _finding(result: Result) -> dict[str, Any]:
+def finding_fields(result: Result) -> dict[str, Any]:
+    """One finding."""
     tags, ref = result.tags, result.resource_ref
     name = tags.get("rule", "")
     rule = RULES_BY_NAME.get(name)

@@ -1,0 +1,1 @@
+"""What a comparison prints: one module for each format."""

@@ -1,0 +1,115 @@
+"""`packwise topologies`: which topologies there are, and which workload uses which."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
+from tests.places import ROOT
+
+Expect = Callable[[str, str], None]
+
+TOPOLOGIES = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata: {name: gb200}
+spec: {levels: [{domain: block, key: nvidia.com/gpu.clique}, {domain: host, key: kubernetes.io/hostname}]}
+---
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata: {name: h100}
+spec: {levels: [{domain: rack, key: example.com/rack}]}
+"""
+TRAINING = WORKLOAD.replace("name: web # short\n  namespace: shop", "name: train-2\n  namespace: ml")
+NAMED = TRAINING.replace("  template:\n", "  template:\n    clusterTopologyName: gb200\n")
+ML = "---\n".join(
+    [
+        NAMED.replace("packDomain: rack", "packDomain: host"),
+        NAMED.replace("train-2", "train-10").replace("gb200", "gb300"),
+        TRAINING.replace("train-2", "free").replace("    topologyConstraint: {packDomain: rack}\n", ""),
+    ]
+)
+RUNNING = """\
+apiVersion: grove.io/v1alpha1
+kind: PodClique
+metadata: {name: train-2-0-a, namespace: ml, labels: {app.kubernetes.io/part-of: train-2}}
+status: {scheduledReplicas: 3}
+---
+apiVersion: grove.io/v1alpha1
+kind: PodClique
+metadata: {name: train-2-0-b, namespace: ml, labels: {app.kubernetes.io/part-of: train-2}}
+status: {scheduledReplicas: 1}
+"""
+
+
+def test_used_unused_missing_and_none(call: Call, package: Path, expect: Expect) -> None:
+    write(package, {"topologies.yaml": TOPOLOGIES, "ml.yaml": ML, "live.yaml": RUNNING})
+
+    ran = call("topologies", "in")
+    as_json = call("topologies", "in", "-o", "json")
+
+    assert (ran.code, ran.stderr, as_json.code, as_json.stderr) == (0, "", 0, "")
+    expect("cli/topologies.txt", ran.stdout)
+    expect("cli/topologies.json", as_json.stdout)
+    schema: dict[str, Any] = json.loads((ROOT / "docs/reference/topologies.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(as_json.stdout), schema)
+
+
+def test_the_current_folder_is_the_default(call: Call, package: Path) -> None:
+    assert call("topologies").stdout == call("topologies", ".").stdout
+    assert "in/topology.yaml:1 (configuration)" in call("topologies").stdout
+    assert package.exists()
+
+
+def test_a_list_from_kubectl_is_taken_apart(call: Call) -> None:
+    entries = [json_of(document) for document in (*TOPOLOGIES.split("---\n"), *ML.split("---\n"), SERVICE)]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": entries})
+
+    ran = call("topologies", "-", stdin=text)
+
+    assert (ran.code, ran.stderr) == (0, "")
+    assert [line.split() for line in ran.stdout.split("\n\n")[1].splitlines()] == [
+        ["TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED", "PODS"],
+        ["gb200", "ml/train-2", "by", "name"],
+        ["h100", "<none>"],
+        ["gb300", "(does", "not", "exist)", "ml/train-10", "by", "name"],
+        ["<none>", "ml/free"],
+    ]
+
+
+def test_while_disabled_constraints_lead_nowhere(call: Call, package: Path) -> None:
+    write(package, {"topology.yaml": CONFIG.replace("enabled: true", "enabled: false")})
+
+    assert call("topologies", "in").stdout == (
+        "topology-aware scheduling is disabled\n\n"
+        "TOPOLOGY                         WORKLOAD  CHOSEN      SCHEDULED PODS\n"
+        "grove-topology (does not exist)  shop/web  by default\n"
+    )
+
+
+def test_without_anything_it_says_so(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {"service.yaml": SERVICE})
+
+    ran = call("topologies", "service.yaml")
+
+    assert (ran.code, ran.stdout.splitlines()[-1]) == (0, "no topologies and no workloads")
+
+
+def test_a_wrong_configuration_is_told_instead(call: Call, package: Path) -> None:
+    write(package, {"topology.yaml": CONFIG.replace("domain: rack", "domain: rakc")})
+
+    ran = call("topologies", "in")
+
+    assert (ran.code, ran.stdout) == (1, "")
+    assert ran.stderr.startswith("error: in/topology.yaml:10:16: TopologyRender topology ")
+
+
+def json_of(document: str) -> Any:
+    from krmfn.yamltext import read
+
+    return read(document)
