@@ -69,13 +69,17 @@ def mend(package: Package) -> tuple[KubeObject, ...]:
 
     Those that need none come back as they are, and so do those where an anchor or alias is in the way.
     """
-    revision = select(package).revision
+    selection = select(package)
     mended: list[KubeObject] = []
     for item in package.items:
         found = item
         try:
             for front_end in _FRONT_ENDS:
-                found = front_end.mend(found, revision)
+                found = front_end.mend(found, selection.revision)
+            if selection.schedulers is not None:
+                from packwise.schedulers.references import with_reference
+
+                found = with_reference(found, KAI, selection)
         except FieldError:
             # The finding stays, and says what to mend by hand.
             found = item
@@ -128,10 +132,10 @@ def rule_table() -> tuple[Rule, ...]:
     from packwise.crds import objects
     from packwise.frontends.grove import frontend
     from packwise.frontends.osmo import rules as osmo
-    from packwise.schedulers import requests
+    from packwise.schedulers import references, requests
     from packwise.schedulers import topologies as scheduled
-    from packwise.select import configuration, definitions, index, protection, selection, topologies
-    from packwise.topology import clustertopology
+    from packwise.select import configuration, definitions, index, protection, schedulers, selection, topologies
+    from packwise.topology import clustertopology, clustertopologybinding
 
     parts = (
         index,
@@ -141,8 +145,11 @@ def rule_table() -> tuple[Rule, ...]:
         topologies,
         protection,
         clustertopology,
+        schedulers,
+        clustertopologybinding,
         scheduled,
         requests,
+        references,
         by_crd,
         objects,
         render,
@@ -183,6 +190,7 @@ def _render(package: Package) -> Rendered:
         return Rendered(package.items, (), results)
     annotated = {id(plan.workload): Status(plan.conditions) for plan in plans}
     annotated |= {id(item): statuses.get(name, Status()) for name, item in known.written.items()}
+    annotated |= {item: Status(conditions) for item, conditions in made.conditions.items()}
     kept, said = _annotated(package, annotated, _finalized(known, selection), selection)
     told += said
     if not plans:
@@ -241,6 +249,7 @@ def _cluster(selection: Selection, known: KnownTopologies) -> Cluster:
         configuration.domains if configuration is not None else (),
         {name: found.topology for name, found in known.by_name.items()},
         auto_mnnvl=configuration is not None and configuration.auto_mnnvl,
+        schedulers=selection.schedulers,
     )
 
 

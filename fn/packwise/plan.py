@@ -14,14 +14,31 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology, Level
 
-__all__ = ["Cluster", "Condition", "Generated", "LastError", "ListedTopology", "Status", "Use", "WorkloadPlan"]
+__all__ = [
+    "Cluster",
+    "Condition",
+    "Generated",
+    "LastError",
+    "ListedTopology",
+    "Schedulers",
+    "Status",
+    "Use",
+    "WorkloadPlan",
+]
+
+
+class Schedulers(NamedTuple):
+    """The schedulers that Grove's operator is configured for, and the one of pods that name none."""
+
+    names: tuple[str, ...]
+    default: str
 
 
 class Cluster(NamedTuple):
     """What is known of the cluster that is rendered for.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
-    ClusterTopology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled.
+    topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled. `schedulers`: where the revision has them.
     """
 
     revision: Revision
@@ -29,6 +46,7 @@ class Cluster(NamedTuple):
     domains: tuple[str, ...] = ()
     topologies: Mapping[str, ClusterTopology] = {}
     auto_mnnvl: bool = False
+    schedulers: Schedulers | None = None
 
 
 class Condition(NamedTuple):

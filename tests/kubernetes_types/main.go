@@ -10,6 +10,7 @@ import (
 
 	autoscaling "k8s.io/api/autoscaling/v2"
 	core "k8s.io/api/core/v1"
+	resource "k8s.io/api/resource/v1"
 )
 
 const head = `"""The fields of the Kubernetes types that workloads embed, as Go decodes them.
@@ -41,12 +42,14 @@ points to.
 // These read themselves from JSON: their fields are not the JSON's.
 var leaves = map[string]bool{
 	"resource.Quantity": true, "intstr.IntOrString": true, "v1.Time": true, "v1.FieldsV1": true,
+	"runtime.RawExtension": true,
 }
 
 func main() {
 	found := map[string]string{}
 	walk(reflect.TypeFor[core.PodSpec](), found)
 	walk(reflect.TypeFor[autoscaling.MetricSpec](), found)
+	walk(reflect.TypeFor[resource.ResourceClaimSpec](), found)
 	names := make([]string, 0, len(found))
 	for name := range found {
 		names = append(names, name)

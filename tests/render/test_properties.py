@@ -16,6 +16,7 @@ from packwise.api import API_VERSION, KIND, load, topologyrender
 from packwise.api.plain import is_plain
 from packwise.frontends.grove.schema.check import explain_shape
 from packwise.frontends.grove.schema.fits import fits
+from packwise.revisions import REVISIONS
 
 from .calling import render
 from .mangling import EVERYTHING, SPEC, WORKLOAD, listed, mangled, mangled_packages
@@ -124,10 +125,10 @@ def test_what_passes_the_quick_look_the_model_takes_with_the_same_result(spec: A
 
 
 @settings(max_examples=400, deadline=None)
-@given(mangled(WORKLOAD, most=2), st.sampled_from([None, "clusterTopologyName"]))
-def test_what_fits_the_schema_at_a_glance_has_nothing_to_explain(value: Any, field: str | None) -> None:
-    if fits(field)(value):
-        assert explain_shape(value, topology_name_field=field) == []
+@given(mangled(WORKLOAD, most=2), st.sampled_from(sorted(REVISIONS)), st.booleans())
+def test_what_fits_the_schema_at_a_glance_has_nothing_to_explain(value: Any, name: str, new: bool) -> None:
+    if fits(REVISIONS[name], new=new)(value):
+        assert explain_shape(value, REVISIONS[name], new=new) == []
 
 
 @pytest.mark.parametrize("text", ["", "what?", "null", "[]", '{"cliques":1}', "[" * 100_000, "9" * 5_000])

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["RENDERED", "is_plain"]
 
 _CHOICES = {
-    "revision": frozenset({"design-1", "design-2", "grep-244", "grep-244-multi"}),
+    "revision": frozenset({"design-1", "design-2", "grep-244", "grep-244-multi", "upstream"}),
     "unknownFields": frozenset({"Error", "Warn"}),
     "admission": frozenset({"Auto", "New", "Existing"}),
 }

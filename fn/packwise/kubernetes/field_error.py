@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["ErrorType", "OperatorError", "Sentence", "TypedText", "go_json", "go_quote"]
+__all__ = ["ErrorType", "OperatorError", "Sentence", "TypedText", "Unquoted", "go_json", "go_quote"]
 
 
 class ErrorType(StrEnum):
@@ -22,9 +22,10 @@ class ErrorType(StrEnum):
     NOT_FOUND = "Not found"
     TOO_LONG = "Too long"
     TOO_MANY = "Too many"
+    INTERNAL = "Internal error"
 
 
-_WITHOUT_VALUE = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG})
+_WITHOUT_VALUE = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL})
 
 _GO_ESCAPES = {
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"',
@@ -33,6 +34,12 @@ _GO_ESCAPES = {
 
 class TypedText(str):
     """A string of a named Go type (a topology domain): Go prints it as JSON, not with %q."""
+
+    __slots__ = ()
+
+
+class Unquoted(str):
+    """A text that stands for a value too long to print; it is printed as it is."""
 
     __slots__ = ()
 
@@ -94,6 +101,8 @@ def _go_char(char: str) -> str:
 def _go_value(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Unquoted):
+        return value
     if isinstance(value, str) and not isinstance(value, TypedText):
         return go_quote(value)
     return str(value) if isinstance(value, int) else go_json(value)

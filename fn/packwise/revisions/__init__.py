@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from packwise.revisions.revision import DEFAULT, DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, REVISIONS, Revision
+from packwise.revisions.revision import (
+    DEFAULT,
+    DESIGN_1,
+    DESIGN_2,
+    GREP_244,
+    GREP_244_MULTI,
+    REVISIONS,
+    UPSTREAM,
+    Revision,
+)
 from packwise.revisions.texts import ConditionCase, ConditionTexts, TopologyStatus
 
 __all__ = [
@@ -12,6 +21,7 @@ __all__ = [
     "GREP_244",
     "GREP_244_MULTI",
     "REVISIONS",
+    "UPSTREAM",
     "ConditionCase",
     "ConditionTexts",
     "Revision",

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from packwise.revisions.texts import ConditionCase, ConditionTexts, TopologyStatus
 from packwise.topology.limits import Limits
 
-__all__ = ["DEFAULT", "DESIGN_1", "DESIGN_2", "GREP_244", "GREP_244_MULTI", "REVISIONS", "Revision"]
+__all__ = ["DEFAULT", "DESIGN_1", "DESIGN_2", "GREP_244", "GREP_244_MULTI", "REVISIONS", "UPSTREAM", "Revision"]
 
 
 class Revision(NamedTuple):
@@ -19,6 +19,9 @@ class Revision(NamedTuple):
     rulebook: str
     """Whose webhook judges workloads: the name of a rulebook of the front end."""
 
+    workload_api: str
+    """Whose API workloads are written in: the name of a table of fields of the front end."""
+
     configuration_key: str
     """The key of the topology section in a configuration."""
 
@@ -29,20 +32,26 @@ class Revision(NamedTuple):
     """Whether `name` in that section names the ClusterTopology, or its name is fixed."""
 
     limits: Limits
-    """Which levels and keys the configuration and a ClusterTopology may have."""
+    """Which levels and keys the configuration and a topology object may have."""
 
     duplicate_level: str | None
     """The operator's whole text for a `{field}` whose `{value}` stands twice in the configuration, where it has no
     text for anything else there; None: field errors, for everything."""
 
     listed_order: bool
-    """Whether the configuration's list is the hierarchy, broadest first, or the fixed order of the domains is."""
+    """Whether the list of the levels is the hierarchy, broadest first, or the fixed order of the domains is."""
+
+    topology_kind: str
+    """Kind of the objects that hold a topology."""
+
+    chosen_by_topologies: bool
+    """Whether such an object in the input chooses this revision."""
 
     topology_name_field: str | None
-    """Field of `spec.template` that chooses a workload's ClusterTopology; None where there is only the operator's."""
+    """Field of `spec.template` that chooses a workload's topology; None where there is none, or constraints do it."""
 
-    default_topology: str
-    """The ClusterTopology a workload with constraints resolves to when it names none."""
+    default_topology: str | None
+    """The topology that the operator makes of its configuration's levels; None: its configuration has no levels."""
 
     topology_labels: tuple[tuple[str, str], ...]
     """Labels of the ClusterTopology that the operator makes."""
@@ -61,6 +70,12 @@ class Revision(NamedTuple):
 
     optional_domain: bool
     """Whether a constraint may leave out its packDomain, and demand nothing then."""
+
+    scheduler_backends: tuple[str, ...]
+    """The names that profiles may have, in the operator's order; empty: it does not check them."""
+
+    mirrors_metadata: bool
+    """Whether PodGangs carry the labels and annotations of their PodCliqueSet, and the name of their scheduler."""
 
     group_constraint_field: str
     """Field of `spec.template` that the operator's errors name for a scaling group's constraint."""
@@ -89,6 +104,16 @@ class Revision(NamedTuple):
     conditions: ConditionTexts
     """The condition of workloads."""
 
+    @property
+    def chooses_topology(self) -> bool:
+        """Whether a workload chooses one of many topologies, which users make."""
+        return self.user_topologies == "Used"
+
+    @property
+    def constraints_choose(self) -> bool:
+        """Whether constraints name the topology, and say `pack`; otherwise they say `packDomain` alone."""
+        return self.chooses_topology and self.topology_name_field is None
+
     def configured(self, name: str | None, *, annotate_topology: bool) -> Revision:
         """This revision with what a configuration may choose in it: the topology's name, the PodGangs' annotation."""
         return self._replace(
@@ -108,16 +133,25 @@ _DUPLICATE = "duplicate topology {field} '{value}' in configuration"
 _TOPOLOGY_MISSING = ConditionCase("Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")
 _UNAVAILABLE = ConditionCase("True", "ClusterTopologyLevelsUnavailable", "Unavailable topology domains: [{levels}]")
 _AVAILABLE = ConditionCase("False", "AllClusterTopologyLevelsAvailable", "All topology levels are available")
+_UNCONSTRAINED = _AVAILABLE._replace(message="No topology constraints defined")
+_DISABLED_CONSTRAINTS = ConditionCase(
+    "Unknown",
+    "TopologyAwareSchedulingDisabled",
+    "Topology constraints are defined but Topology Aware Scheduling is disabled",
+)
 
 DESIGN_1 = Revision(
     name="design-1",
     rulebook="design",
+    workload_api="alpha7",
     configuration_key="topology",
     chosen_by_key=True,
     named_by_configuration=True,
     limits=Limits(levels=8, key_length=64, qualified_keys=True),
     duplicate_level=_DUPLICATE,
     listed_order=True,
+    topology_kind="ClusterTopology",
+    chosen_by_topologies=False,
     topology_name_field=None,
     default_topology="grove-topology",
     topology_labels=(),
@@ -128,6 +162,8 @@ DESIGN_1 = Revision(
     ),
     scheduler_profiles=False,
     optional_domain=True,
+    scheduler_backends=(),
+    mirrors_metadata=False,
     group_constraint_field="podCliqueScalingGroups",
     always_preferred=True,
     keeps_preferred=True,
@@ -141,6 +177,7 @@ DESIGN_1 = Revision(
         disabled=ConditionCase("False", "TopologyDisabled", f"{_DISABLED}. Required constraints removed."),
         unconstrained=None,
         constrained_only=True,
+        unnamed=None,
         topology_missing=None,
         level_missing=ConditionCase(
             "False", "TopologyLevelNotFound", f"{_NOT_FOUND} Remove packDomain or update ClusterTopology."
@@ -159,12 +196,15 @@ DESIGN_1 = Revision(
 DESIGN_2 = Revision(
     name="design-2",
     rulebook="design",
+    workload_api="alpha7",
     configuration_key="clusterTopology",
     chosen_by_key=True,
     named_by_configuration=True,
     limits=Limits(),
     duplicate_level=_DUPLICATE,
     listed_order=False,
+    topology_kind="ClusterTopology",
+    chosen_by_topologies=False,
     topology_name_field=None,
     default_topology="grove-topology",
     topology_labels=(),
@@ -173,6 +213,8 @@ DESIGN_2 = Revision(
     topology_status=TopologyStatus(_READY, ConditionCase("False", "TopologyCreationOrUpdateFailed", _FAILED), *_ERROR),
     scheduler_profiles=False,
     optional_domain=True,
+    scheduler_backends=(),
+    mirrors_metadata=False,
     group_constraint_field="podCliqueScalingGroups",
     always_preferred=True,
     keeps_preferred=False,
@@ -186,6 +228,7 @@ DESIGN_2 = Revision(
         disabled=ConditionCase("False", "TopologyDisabled", _DISABLED),
         unconstrained=None,
         constrained_only=True,
+        unnamed=None,
         topology_missing=None,
         level_missing=ConditionCase("False", "TopologyLevelNotFound", f"{_NOT_FOUND} {_IGNORED}"),
         # The design has no text for several: each stands in quotes, as the one does.
@@ -202,12 +245,15 @@ DESIGN_2 = Revision(
 GREP_244 = Revision(
     name="grep-244",
     rulebook="alpha7",
+    workload_api="alpha7",
     configuration_key="topologyAwareScheduling",
     chosen_by_key=False,
     named_by_configuration=False,
     limits=Limits(),
     duplicate_level=None,
     listed_order=False,
+    topology_kind="ClusterTopology",
+    chosen_by_topologies=False,
     topology_name_field=None,
     default_topology="grove-topology",
     topology_labels=(),
@@ -216,6 +262,8 @@ GREP_244 = Revision(
     topology_status=None,
     scheduler_profiles=False,
     optional_domain=False,
+    scheduler_backends=(),
+    mirrors_metadata=False,
     group_constraint_field="podCliqueScalingGroupConfigs",
     always_preferred=False,
     keeps_preferred=False,
@@ -229,6 +277,7 @@ GREP_244 = Revision(
         disabled=None,
         unconstrained=None,
         constrained_only=False,
+        unnamed=None,
         topology_missing=_TOPOLOGY_MISSING,
         level_missing=_UNAVAILABLE,
         levels_missing=_UNAVAILABLE,
@@ -241,12 +290,15 @@ GREP_244 = Revision(
 GREP_244_MULTI = Revision(
     name="grep-244-multi",
     rulebook="alpha7",
+    workload_api="alpha7",
     configuration_key="topologyAwareScheduling",
     chosen_by_key=True,
     named_by_configuration=False,
     limits=Limits(),
     duplicate_level=None,
     listed_order=False,
+    topology_kind="ClusterTopology",
+    chosen_by_topologies=False,
     topology_name_field="clusterTopologyName",
     default_topology="grove-topology",
     topology_labels=(("app.kubernetes.io/managed-by", "grove-operator"),),
@@ -255,6 +307,8 @@ GREP_244_MULTI = Revision(
     topology_status=None,
     scheduler_profiles=True,
     optional_domain=False,
+    scheduler_backends=(),
+    mirrors_metadata=False,
     group_constraint_field="podCliqueScalingGroups",
     always_preferred=False,
     keeps_preferred=False,
@@ -265,13 +319,10 @@ GREP_244_MULTI = Revision(
     names_missing_domain=True,
     conditions=ConditionTexts(
         type="TopologyLevelsUnavailable",
-        disabled=ConditionCase(
-            "Unknown",
-            "TopologyAwareSchedulingDisabled",
-            "Topology constraints are defined but Topology Aware Scheduling is disabled",
-        ),
-        unconstrained=ConditionCase("False", "AllClusterTopologyLevelsAvailable", "No topology constraints defined"),
+        disabled=_DISABLED_CONSTRAINTS,
+        unconstrained=_UNCONSTRAINED,
         constrained_only=False,
+        unnamed=None,
         topology_missing=_TOPOLOGY_MISSING,
         level_missing=_UNAVAILABLE,
         levels_missing=_UNAVAILABLE,
@@ -281,8 +332,55 @@ GREP_244_MULTI = Revision(
 )
 """Many ClusterTopologies; a workload chooses one by `spec.template.clusterTopologyName`."""
 
+UPSTREAM = Revision(
+    name="upstream",
+    rulebook="head",
+    workload_api="head",
+    configuration_key="topologyAwareScheduling",
+    chosen_by_key=False,
+    named_by_configuration=False,
+    limits=Limits(levels=None),
+    duplicate_level=None,
+    listed_order=True,
+    topology_kind="ClusterTopologyBinding",
+    chosen_by_topologies=True,
+    topology_name_field=None,
+    default_topology=None,
+    topology_labels=(),
+    user_topologies="Used",
+    finalizer=None,
+    topology_status=None,
+    scheduler_profiles=True,
+    optional_domain=False,
+    scheduler_backends=("kai-scheduler", "default-scheduler", "volcano", "lpx-scheduler"),
+    mirrors_metadata=True,
+    group_constraint_field="podCliqueScalingGroups",
+    always_preferred=False,
+    keeps_preferred=False,
+    mutable_constraints=False,
+    annotate_topology=True,
+    annotate_unconstrained=False,
+    fixed_domain_order=False,
+    names_missing_domain=False,
+    conditions=ConditionTexts(
+        type="TopologyLevelsUnavailable",
+        disabled=_DISABLED_CONSTRAINTS,
+        unconstrained=_UNCONSTRAINED,
+        constrained_only=False,
+        unnamed=ConditionCase(
+            "Unknown", "TopologyNameMissing", "PodCliqueSet topology constraints must include topologyName"
+        ),
+        topology_missing=_TOPOLOGY_MISSING._replace(message="ClusterTopologyBinding resource not found"),
+        level_missing=_UNAVAILABLE,
+        levels_missing=_UNAVAILABLE,
+        separator=" ",
+        available=_AVAILABLE,
+    ),
+)
+"""Grove's newest API: ClusterTopologyBindings with domains of any name; each constraint may name one, and prefer."""
+
 REVISIONS: dict[str, Revision] = {
-    revision.name: revision for revision in (DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI)
+    revision.name: revision for revision in (DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, UPSTREAM)
 }
 """Every revision by name."""
 

@@ -34,6 +34,9 @@ class ConditionTexts(NamedTuple):
     constrained_only: bool
     """Whether a workload without constraints has no condition; otherwise it is judged like any other."""
 
+    unnamed: ConditionCase | None
+    """Of a workload whose constraints name no topology; None: there is a default one."""
+
     topology_missing: ConditionCase | None
     """The ClusterTopology does not exist; None: while TAS is enabled it always does."""
 

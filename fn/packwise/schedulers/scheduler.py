@@ -35,6 +35,11 @@ class Scheduler(Protocol):
         ...
 
     @property
+    def profile(self) -> str:
+        """What Grove's scheduler profiles, and pods, call it."""
+        ...
+
+    @property
     def group(self) -> str:
         """API group of its topology objects."""
         ...

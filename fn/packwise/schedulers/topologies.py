@@ -13,11 +13,21 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.plan import Condition
     from packwise.schedulers.scheduler import Scheduler
     from packwise.select.selection import Selection
     from packwise.select.topologies import KnownTopologies, KnownTopology
 
-__all__ = ["REFUSED", "RULES", "SchedulerTopologies", "refusals_of", "scheduler_topologies"]
+__all__ = [
+    "REFUSED",
+    "RULES",
+    "Judgement",
+    "SchedulerTopologies",
+    "judge",
+    "own_topologies",
+    "refusals_of",
+    "scheduler_topologies",
+]
 
 REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every topology.", "kai.md")
 RULES = (REFUSED,)
@@ -27,47 +37,68 @@ RULES = (REFUSED,)
 class SchedulerTopologies(NamedTuple):
     """A scheduler's objects in the topologies' order, what is wrong with them, and why the scheduler refuses which.
 
-    `refused` holds its API server's answer by name of the topology.
+    `refused` holds its API server's answer by name of the topology. `conditions` are those of the objects that hold the
+    topologies, by their identity in memory, where the revision has any but Ready.
     """
 
     generated: tuple[Generated, ...]
     findings: tuple[Finding, ...]
-    refused: Mapping[str, str]
+    refused: Mapping[str, str] = {}
+    conditions: Mapping[int, tuple[Condition, ...]] = {}
 
 
 def scheduler_topologies(scheduler: Scheduler, known: KnownTopologies, selection: Selection) -> SchedulerTopologies:
     """What is made of every topology for `scheduler`; nothing of one that it refuses where that is no error."""
+    if selection.schedulers is not None:
+        # Only one revision lets others keep the scheduler's objects.
+        from packwise.schedulers.references import referenced_topologies
+
+        return referenced_topologies(scheduler, known, selection, selection.schedulers)
     generated: list[Generated] = []
-    findings: list[Finding] = [*_own(scheduler, selection)]
+    findings: list[Finding] = [*own_topologies(scheduler, selection)]
     refused: dict[str, str] = {}
     made = _are_made(selection)
-    render = _Render(
-        rendered=made and selection.settings.emits(scheduler.topology_kind),
-        profiles=selection.revision.scheduler_profiles,
-        fatal=selection.revision.topology_status is None,
-    )
+    rendered = made and selection.settings.emits(scheduler.topology_kind)
+    way_out = "`createTopologyResources: false`, or " if selection.revision.scheduler_profiles else ""
+    fatal = selection.revision.topology_status is None
     for topology in known.by_name.values():
         name, value = topology.topology.name, scheduler.topology_value(topology.topology)
         surely_valid = False
         if topology.valid:
-            refusals, unchecked = refusals_of(scheduler, value, selection)
-            findings += [_finding(scheduler, topology, refusal, render) for refusal in refusals]
-            findings += unchecked
-            surely_valid = not refusals and not unchecked
-            if refusals:
-                refused[name] = _answer(scheduler, name, refusals)
-        if made and (render.fatal or name not in refused):
+            judgement = judge(scheduler, topology, selection, way_out=way_out if rendered else None, fatal=fatal)
+            findings += judgement.findings
+            surely_valid = judgement.surely_valid
+            if judgement.answer is not None:
+                refused[name] = judgement.answer
+        if made and (fatal or name not in refused):
             recreate = scheduler.topology_immutable and surely_valid
             generated.append(Generated(value, f"ClusterTopology {name}", topology.item, recreate=recreate))
     return SchedulerTopologies(tuple(generated), tuple(findings), refused)
 
 
-class _Render(NamedTuple):
-    """Whether objects are rendered, whether scheduler profiles decide on that, and whether a refusal is an error."""
+class Judgement(NamedTuple):
+    """What the scheduler's API server says of an object: its `answer`, None where it takes it.
 
-    rendered: bool
-    profiles: bool
-    fatal: bool
+    `surely_valid`: every rule of its CRD was checked, and is kept.
+    """
+
+    findings: tuple[Finding, ...]
+    answer: str | None
+    surely_valid: bool
+
+
+def judge(
+    scheduler: Scheduler, known: KnownTopology, selection: Selection, *, way_out: str | None, fatal: bool = True
+) -> Judgement:
+    """What the scheduler's API server says of the object made of `known`.
+
+    Refusals are errors, which say how else to have none rendered, `way_out` first; warnings where there is none anyway
+    (None), or where the operator goes on without it (not `fatal`).
+    """
+    refusals, unchecked = refusals_of(scheduler, scheduler.topology_value(known.topology), selection)
+    findings = (*(_finding(scheduler, known, refusal, way_out, fatal=fatal) for refusal in refusals), *unchecked)
+    answer = _answer(scheduler, known.topology.name, refusals) if refusals else None
+    return Judgement(findings, answer, not findings)
 
 
 def _answer(scheduler: Scheduler, name: str, refusals: list[Refusal]) -> str:
@@ -106,7 +137,9 @@ def _are_made(selection: Selection) -> bool:
     return configuration.makes_kai_topologies is not False
 
 
-def _finding(scheduler: Scheduler, known: KnownTopology, refusal: Refusal, render: _Render) -> Finding:
+def _finding(
+    scheduler: Scheduler, known: KnownTopology, refusal: Refusal, way_out: str | None, *, fatal: bool
+) -> Finding:
     place = known.levels
     if refusal.index is not None:
         # The scheduler counts levels broadest first, the configuration as they were written.
@@ -114,16 +147,15 @@ def _finding(scheduler: Scheduler, known: KnownTopology, refusal: Refusal, rende
     message = f"{refusal.message}: {scheduler.name} refuses the {scheduler.topology_kind} that is made of it"
     text = refusal.operator_message
     stage = None if text is None else Stage.SCHEMA
-    if not render.rendered or not render.fatal:
-        if render.rendered:
+    if way_out is None or not fatal:
+        if way_out is not None:
             message += "; it is left out, and the ClusterTopology is not Ready"
         return place.finding(REFUSED, message, severity=Severity.WARNING, operator_message=text, stage=stage)
-    switch = "`createTopologyResources: false`, or " if render.profiles else ""
-    message += f"; or render none: {switch}`emit` without {scheduler.topology_kind}"
+    message += f"; or render none: {way_out}`emit` without {scheduler.topology_kind}"
     return place.finding(REFUSED, message, operator_message=text, stage=stage)
 
 
-def _own(scheduler: Scheduler, selection: Selection) -> Iterator[Finding]:
+def own_topologies(scheduler: Scheduler, selection: Selection) -> Iterator[Finding]:
     """What the scheduler refuses in objects of its kind that users wrote."""
     definition = selection.definitions.of_kind(scheduler.group, scheduler.topology_kind)
     for item in selection.index.of_kind(scheduler.group, scheduler.topology_kind):

@@ -42,7 +42,7 @@ class Source(NamedTuple):
     """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
 
     `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
-    sections; all as written.
+    sections; all as written. `scheduler_place`: where that section stands, when that is not in `place`.
     """
 
     noun: str
@@ -50,12 +50,14 @@ class Source(NamedTuple):
     sections: Mapping[str, Value]
     scheduler: Value = None
     network: Value = None
+    scheduler_place: Place | None = None
 
 
 class Configuration(NamedTuple):
     """What the configuration says. `levels` stand in its own order; `place` is the topology section.
 
     `key` is the section's key. `makes_kai_topologies` is what the scheduler profiles say, None without profiles.
+    `scheduler` is that section as written, and where.
     """
 
     place: Place
@@ -65,6 +67,7 @@ class Configuration(NamedTuple):
     name: str | None = None
     auto_mnnvl: bool = False
     makes_kai_topologies: bool | None = None
+    scheduler: tuple[Value, Place] | None = None
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -98,6 +101,7 @@ def read_source(source: Source, findings: list[Finding]) -> Configuration | None
             source.place.below("network"), reader.mapping(source.place, source.network, "network"), "autoMNNVLEnabled"
         ),
         reader.profiles(source),
+        (source.scheduler, source.scheduler_place or source.place.below("scheduler")),
     )
     return found if len(findings) == before else None
 
@@ -135,7 +139,7 @@ class _Reader:
         return tuple(found)
 
     def profiles(self, source: Source) -> bool | None:
-        place = source.place.below("scheduler")
+        place = source.scheduler_place or source.place.below("scheduler")
         profiles = self._list(place, self.mapping(source.place, source.scheduler, "scheduler"), "profiles")
         makes = None if not profiles else False
         for index, entry in enumerate(profiles):
@@ -204,10 +208,11 @@ class _LevelCheck:
 
     def count(self) -> None:
         place, levels = self._configuration.place.below("levels"), self._configuration.levels
+        most = self._revision.limits.levels
         if not levels:
             error = self._error("levels", ErrorType.REQUIRED, None, "levels are required when topology is enabled")
             self._add(place, LEVELS, "must hold at least one level while enabled; got none", error)
-        elif len(levels) > (most := self._revision.limits.levels):
+        elif most is not None and len(levels) > most:
             # Seven domains that must differ: the operator names the eighth as a duplicate or as unknown.
             self._add(place, LEVELS, f"must hold at most {most} levels; got {len(levels)}", None)
 

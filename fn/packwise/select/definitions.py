@@ -25,6 +25,7 @@ _KIND = "CustomResourceDefinition"
 _KINDS = frozenset(
     {
         ("grove.io", "ClusterTopology"),
+        ("grove.io", "ClusterTopologyBinding"),
         ("grove.io", "PodCliqueSet"),
         ("kai.scheduler", "Topology"),
         ("scheduler.grove.io", "PodGang"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.finding import Finding, Rule
-from packwise.topology.clustertopology import GROUP, KIND, read_clustertopology
+from packwise.topology.clustertopology import GROUP, KIND
+from packwise.topology.levellist import read_levels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +50,7 @@ def check_protection(selection: Selection, uses: Iterable[Use]) -> list[Finding]
         if after is None:
             message = f"must not be deleted: {_told(users)} it; let them name another one first"
             findings.append(Finding.of(IN_USE, before, ("metadata", "name"), message))
-        elif read_clustertopology(after).levels != read_clustertopology(before).levels:
+        elif read_levels(after).levels != read_levels(before).levels:
             running = [use for use in users if use.scheduled]
             if running:
                 message = (

@@ -16,7 +16,7 @@ from packwise.select.definitions import NO_DEFINITIONS, Definitions, definitions
 from packwise.select.foreign import foreign_places
 from packwise.select.index import READABLE, Index, identity
 from packwise.select.place import Place
-from packwise.topology import clustertopology
+from packwise.topology.clustertopology import GROUP as TOPOLOGY_GROUP
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
+    from packwise.plan import Schedulers
     from packwise.select.package import Package
 
 __all__ = ["RULES", "Selection", "select"]
@@ -37,8 +38,11 @@ SETTINGS = Rule(
     "configuration-fields", "packwise's own configuration has known fields of the right type.", "product.md"
 )
 UNSUPPORTED = Rule("configuration-unsupported", "A setting that has no effect.", "product.md", Severity.WARNING)
+LEVELS_UNUSED = Rule(
+    "configuration-levels-unused", "Levels that this revision does not look at.", "operator.md 9", Severity.WARNING
+)
 ABSENT = Rule("configuration-absent", "Some object configures the topology.", "revisions.md", Severity.WARNING)
-RULES = (REVISION, SETTINGS, UNSUPPORTED, ABSENT)
+RULES = (REVISION, SETTINGS, UNSUPPORTED, LEVELS_UNUSED, ABSENT)
 """Rules of packwise's own configuration."""
 
 
@@ -46,7 +50,7 @@ class Selection(NamedTuple):
     """The input, sorted out. `configuration` is None where nothing configures a topology.
 
     `enabled` is whether TAS is; `results` are what krmfn has to say about packwise's own configuration. `foreign` are
-    the places of documents that are no Kubernetes objects.
+    the places of documents that are no Kubernetes objects. `schedulers`: where the revision has them.
     """
 
     index: Index  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -59,6 +63,7 @@ class Selection(NamedTuple):
     results: tuple[Result, ...] = ()
     definitions: Definitions = NO_DEFINITIONS
     foreign: tuple[Place, ...] = ()
+    schedulers: Schedulers | None = None
 
     def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
         """The object as it stood in the baseline, whoever made it; None where there is none."""
@@ -83,12 +88,21 @@ def select(package: Package) -> Selection:
     configuration = None
     if chosen is not None and not results:
         configuration = read_source(_completed(chosen, settings, operator), findings)
-    revision = _revision(settings, configuration, findings)
+    revision = _revision(settings, configuration, index, findings)
     findings += _without_effect(settings, configuration, revision)
     name = configuration.name if configuration is not None else None
     revision = revision.configured(name, annotate_topology=settings.topology_name_annotation)
-    if configuration is not None:
+    schedulers = None
+    if configuration is not None and revision.default_topology is not None:
         findings += check_levels(configuration, revision)
+    elif configuration is not None and configuration.levels:
+        findings.append(_levels_unused(configuration, revision))
+    if revision.scheduler_backends:
+        # The older revisions have none, and need not import what reads them.
+        from packwise.select.schedulers import read_schedulers
+
+        schedulers, wrong = read_schedulers(configuration, revision, settings.item)
+        findings += wrong
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
     foreign = foreign_places(package.documents, index)
     # OSMO's pools are a configuration of their own.
@@ -105,6 +119,7 @@ def select(package: Package) -> Selection:
         tuple(results),
         definitions,
         foreign,
+        schedulers,
     )
 
 
@@ -237,15 +252,19 @@ def _refuse_second(sources: list[Source], findings: list[Finding]) -> None:
 
 
 def _completed(source: Source, settings: TopologyRender, operator: Source | None) -> Source:
-    scheduler = settings.scheduler if source.scheduler is None else source.scheduler
+    scheduler, place = source.scheduler, source.place
+    if scheduler is None and settings.scheduler is not None:
+        scheduler, place = settings.scheduler, _settings_place(settings)
     if scheduler is None and operator is not None:
-        scheduler = operator.scheduler
+        scheduler, place = operator.scheduler, operator.place
     network = operator.network if source.network is None and operator is not None else source.network
-    return Source(source.noun, source.place, source.sections, scheduler, network)
+    return Source(source.noun, source.place, source.sections, scheduler, network, place.below("scheduler"))
 
 
-def _revision(settings: TopologyRender, configuration: Configuration | None, findings: list[Finding]) -> Revision:
-    """`spec.revision`, else the revision that the topology section's key chooses, else the default."""
+def _revision(
+    settings: TopologyRender, configuration: Configuration | None, index: Index, findings: list[Finding]
+) -> Revision:
+    """`spec.revision`, else the one that topologies or the topology section's key choose, else the default."""
     if settings.revision is not None:
         revision = REVISIONS.get(settings.revision)
         if revision is None:
@@ -258,6 +277,9 @@ def _revision(settings: TopologyRender, configuration: Configuration | None, fin
             )
             findings.append(configuration.place.finding(REVISION, message, at_key=True))
         return revision
+    for revision in REVISIONS.values():
+        if revision.chosen_by_topologies and index.of_kind(TOPOLOGY_GROUP, revision.topology_kind):
+            return revision
     if configuration is None:
         return DEFAULT
     for revision in REVISIONS.values():
@@ -267,9 +289,16 @@ def _revision(settings: TopologyRender, configuration: Configuration | None, fin
 
 
 def _topologies_only(index: Index, revision: Revision) -> bool:
-    """Whether user-created ClusterTopologies alone say that TAS is on. Source: revisions.md "Configuration" (d)."""
-    own = index.of_kind(clustertopology.GROUP, clustertopology.KIND)
-    return revision.topology_name_field is not None and bool(own)
+    """Whether user-created topologies alone say that TAS is on. Source: revisions.md "Configuration" (d)."""
+    return revision.chooses_topology and bool(index.of_kind(TOPOLOGY_GROUP, revision.topology_kind))
+
+
+def _levels_unused(configuration: Configuration, revision: Revision) -> Finding:
+    message = (
+        f'has no effect with revision "{revision.name}": its levels stand in {revision.topology_kind} objects, and the '
+        "operator passes over these; move them there"
+    )
+    return configuration.place.below("levels").finding(LEVELS_UNUSED, message, at_key=True)
 
 
 def _absent(settings: TopologyRender, revision: Revision) -> Finding:

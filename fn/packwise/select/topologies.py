@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.finding import Finding, Rule, Severity, Stage, has_errors
 from packwise.plan import Generated
+from packwise.revisions import REVISIONS
 from packwise.select.index import repeated
 from packwise.select.place import Place
 from packwise.topology import ClusterTopology, Level, sort_levels
@@ -19,17 +20,17 @@ from packwise.topology.clustertopology import (
     check_clustertopology,
     check_order,
     clustertopology_value,
-    read_clustertopology,
 )  # fmt: skip
+from packwise.topology.levellist import read_levels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from krmfn.kubeobject import KubeObject
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
 
 __all__ = ["RULES", "KnownTopologies", "KnownTopology", "known_topologies", "with_finalizer"]
-
-_BINDING = "ClusterTopologyBinding"
 
 RESERVED = Rule(
     "clustertopology-reserved", "The operator's own ClusterTopology is made by nobody else.", "revisions.md"
@@ -45,7 +46,8 @@ class KnownTopology(NamedTuple):
     """A ClusterTopology and where it is written down: `levels` is that list, `item` the object that holds it.
 
     `written` are the levels in the order of that list, which need not be the topology's. One that is not `valid` counts
-    as there, so that workloads which name it are not told that it is missing.
+    as there, so that workloads which name it are not told that it is missing. `references` are the topologies that
+    others keep for it, by scheduler.
     """
 
     topology: ClusterTopology
@@ -53,6 +55,7 @@ class KnownTopology(NamedTuple):
     levels: Place
     item: KubeObject
     valid: bool = True
+    references: Mapping[str, str] = {}
 
 
 class KnownTopologies(NamedTuple):
@@ -68,18 +71,32 @@ class KnownTopologies(NamedTuple):
 
 
 def known_topologies(selection: Selection) -> KnownTopologies:
-    """The ClusterTopologies that workloads can mean."""
+    """The topologies that workloads can mean."""
+    unused = tuple(_other_kinds(selection))
+    if selection.revision.default_topology is not None:
+        known = _cluster_topologies(selection, selection.revision.default_topology)
+    else:
+        from packwise.select.bindings import known_bindings
+
+        known = known_bindings(selection)
+    return known._replace(findings=(*known.findings, *unused))
+
+
+def _other_kinds(selection: Selection) -> Iterator[Finding]:
+    """A warning for each topology of a kind that this revision does not look at."""
+    revision = selection.revision
+    for kind in sorted({other.topology_kind for other in REVISIONS.values()} - {revision.topology_kind}):
+        for item in selection.index.of_kind(GROUP, kind):
+            yield _unused(item, f'revision "{revision.name}" has no such objects')
+
+
+def _cluster_topologies(selection: Selection, reserved: str) -> KnownTopologies:
     found: list[KnownTopology] = []
     written: dict[str, KubeObject] = {}
-    default = _default(selection)
+    default = _default(selection, reserved)
     revision = selection.revision
-    reserved = revision.default_topology
     own = selection.index.of_kind(GROUP, KIND)
     findings = repeated(own)
-    findings += [
-        _unused(item, f'revision "{revision.name}" has no such objects')
-        for item in selection.index.of_kind(GROUP, _BINDING)
-    ]
     for item in own:
         refused = _refused(selection, default, item) if item.name == reserved else _foreign(revision, item)
         problems = [] if refused and revision.user_topologies == "Refused" else _problems(item, selection)
@@ -88,7 +105,7 @@ def known_topologies(selection: Selection) -> KnownTopologies:
             written[item.name] = item
         if refused or (item.name == reserved and default is not None) or revision.user_topologies != "Used":
             continue
-        topology = read_clustertopology(item)
+        topology = read_levels(item)
         findings += check_order(item, topology)
         place = Place(item, ("spec", "levels"))
         found.append(KnownTopology(topology, topology.levels, place, item, valid=not has_errors(problems)))
@@ -127,13 +144,13 @@ def _problems(item: KubeObject, selection: Selection) -> list[Finding]:
     return findings_of(definition.problems(item.value, selection.before(item.value)), item, definition, SHAPE)
 
 
-def _default(selection: Selection) -> KnownTopology | None:
+def _default(selection: Selection, name: str) -> KnownTopology | None:
     """The operator's own ClusterTopology; None while TAS is disabled, or without a configuration."""
     configuration = selection.configuration
     if configuration is None or not configuration.enabled:
         return None
-    revision, levels = selection.revision, configuration.levels
-    topology = ClusterTopology(revision.default_topology, levels if revision.listed_order else sort_levels(levels))
+    levels = configuration.levels
+    topology = ClusterTopology(name, levels if selection.revision.listed_order else sort_levels(levels))
     return KnownTopology(topology, configuration.levels, configuration.place.below("levels"), configuration.place.item)
 
 
@@ -167,14 +184,14 @@ def _refused(selection: Selection, default: KnownTopology | None, item: KubeObje
     if default is None:
         if revision.user_topologies == "Refused":
             return [_created(revision, item)]
-        if revision.topology_name_field is not None and selection.configuration is None:
+        if revision.chooses_topology and selection.configuration is None:
             return []
         return [_unused(item, "topology-aware scheduling is disabled, and the operator removes it")]
     message = (
         f'must be what the configuration ({default.levels.told}) makes of "{name}"; change the levels there, and leave '
         "this object out"
     )
-    text = "ClusterTopology can only be modified by the operator" if revision.topology_name_field is None else None
+    text = "ClusterTopology can only be modified by the operator" if not revision.chooses_topology else None
     return [
         Finding.of(
             RESERVED, item, ("spec", "levels"), message, operator_message=text, stage=Stage.WEBHOOK if text else None

@@ -11,6 +11,7 @@ from krmfn.yamltext import read
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
+from packwise.plan import Schedulers
 from packwise.revisions import REVISIONS
 from packwise.topology import ClusterTopology, Level
 
@@ -57,18 +58,20 @@ def edited(edits: Mapping[str, Any]) -> dict[str, Any]:
 
 def context_of(config: Mapping[str, Any]) -> Context:
     topologies = {name: TOPOLOGIES[name] for name in config.get("topologies", TOPOLOGIES)}
+    revision = REVISIONS[config.get("revision", "grep-244")]
+    names: list[str] = config.get("schedulers", ["default-scheduler", "kai-scheduler"])
     return Context(
         enabled=config.get("enabled", True),
         domains=("rack", "zone", "host"),
         topologies=topologies,
         scheduled=config.get("scheduled", 0),
-        revision=REVISIONS[config.get("revision", "grep-244")],
+        revision=revision,
+        schedulers=Schedulers(tuple(names), names[0]) if revision.scheduler_backends else None,
     )
 
 
 def view_of(value: Mapping[str, Any], context: Context, *, create: bool) -> PodCliqueSet:
-    field = context.revision.topology_name_field
-    return PodCliqueSet.read(default(value, create=create, topology_name_field=field))
+    return PodCliqueSet.read(default(value, context.revision, create=create))
 
 
 def outcome(case: Mapping[str, Any]) -> list[dict[str, Any]]:

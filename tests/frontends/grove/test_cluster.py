@@ -14,6 +14,7 @@ from krmfn.kubeobject import KubeObject
 from packwise.crds.definition import Definition, read_definition
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.cluster import by_definition
+from packwise.revisions import GREP_244
 
 from .cases import edited
 
@@ -74,7 +75,7 @@ CRD = definition(SPEC)
 
 def said(value: Any, crd: Definition = CRD) -> list[tuple[str, str | None]]:
     """Each field that is refused and the text of the one who refuses it."""
-    decode, found = by_definition(value, None, crd, check_shape(value), None)
+    decode, found = by_definition(value, None, crd, check_shape(value), GREP_244)
     problems = [*((p.path, p.operator_message) for p in decode), *((p.path, p.operator_message) for p in found)]
     return [(".".join(map(str, path)), text) for path, text in problems]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krmfn.kubeobject import KubeObject
 from packwise.frontends.grove.mend import mend
+from packwise.revisions import GREP_244
 
 BEFORE = """\
 apiVersion: grove.io/v1alpha1
@@ -59,7 +60,7 @@ spec:
 
 
 def test_quotes_and_names_are_mended_and_no_other_byte() -> None:
-    mended = mend(KubeObject.parse(BEFORE), topology_name_field=None)
+    mended = mend(KubeObject.parse(BEFORE), GREP_244)
 
     assert mended.text == AFTER
     assert mended.value == KubeObject.parse(AFTER).value
@@ -68,18 +69,18 @@ def test_quotes_and_names_are_mended_and_no_other_byte() -> None:
 def test_what_needs_no_mending_is_the_same_object() -> None:
     item = KubeObject.parse(AFTER)
 
-    assert mend(item, topology_name_field=None) is item
+    assert mend(item, GREP_244) is item
 
 
 def test_a_field_whose_new_name_stands_beside_it_is_left_to_its_author() -> None:
     text = AFTER.replace("    podCliqueScalingGroups: []\n", "    podCliqueScalingGroups: []\n    scalingGroups: []\n")
     item = KubeObject.parse(text)
 
-    assert mend(item, topology_name_field=None) is item
+    assert mend(item, GREP_244) is item
 
 
 def test_a_removed_field_is_not_given_the_name_of_what_replaced_it() -> None:
     """What stands in it means nothing there."""
     workload = KubeObject.parse("spec:\n  template:\n    schedulingPolicyConfig: {networkPackGroupConfigs: []}\n")
 
-    assert mend(workload, topology_name_field=None) is workload
+    assert mend(workload, GREP_244) is workload

@@ -88,14 +88,13 @@ def test_nothing_crashes_and_nothing_given_changes(old: Any, new: Any, enabled: 
     before = copy.deepcopy((old, new))
     record = REVISIONS[revision]
     context = Context(enabled, ("zone", "rack"), TOPOLOGIES, auto_mnnvl=enabled, scheduled=1, revision=record)
-    field = record.topology_name_field
     views: list[PodCliqueSet] = []
     for value in (old, new):
-        check_shape(value, topology_name_field=field)
-        once = default(value, auto_mnnvl=enabled, topology_name_field=field)
+        check_shape(value, record)
+        once = default(value, record, auto_mnnvl=enabled)
         # Nothing is filled in below a template that is not there, and the webhook makes one.
         if isinstance(value.get("spec"), dict) and value["spec"].get("template") is not None:
-            assert default(once, auto_mnnvl=enabled, topology_name_field=field) == once
+            assert default(once, record, auto_mnnvl=enabled) == once
         views.append(PodCliqueSet.read(once))
         validate_create(views[-1], context)
         workload_condition(views[-1], TOPOLOGIES["gb200"], enabled=enabled, revision=record)

@@ -10,7 +10,7 @@ from packwise.frontends.grove.rules import RULES
 
 from .cases import load_cases, outcome
 
-CASES = [*load_cases("grove-rules"), *load_cases("grep-244-multi")]
+CASES = [*load_cases("grove-rules"), *load_cases("grep-244-multi"), *load_cases("upstream")]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

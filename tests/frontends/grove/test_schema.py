@@ -9,6 +9,7 @@ import pytest
 from krmfn.fieldpath import format_path
 from packwise.finding import Stage
 from packwise.frontends.grove.schema import check_shape
+from packwise.revisions import GREP_244_MULTI
 
 from .cases import edited
 
@@ -94,4 +95,4 @@ NO_FIELD_OF_CLIQUE = 'got "autoScalingConfig", known: "annotations", "labels", "
 def test_the_topology_name_is_a_field_of_the_revisions_that_have_it() -> None:
     value = edited({T + "clusterTopologyName": "x"})
     assert [problem.field for problem in check_shape(value)] == ["spec.template.clusterTopologyName"]
-    assert check_shape(value, topology_name_field="clusterTopologyName") == []
+    assert check_shape(value, GREP_244_MULTI) == []

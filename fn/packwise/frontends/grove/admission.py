@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.rules import Context, Rule, Violation
     from packwise.revisions import Revision
 
-__all__ = ["Admitted", "History", "admit"]
+__all__ = ["Admitted", "History", "admit", "is_new"]
 
 
 class History(NamedTuple):
@@ -41,14 +41,17 @@ class Admitted(NamedTuple):
 
 def admit(value: Mapping[str, Value], history: History, admission: str, context: Context) -> Admitted:
     """The webhook's answer for `value`; `admission` is the setting of that name."""
-    field = context.revision.topology_name_field
-    if admission == "New" or (admission == "Auto" and not _is_known(value, history)):
-        raw = default(value, auto_mnnvl=context.auto_mnnvl, topology_name_field=field)
-        pcs = PodCliqueSet.read(raw)
+    if is_new(value, history, admission):
+        pcs = PodCliqueSet.read(default(value, context.revision, auto_mnnvl=context.auto_mnnvl))
         return Admitted(pcs, validate_create(pcs, context), existing=False)
-    new = PodCliqueSet.read(default(value, create=False, topology_name_field=field))
+    new = PodCliqueSet.read(default(value, context.revision, create=False))
     old = _before(new, history, context.revision, recorded=admission == "Auto")
     return Admitted(new, validate_update(old, new, context), existing=True)
+
+
+def is_new(value: Mapping[str, Value], history: History, admission: str) -> bool:
+    """Whether the cluster does not know the workload yet, as far as `admission` leaves that open."""
+    return admission == "New" or (admission == "Auto" and not _is_known(value, history))
 
 
 def _is_known(value: Mapping[str, Value], history: History) -> bool:
@@ -57,13 +60,13 @@ def _is_known(value: Mapping[str, Value], history: History) -> bool:
 
 def _before(new: PodCliqueSet, history: History, revision: Revision, *, recorded: bool) -> PodCliqueSet:
     """The workload before the change; `new` itself where nothing tells of a change."""
-    baseline, field = history.baseline, revision.topology_name_field
-    if baseline is not None and not _is_undecodable(baseline, field):
-        return PodCliqueSet.read(default(baseline, create=False, topology_name_field=field))
+    baseline = history.baseline
+    if baseline is not None and not _is_undecodable(baseline, revision):
+        return PodCliqueSet.read(default(baseline, revision, create=False))
     if recorded and history.record is not None:
         return with_record(new, history.record) or new
     return new
 
 
-def _is_undecodable(value: Mapping[str, Value], field: str | None) -> bool:
-    return any(problem.stage is Stage.DECODE for problem in check_shape(value, topology_name_field=field))
+def _is_undecodable(value: Mapping[str, Value], revision: Revision) -> bool:
+    return any(problem.stage is Stage.DECODE for problem in check_shape(value, revision, new=False))

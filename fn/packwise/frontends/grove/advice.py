@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.finding import Severity
+from packwise.frontends.grove.queue import QUEUE
 from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Violation, run
 from packwise.frontends.grove.written import TOOL_DEPENDENT, pod_specs, tool_dependent_words, unquoted_quantities
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["ADVICE", "advise"]
 
 _KAI = "kai-scheduler"
-_QUEUE = "kai.scheduler/queue"
 
 
 class _Advised(NamedTuple):
@@ -52,14 +52,15 @@ def _namespace(at: _Advised, _context: Context) -> Iterator[Violation]:
         yield Violation(("metadata", "namespace"), message)
 
 
-def _queue(at: _Advised, _context: Context) -> Iterator[Violation]:
+def _queue(at: _Advised, context: Context) -> Iterator[Violation]:
     pcs = at.pcs
-    if _QUEUE in pcs.labels or _QUEUE in pcs.annotations:
+    # An operator that knows schedulers asks for the queue itself.
+    if context.schedulers is not None or QUEUE in pcs.labels or QUEUE in pcs.annotations:
         return
     for path, pod_spec in at.pods:
         clique = pcs.cliques[int(path[3])]
-        if pod_spec.get("schedulerName") == _KAI and _QUEUE not in clique.labels and _QUEUE not in clique.annotations:
-            message = f"names no queue of the KAI Scheduler; add the label {_QUEUE} to the workload"
+        if pod_spec.get("schedulerName") == _KAI and QUEUE not in clique.labels and QUEUE not in clique.annotations:
+            message = f"names no queue of the KAI Scheduler; add the label {QUEUE} to the workload"
             yield Violation((*path, "schedulerName"), message)
             return
 
@@ -99,9 +100,12 @@ def _redundant(at: _Advised, _context: Context) -> Iterator[Violation]:
 def _same(
     parent: TopologyConstraint | None, child: TopologyConstraint | None, path: FieldPath, owner: str
 ) -> Iterator[Violation]:
-    if parent is not None and parent == child:
-        message = f'says no more than "{parent.pack_domain}" of {owner} does already; narrow it or remove it'
-        yield Violation((*path, "topologyConstraint", "packDomain"), message)
+    if parent is None or child is None:
+        return
+    if (parent.required, parent.preferred) == (child.required, child.preferred):
+        said = " and ".join([f'"{domain}"' for domain in parent.domains])
+        message = f"says no more than {said} of {owner} does already; narrow it or remove it"
+        yield Violation((*path, "topologyConstraint", "packDomain" if child.pack is None else "pack"), message)
 
 
 def _quantities(at: _Advised, _context: Context) -> Iterator[Violation]:

@@ -36,12 +36,12 @@ def _case(
 ) -> tuple[ConditionCase | None, list[str]]:
     """What the condition says, and the domains that it says it of."""
     texts = revision.conditions
-    if not pcs.is_constrained and (texts.constrained_only or not enabled):
-        return None, []
     if not enabled:
-        return texts.disabled, []
-    if texts.unconstrained is not None and not pcs.is_constrained:
+        return (texts.disabled if any(constraint.domains for constraint in pcs.constraints()) else None), []
+    if not pcs.is_constrained and (texts.constrained_only or texts.unconstrained is not None):
         return texts.unconstrained, []
+    if texts.unnamed is not None and resolve_topology(pcs, revision) is None:
+        return texts.unnamed, []
     if topology is None:
         return texts.topology_missing, []
     missing = _missing_domains(pcs, topology)
@@ -52,5 +52,5 @@ def _case(
 
 def _missing_domains(pcs: PodCliqueSet, topology: ClusterTopology) -> list[str]:
     known = set(topology.domains)
-    missing = {constraint.pack_domain for constraint in pcs.constraints() if constraint.pack_domain} - known
+    missing = {domain for constraint in pcs.constraints() for domain in constraint.domains} - known
     return [d for d in DOMAINS if d in missing] + sorted(missing.difference(DOMAINS))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.grove.duration import format_duration, parse_duration
+from packwise.revisions import GREP_244
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
+    from packwise.revisions import Revision
 
 __all__ = ["default"]
 
@@ -28,14 +30,44 @@ _CLIQUE_SPEC_FIELDS = frozenset({"roleName", "podSpec", "replicas", "minAvailabl
 _GROUP_FIELDS = frozenset({"name", "cliqueNames", "replicas", "minAvailable", "scaleConfig", "topologyConstraint"})
 
 
+_CONSTRAINT_FIELDS = frozenset({"topologyName", "pack", "packDomain"})
+_PACK_FIELDS = frozenset({"required", "preferred"})
+
+
+class _Api(NamedTuple):
+    """What is filled in by API: the fields that are kept, and how a constraint is written back.
+
+    `annotates_mnnvl`: D9. `shares_resources`: there are fields of that meaning.
+    """
+
+    template: frozenset[str] = _TEMPLATE_FIELDS
+    clique: frozenset[str] = _CLIQUE_FIELDS
+    group: frozenset[str] = _GROUP_FIELDS
+    requires_pack_domain: bool = True
+    annotates_mnnvl: bool = True
+    shares_resources: bool = False
+
+
+_APIS = {
+    "alpha7": _Api(),
+    "head": _Api(
+        template=_TEMPLATE_FIELDS | {"resourceClaimTemplates", "resourceSharing"},
+        clique=_CLIQUE_FIELDS | {"resourceSharing"},
+        group=_GROUP_FIELDS | {"annotations", "resourceSharing"},
+        requires_pack_domain=False,
+        annotates_mnnvl=False,
+        shares_resources=True,
+    ),
+}
+
+
 def default(
-    value: Mapping[str, Value], *, auto_mnnvl: bool = False, create: bool = True, topology_name_field: str | None = None
+    value: Mapping[str, Value], revision: Revision = GREP_244, *, auto_mnnvl: bool = False, create: bool = True
 ) -> Mapping[str, Value]:
     """`value`, a PodCliqueSet, as the API server stores it; `value` itself is not changed, parts of it are shared.
 
-    `auto_mnnvl` is the operator's network.autoMNNVLEnabled (D9, for new objects only). `topology_name_field` is the
-    revision's field of that meaning. Unknown fields of Grove's own are pruned, status is left as it is. A value of a
-    wrong type stays: `schema.check_shape` reports it.
+    `auto_mnnvl` is the operator's network.autoMNNVLEnabled (D9, for new objects only). Unknown fields of Grove's own
+    are pruned, status is left as it is. A value of a wrong type stays: `schema.check_shape` reports it.
     """
     out = dict(value)
     metadata: dict[str, Value] = {
@@ -45,7 +77,8 @@ def default(
         metadata["namespace"] = "default"
     spec = dict(_mapping(value.get("spec")))
     given = spec.get("template")
-    template = _template(_mapping(given), topology_name_field)
+    api = _APIS[revision.workload_api]
+    template = _template(_mapping(given), api, revision.topology_name_field)
     if given is None:
         # The API server fills in nothing below an object that is not there.
         del template["cliqueStartupType"]
@@ -56,28 +89,34 @@ def default(
     if isinstance(strategy, dict):
         spec["updateStrategy"] = {"type": strategy.get("type") or "RollingRecreate"}
     spec["template"] = template
-    if create and auto_mnnvl and _MNNVL not in _mapping(metadata.get("annotations")) and _wants_gpu(template):
+    if (
+        create
+        and auto_mnnvl
+        and api.annotates_mnnvl
+        and _MNNVL not in _mapping(metadata.get("annotations"))
+        and _wants_gpu(template)
+    ):
         metadata["annotations"] = {**_mapping(metadata.get("annotations")), _MNNVL: "enabled"}
     out["metadata"] = metadata
     out["spec"] = spec
     return out
 
 
-def _template(value: Mapping[str, Value], topology_name_field: str | None) -> dict[str, Value]:
-    known = _TEMPLATE_FIELDS | {topology_name_field} if topology_name_field else _TEMPLATE_FIELDS
+def _template(value: Mapping[str, Value], api: _Api, topology_name_field: str | None) -> dict[str, Value]:
+    known = api.template | {topology_name_field} if topology_name_field else api.template
     out = _keep(value, known)
-    _default_constraint(out)
+    _default_constraint(out, api)
     if "cliqueStartupType" not in out:
         out["cliqueStartupType"] = "CliqueStartupTypeAnyOrder"
     cliques = out.get("cliques", [])
     out["cliques"] = (
-        [_clique(entry) if isinstance(entry, dict) else entry for entry in cliques]
+        [_clique(entry, api) if isinstance(entry, dict) else entry for entry in cliques]
         if isinstance(cliques, list)
         else cliques
     )
     groups = out.get("podCliqueScalingGroups")
     if isinstance(groups, list):
-        out["podCliqueScalingGroups"] = [_group(entry) if isinstance(entry, dict) else entry for entry in groups]
+        out["podCliqueScalingGroups"] = [_group(entry, api) if isinstance(entry, dict) else entry for entry in groups]
     delay = out.get("terminationDelay")
     if delay is None:
         out["terminationDelay"] = "4h0m0s"
@@ -90,11 +129,12 @@ def _template(value: Mapping[str, Value], topology_name_field: str | None) -> di
     elif isinstance(headless, dict):
         published = headless.get("publishNotReadyAddresses")
         out["headlessServiceConfig"] = {"publishNotReadyAddresses": True if published is None else published}
+    _default_sharing(out, api)
     return _without_empty(out, ("podCliqueScalingGroups", "priorityClassName"))
 
 
-def _clique(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    out = _keep(value, _CLIQUE_FIELDS)
+def _clique(value: Mapping[str, Value], api: _Api) -> Mapping[str, Value]:
+    out = _keep(value, api.clique)
     spec = _keep(_mapping(out.get("spec")), _CLIQUE_SPEC_FIELDS)
     replicas = spec.get("replicas", 0)
     spec["replicas"] = 1 if replicas == 0 and replicas is not False else replicas
@@ -108,26 +148,48 @@ def _clique(value: Mapping[str, Value]) -> Mapping[str, Value]:
     spec["podSpec"] = _pod_spec(_mapping(pod_spec)) if pod_spec is None or isinstance(pod_spec, dict) else pod_spec
     out["spec"] = _without_empty(spec, ("startsAfter",))
     out.setdefault("name", "")
-    _default_constraint(out)
+    _default_constraint(out, api)
+    _default_sharing(out, api)
     return _without_empty(out, ("labels", "annotations"))
 
 
-def _group(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    out = _keep(value, _GROUP_FIELDS)
+def _group(value: Mapping[str, Value], api: _Api) -> Mapping[str, Value]:
+    out = _keep(value, api.group)
     out.setdefault("replicas", 1)
     out.setdefault("minAvailable", 1)
     out.setdefault("name", "")
     scaling = out.get("scaleConfig")
     if isinstance(scaling, dict):
         out["scaleConfig"] = _auto_scaling(scaling, out["replicas"])
-    _default_constraint(out)
-    return out
+    _default_constraint(out, api)
+    _default_sharing(out, api)
+    return _without_empty(out, ("annotations",))
 
 
-def _default_constraint(owner: dict[str, Value]) -> None:
+def _default_constraint(owner: dict[str, Value], api: _Api) -> None:
     found = owner.get("topologyConstraint")
-    if isinstance(found, dict):
+    if not isinstance(found, dict):
+        return
+    if api.requires_pack_domain:
         owner["topologyConstraint"] = {"packDomain": found.get("packDomain") or ""}
+        return
+    out = _without_empty(_keep(found, _CONSTRAINT_FIELDS), ("topologyName", "packDomain"))
+    pack = out.get("pack")
+    if isinstance(pack, dict):
+        out["pack"] = _without_empty(_keep(pack, _PACK_FIELDS), ("required", "preferred"))
+    owner["topologyConstraint"] = out
+
+
+def _default_sharing(owner: dict[str, Value], api: _Api) -> None:
+    if not api.shares_resources or owner.keys().isdisjoint(("resourceSharing", "resourceClaimTemplates")):
+        return
+    # Few workloads have any.
+    from packwise.frontends.grove.resourceclaims import claim_templates, resource_sharing
+
+    for key, read in (("resourceSharing", resource_sharing), ("resourceClaimTemplates", claim_templates)):
+        found = owner.pop(key, None)
+        if found:
+            owner[key] = read(found) if isinstance(found, list) else found
 
 
 def _auto_scaling(value: Mapping[str, Value], replicas: Value) -> Mapping[str, Value]:
@@ -156,11 +218,20 @@ def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
 def _container(value: Mapping[str, Value]) -> Mapping[str, Value]:
     out = {key: entry for key, entry in value.items() if entry is not None and entry != []}
     out.setdefault("name", "")
-    out.setdefault("resources", {})
+    resources = out.setdefault("resources", {})
+    if isinstance(resources, dict):
+        out["resources"] = {
+            key: _quantities(entry) if isinstance(entry, dict) and entry else entry for key, entry in resources.items()
+        }
     ports = out.get("ports")
     if isinstance(ports, list):
         out["ports"] = [{"protocol": "TCP", **port} if isinstance(port, dict) else port for port in ports]
     return out
+
+
+def _quantities(amounts: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Go writes a quantity back as a text, also one that was a number."""
+    return {name: str(found) if type(found) is int else found for name, found in amounts.items()}
 
 
 def _wants_gpu(template: Mapping[str, Value]) -> bool:

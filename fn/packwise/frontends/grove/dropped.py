@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from packwise.finding import Finding, Rule, Severity
 from packwise.frontends.grove.resolution import resolve_topology
-from packwise.frontends.grove.rules.topology import placed_constraints
+from packwise.frontends.grove.rules.places import placed_domains
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -35,20 +35,21 @@ def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Contex
     """A warning for each constraint that the cluster no longer gives a level for."""
     resolved = resolve_topology(pcs, context.revision)
     topology = context.topologies.get(resolved) if resolved is not None else None
-    mutable = context.revision.mutable_constraints
-    for placed in placed_constraints(pcs, context):
+    mutable, kind = context.revision.mutable_constraints, context.revision.topology_kind
+    for path, domain in placed_domains(pcs):
         if not context.enabled:
             why = "topology-aware scheduling is disabled; enable it, or "
             why += "remove the constraint" if mutable else "create the workload anew without the constraint"
-        elif topology is None or (placed.domain and topology.key_of(placed.domain) is None):
-            why = f'ClusterTopology "{resolved}" '
+        elif resolved is None:
+            why = "no topologyConstraint has a topologyName; give the first one its topology"
+        elif topology is None or (domain and topology.key_of(domain) is None):
+            why = f'{kind} "{resolved}" '
             why += "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
             why += "; bring it back, or "
             why += "change the constraint" if mutable else "create the workload anew with another constraint"
         else:
             continue
-        message = f'"{placed.domain}" is dropped from the render: {why}'
-        yield Finding.of(DROPPED, workload, (*placed.path, "packDomain"), message)
+        yield Finding.of(DROPPED, workload, path, f'"{domain}" is dropped from the render: {why}')
 
 
 def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from packwise.finding import Finding, Rule, Severity, Stage, has_errors
 from packwise.frontends.grove import record
-from packwise.frontends.grove.admission import Admitted, History, admit
+from packwise.frontends.grove.admission import Admitted, History, admit, is_new
 from packwise.frontends.grove.advice import ADVICE, advise
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.dropped import RULES as DROPPED_RULES
@@ -80,7 +80,7 @@ class _Grove:
         """A PodCliqueSet, mended."""
         if identity(item.value)[:2] != (GROUP, KIND):
             return item
-        return mend(item, topology_name_field=revision.topology_name_field)
+        return mend(item, revision)
 
     def uses(self, selection: Selection) -> Iterable[Use]:
         """The PodCliqueSets in their order, each with the ClusterTopology it resolves to."""
@@ -91,10 +91,12 @@ class _Grove:
             yield Use(resolve_topology(pcs, revision), item, count, chosen_topology(pcs, revision) is not None)
 
     def topologies(self, known: KnownTopologies) -> Iterable[ListedTopology]:
-        """The ClusterTopologies."""
+        """The topology objects of its API."""
         for found in known.by_name.values():
-            made = found.item.kind != CLUSTER_TOPOLOGY
-            yield ListedTopology(CLUSTER_TOPOLOGY, found.topology.name, found.topology.levels, found.item, made)
+            # The others are made of a configuration, and of this kind.
+            made = found.item.api_version.partition("/")[0] != GROUP
+            kind = CLUSTER_TOPOLOGY if made else found.item.kind
+            yield ListedTopology(kind, found.topology.name, found.topology.levels, found.item, made)
 
 
 def _scheduled(selection: Selection) -> dict[Named, int]:
@@ -127,6 +129,7 @@ class _Planner:
             cluster.topologies,
             auto_mnnvl=cluster.auto_mnnvl,
             revision=cluster.revision,
+            schedulers=cluster.schedulers,
         )
         self._live = live_replicas(selection.index)
         self._scheduled = _scheduled(selection)
@@ -137,13 +140,13 @@ class _Planner:
 
     def plan(self, name: Named, workload: KubeObject) -> WorkloadPlan:
         """What becomes of one PodCliqueSet."""
-        value, revision = workload.value, self._cluster.revision
-        problems = check_shape(value, topology_name_field=revision.topology_name_field)
-        problems = without_optional(workload, problems, revision)
-        findings = self._shape_findings(workload, problems, self._baseline.get(name))
+        value, baseline, revision = workload.value, self._baseline.get(name), self._cluster.revision
+        history = History(baseline, self._records.get(name))
+        new = is_new(value, history, self._settings.admission)
+        problems = without_optional(workload, check_shape(value, revision, new=new), revision)
+        findings = self._shape_findings(workload, problems, None if new else baseline or value)
         if any(problem.stage is Stage.DECODE for problem in problems):
             return WorkloadPlan(workload, findings)
-        history = History(self._baseline.get(name), self._records.get(name))
         context = self._context._replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
         findings += _told(workload, admitted.violations) + _told(workload, advise(workload, admitted.pcs, context))
@@ -178,7 +181,14 @@ class _Planner:
         """The PodGangs, with what they preferred before TAS was disabled where the revision lets them keep it."""
         pcs, cluster = admitted.pcs, self._cluster
         revision = cluster.revision
-        gangs = podgangs(pcs, topology, enabled=cluster.enabled, live_replicas=self._live, revision=revision)
+        gangs = podgangs(
+            pcs,
+            topology,
+            enabled=cluster.enabled,
+            live_replicas=self._live,
+            revision=revision,
+            default_scheduler=cluster.schedulers.default if cluster.schedulers is not None else "",
+        )
         if cluster.enabled or not revision.keeps_preferred:
             return gangs, ()
         kept = tuple([keep_preferred(gang, self._earlier.get((gang.namespace, gang.name))) for gang in gangs])
@@ -197,8 +207,7 @@ class _Planner:
         from packwise.crds.findings import findings_of
         from packwise.frontends.grove.schema.cluster import by_definition
 
-        field = self._cluster.revision.topology_name_field
-        decode, found = by_definition(workload.value, before, definition, problems, field)
+        decode, found = by_definition(workload.value, before, definition, problems, self._cluster.revision)
         told = findings_of(found, workload, definition, SCHEMA, (UNKNOWN, unknown))
         return removed_fields((*self._by_table(workload, decode, unknown), *told))
 

@@ -1,20 +1,23 @@
-"""What can be mended in a workload without a decision: quotes, and fields that were renamed."""
+"""What can be mended in a workload without a decision: quotes, and fields that were renamed or deprecated."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
+from packwise.frontends.grove.rules.places import constraint_places
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.table import replacement
 from packwise.frontends.grove.written import pod_specs, tool_dependent_words, unquoted_quantities
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
+    from packwise.revisions import Revision
 
 __all__ = ["mend"]
 
 
-def mend(workload: KubeObject, *, topology_name_field: str | None) -> KubeObject:
+def mend(workload: KubeObject, revision: Revision) -> KubeObject:
     """`workload` with its quantities and tool-dependent words in quotes and renamed fields by their new names.
 
     Itself where there is nothing to mend. Raises FieldError where an anchor or alias is in the way.
@@ -24,13 +27,30 @@ def mend(workload: KubeObject, *, topology_name_field: str | None) -> KubeObject
     for path in tool_dependent_words(workload):
         workload = workload.quote(path)
     # A field by its new name may hold others to be renamed.
-    while (renamed := _renamed(workload, topology_name_field)) is not workload:
+    while (renamed := _renamed(workload, revision)) is not workload:
         workload = renamed
+    # A workload that runs may be of an older API: what it was made with must stay.
+    return _packed(workload) if revision.workload_api == "head" and not workload.get("status") else workload
+
+
+def _packed(workload: KubeObject) -> KubeObject:
+    """`workload` with pack.required in the place of packDomain, wherever there is not one of another domain."""
+    for place in constraint_places(PodCliqueSet.read(workload.value)):
+        path, constraint = (*place.path, "packDomain"), place.constraint
+        if constraint is None or not constraint.pack_domain:
+            continue
+        required = constraint.pack.required if constraint.pack is not None else None
+        if constraint.pack is None:
+            workload = workload.rename(path, "pack").set((*place.path, "pack"), {"required": constraint.pack_domain})
+        elif required is None:
+            workload = workload.set((*place.path, "pack", "required"), constraint.pack_domain).remove(path)
+        elif required == constraint.pack_domain:
+            workload = workload.remove(path)
     return workload
 
 
-def _renamed(workload: KubeObject, topology_name_field: str | None) -> KubeObject:
-    for problem in check_shape(workload.value, topology_name_field=topology_name_field):
+def _renamed(workload: KubeObject, revision: Revision) -> KubeObject:
+    for problem in check_shape(workload.value, revision):
         name = replacement(problem.path) if problem.is_unknown_field else None
         # Some were replaced by more than another name.
         if name is not None and name.isidentifier() and workload.get((*problem.path[:-1], name)) is None:

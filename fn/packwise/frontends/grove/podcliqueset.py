@@ -41,6 +41,11 @@ class TopologyConstraint(NamedTuple):
         """The domain that should hold a replica; "" where none should."""
         return self.pack.preferred or "" if self.pack is not None else ""
 
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains it refers to, each once: the required one, then the preferred one."""
+        return tuple(dict.fromkeys([domain for domain in (self.required, self.preferred) if domain]))
+
 
 class AutoScaling(NamedTuple):
     """Bounds of an autoscaler, in replicas."""
@@ -62,6 +67,12 @@ class Clique(NamedTuple):
     auto_scaling: AutoScaling | None
     topology: TopologyConstraint | None
     pod_spec: Mapping[str, Value]
+    resource_sharing: tuple[Mapping[str, Value], ...] = ()
+
+    @property
+    def scheduler(self) -> str:
+        """The scheduler that its pods name; "" where they leave it to the default."""
+        return _text(self.pod_spec, "schedulerName")
 
 
 class ScalingGroup(NamedTuple):
@@ -74,6 +85,8 @@ class ScalingGroup(NamedTuple):
     auto_scaling: AutoScaling | None
     topology: TopologyConstraint | None
     lists_cliques: bool = True
+    annotations: Mapping[str, str] = {}
+    resource_sharing: tuple[Mapping[str, Value], ...] = ()
 
 
 class PodCliqueSet(NamedTuple):
@@ -92,6 +105,8 @@ class PodCliqueSet(NamedTuple):
     topology_name: str | None
     cliques: tuple[Clique, ...]
     groups: tuple[ScalingGroup, ...]
+    claim_templates: tuple[Mapping[str, Value], ...] = ()
+    resource_sharing: tuple[Mapping[str, Value], ...] = ()
 
     @classmethod
     def read(cls, value: Mapping[str, Value]) -> PodCliqueSet:
@@ -113,6 +128,8 @@ class PodCliqueSet(NamedTuple):
             topology_name=_text(template, "clusterTopologyName") or None,
             cliques=tuple([_clique(entry) for entry in _entries(template, "cliques")]),
             groups=tuple([_group(entry) for entry in _entries(template, "podCliqueScalingGroups")]),
+            claim_templates=tuple(_entries(template, "resourceClaimTemplates")),
+            resource_sharing=tuple(_entries(template, "resourceSharing")),
         )
 
     @property
@@ -146,6 +163,7 @@ def _clique(value: Mapping[str, Value]) -> Clique:
         auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
         topology=_topology(value),
         pod_spec=_mapping(spec, "podSpec"),
+        resource_sharing=tuple(_entries(value, "resourceSharing")),
     )
 
 
@@ -158,6 +176,8 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
         auto_scaling=_auto_scaling(value, "scaleConfig"),
         topology=_topology(value),
         lists_cliques=value.get("cliqueNames") is not None,
+        annotations=_texts_by_key(value, "annotations"),
+        resource_sharing=tuple(_entries(value, "resourceSharing")),
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from krmfn.clientmeta import is_client_key
 from packwise.frontends.grove import names
+from packwise.frontends.grove.resolution import resolve_topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,6 +20,7 @@ __all__ = [
     "API_VERSION",
     "GROUP",
     "KIND",
+    "SCHEDULER_NAME",
     "TOPOLOGY_NAME",
     "GroupConfig",
     "PackConstraint",
@@ -32,6 +35,17 @@ API_VERSION = f"{GROUP}/v1alpha1"
 KIND = "PodGang"
 TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation that tells KAI which Topology the label keys belong to."""
+
+SCHEDULER_NAME = "grove.io/scheduler-name"
+"""Label that tells Grove whose PodGang it is."""
+
+_OWN = "grove.io/"
+_BOOKKEEPING = (
+    "packwise.dev/",
+    "argocd.argoproj.io/",
+    "kustomize.toolkit.fluxcd.io/",
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
 
 
 class PackConstraint(NamedTuple):
@@ -95,12 +109,15 @@ class PodGang(NamedTuple):
     group: str | None = None
     group_replica: int | None = None
     labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
 
     def to_value(self) -> Mapping[str, Value]:
         """The manifest, without owner reference (a render knows no uid) and status."""
         metadata: dict[str, Value] = {"name": self.name, "namespace": self.namespace, "labels": self.labels}
         if self.topology_name is not None:
-            metadata["annotations"] = {TOPOLOGY_NAME: self.topology_name}
+            metadata["annotations"] = {**self.annotations, TOPOLOGY_NAME: self.topology_name}
+        elif self.annotations:
+            metadata["annotations"] = self.annotations
         spec: dict[str, Value] = {"podgroups": [group.to_value() for group in self.pod_groups]}
         if self.pack is not None:
             spec["topologyConstraint"] = self.pack.to_value()
@@ -118,15 +135,19 @@ def podgangs(
     enabled: bool,
     live_replicas: Mapping[tuple[str, str], int],
     revision: Revision,
+    default_scheduler: str = "",
 ) -> tuple[PodGang, ...]:
     """Base PodGangs by replica, then scaled ones by replica, group and group replica: the operator's order.
 
     `topology` is the one the workload resolves to (None: its constraints are dropped); `enabled` is whether TAS is.
     While it is not, group configs without a constraint stand for what `preferred.keep_preferred` fills in.
-    `live_replicas` maps (namespace, PodCliqueScalingGroup name) to the replicas an autoscaler has set.
+    `live_replicas` maps (namespace, PodCliqueScalingGroup name) to the replicas an autoscaler has set;
+    `default_scheduler` is that of pods which name none, where the revision tells it.
     The result can be large: `count_podgangs` tells how large, cheaply.
     """
     plan = _Plan(pcs, topology if enabled else None, enabled, live_replicas, revision)
+    if revision.mirrors_metadata:
+        plan.mirror_metadata(default_scheduler)
     base = [plan.base(replica) for replica in range(pcs.replicas)]
     return (*base, *plan.scaled())
 
@@ -145,8 +166,8 @@ class _Plan:
     """What all PodGangs of one PodCliqueSet have in common, worked out once."""
 
     __slots__ = (
-        "_annotate_always", "_by_name", "_group_configs", "_group_packs", "_labels", "_live", "_name", "_pack", "_pcs",
-        "_standalone",
+        "_annotate_always", "_annotations", "_by_name", "_group_configs", "_group_packs", "_labels", "_live", "_name",
+        "_pack", "_pcs", "_standalone",
     )  # fmt: skip
 
     def __init__(
@@ -175,7 +196,7 @@ class _Plan:
         self._pack = pack(pcs.topology)
         self._pcs, self._live = pcs, live_replicas
         self._group_configs = enabled or revision.keeps_preferred
-        name = topology.name if topology else revision.default_topology
+        name = topology.name if topology else resolve_topology(pcs, revision)
         self._name = name if revision.annotate_topology else None
         self._annotate_always = enabled and revision.annotate_unconstrained
         self._labels = {
@@ -183,6 +204,15 @@ class _Plan:
             "app.kubernetes.io/managed-by": "grove-operator",
             "app.kubernetes.io/part-of": pcs.name,
         }
+        self._annotations: Mapping[str, str] = {}
+
+    def mirror_metadata(self, default_scheduler: str) -> None:
+        """Gives the PodGangs the workload's labels and annotations, and the name of its scheduler."""
+        pcs = self._pcs
+        scheduler = next((clique.scheduler for clique in pcs.cliques if clique.scheduler), default_scheduler)
+        labels = {**_mirrored(pcs.labels), **self._labels, SCHEDULER_NAME: scheduler}
+        self._labels = {key: labels[key] for key in sorted(labels)}
+        self._annotations = _mirrored({key: text for key, text in pcs.annotations.items() if not _is_bookkeeping(key)})
 
     def base(self, replica: int) -> PodGang:
         """The base PodGang of one replica."""
@@ -244,4 +274,19 @@ class _Plan:
             group=at[1],
             group_replica=at[2],
             labels=self._labels,
+            annotations=self._annotations,
         )
+
+
+def _mirrored(entries: Mapping[str, str]) -> Mapping[str, str]:
+    """The labels or annotations of a PodCliqueSet that its PodGangs have too: all but Grove's own."""
+    return {key: text for key, text in entries.items() if not key.startswith(_OWN)}
+
+
+def _is_bookkeeping(annotation: str) -> bool:
+    """Whether a tool keeps its books in it: about the PodCliqueSet, and on a PodGang it would be believed.
+
+    The operator copies these too; here they would make a client take the PodGang for the file, the sync wave or the
+    applied state of its workload.
+    """
+    return annotation.startswith(_BOOKKEEPING) or is_client_key(annotation)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from packwise.frontends.grove.podcliqueset import TopologyConstraint
+from packwise.frontends.grove.podcliqueset import Pack, TopologyConstraint
 from packwise.jsontext import json_object, json_string
 
 if TYPE_CHECKING:
@@ -23,18 +23,22 @@ NOTE = "constraints"
 """Name of the annotation, under `packwise.dev/`."""
 
 _SET = "packDomain"
+_CONSTRAINT = "topologyConstraint"
 _NAME = "clusterTopologyName"
 _CLIQUES = "cliques"
 _GROUPS = "podCliqueScalingGroups"
 
 
 def record_of(pcs: PodCliqueSet) -> str:
-    """The constraints of `pcs` as JSON: `{"packDomain":"block","podCliqueScalingGroups":{"prefill":"rack"}}`."""
+    """The constraints of `pcs` as JSON: `{"packDomain":"block","podCliqueScalingGroups":{"prefill":"rack"}}`.
+
+    One that says more than a packDomain is an object of its fields, the set's own under `topologyConstraint`.
+    """
     fields: dict[str, str] = {}
     if pcs.topology_name is not None:
         fields[_NAME] = json_string(pcs.topology_name)
     if pcs.topology is not None:
-        fields[_SET] = json_string(pcs.topology.pack_domain)
+        fields[_SET if _is_domain_only(pcs.topology) else _CONSTRAINT] = _told(pcs.topology)
     for key, parts in ((_CLIQUES, pcs.cliques), (_GROUPS, pcs.groups)):
         named = _by_name(parts)
         if named:
@@ -56,18 +60,48 @@ def with_record(pcs: PodCliqueSet, record: str) -> PodCliqueSet | None:
     name = found.get(_NAME)
     return pcs._replace(
         topology_name=name if isinstance(name, str) else None,
-        topology=_constraint(found.get(_SET)),
+        topology=_constraint(found.get(_SET, found.get(_CONSTRAINT))),
         cliques=tuple([clique._replace(topology=_constraint(cliques.get(clique.name))) for clique in pcs.cliques]),
         groups=tuple([group._replace(topology=_constraint(groups.get(group.name))) for group in pcs.groups]),
     )
 
 
 def _by_name(parts: Iterable[Clique | ScalingGroup]) -> dict[str, str]:
-    return {part.name: json_string(part.topology.pack_domain) for part in parts if part.topology is not None}
+    return {part.name: _told(part.topology) for part in parts if part.topology is not None}
+
+
+def _is_domain_only(constraint: TopologyConstraint) -> bool:
+    return constraint.pack is None and constraint.topology_name is None
+
+
+def _told(constraint: TopologyConstraint) -> str:
+    if _is_domain_only(constraint):
+        return json_string(constraint.pack_domain)
+    pack = constraint.pack
+    fields = {"topologyName": constraint.topology_name or "", "packDomain": constraint.pack_domain}
+    told = {key: json_string(text) for key, text in fields.items() if text}
+    if pack is not None:
+        domains = {"required": pack.required, "preferred": pack.preferred}
+        told["pack"] = json_object({key: json_string(text) for key, text in domains.items() if text is not None})
+    return json_object(told)
 
 
 def _constraint(found: Value) -> TopologyConstraint | None:
-    return TopologyConstraint(found) if isinstance(found, str) else None
+    if isinstance(found, str):
+        return TopologyConstraint(found)
+    if not isinstance(found, dict):
+        return None
+    pack = found.get("pack")
+    return TopologyConstraint(
+        _text(found, "packDomain") or "",
+        Pack(_text(pack, "required"), _text(pack, "preferred")) if isinstance(pack, dict) else None,
+        _text(found, "topologyName"),
+    )
+
+
+def _text(found: Mapping[str, Value], key: str) -> str | None:
+    text = found.get(key)
+    return text if isinstance(text, str) else None
 
 
 def _mapping(found: Value) -> Mapping[str, Value]:

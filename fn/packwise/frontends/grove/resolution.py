@@ -1,4 +1,4 @@
-"""Which ClusterTopology a workload means. Source: revisions.md, `grep-244-multi` rule 8."""
+"""Which topology a workload means. Source: revisions.md, `grep-244-multi` rule 8; operator.md 7 (H)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,24 @@ __all__ = ["chosen_topology", "resolve_topology"]
 
 
 def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
-    """The ClusterTopology that `pcs` names itself, or None; always None where the revision has no such field."""
-    return pcs.topology_name if revision.topology_name_field else None
+    """The topology that `pcs` names itself, or None; always None where the revision has no such field.
+
+    Where constraints name it, the first that does counts: the set's, a group's, a clique's.
+    """
+    if revision.topology_name_field:
+        return pcs.topology_name
+    for owner in (pcs, *pcs.groups, *pcs.cliques):
+        if owner.topology is not None and owner.topology.topology_name is not None:
+            return owner.topology.topology_name
+    return None
 
 
 def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
-    """The name of the ClusterTopology that applies to `pcs`: its own, else the default, else (unconstrained) None.
+    """The name of the topology that applies to `pcs`: its own, else the default, else (unconstrained) None.
 
     A revision with one topology only always resolves to that one.
     """
     chosen = chosen_topology(pcs, revision)
     if chosen is not None:
         return chosen
-    return revision.default_topology if pcs.is_constrained or not revision.topology_name_field else None
+    return revision.default_topology if pcs.is_constrained or not revision.chooses_topology else None

@@ -35,6 +35,7 @@ class _Kai:
     """KAI from v0.12 on; the rules of a Topology are the same up to v0.17."""
 
     name = "KAI"
+    profile = "kai-scheduler"
     group = _GROUP
     topology_kind = TOPOLOGY_KIND
     topology_immutable = True

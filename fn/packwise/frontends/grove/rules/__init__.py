@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from packwise.frontends.grove.resolution import chosen_topology
 from packwise.frontends.grove.rules.autoscaling import AUTOSCALING
 from packwise.frontends.grove.rules.cliques import (
     CLIQUE_NAME,
     CLIQUE_NAME_DNS,
     CLIQUE_SIZE,
     CLIQUES_ANY,
+    CLIQUES_ANY_HEAD,
     CLIQUES_UNIQUE,
+    ONE_SCHEDULER,
     SET,
     TERMINATION,
 )  # fmt: skip
 from packwise.frontends.grove.rules.design import DESIGN_TOPOLOGY
 from packwise.frontends.grove.rules.metadata import CLIQUE_METADATA, METADATA
 from packwise.frontends.grove.rules.mnnvl import MNNVL, MNNVL_UPDATE
+from packwise.frontends.grove.rules.mnnvl_group import MNNVL_GROUP, MNNVL_GROUP_UPDATE
 from packwise.frontends.grove.rules.name_length import CLIQUE_NAME_LENGTH, GROUP_NAME_LENGTH
+from packwise.frontends.grove.rules.pack import PACK
 from packwise.frontends.grove.rules.pod_spec import POD_SPEC
+from packwise.frontends.grove.rules.resource_sharing import CLIQUE_SHARING, GROUP_SHARING, SET_SHARING
 from packwise.frontends.grove.rules.rule import (
     CliqueAt,
     Context,
@@ -33,9 +37,11 @@ from packwise.frontends.grove.rules.rule import (
     run,
 )
 from packwise.frontends.grove.rules.scaling_groups import GROUP_NAMES, GROUP_SIZE, GROUPS_TOGETHER
+from packwise.frontends.grove.rules.schedulers import BACKEND, SCHEDULER_NAMES
 from packwise.frontends.grove.rules.startup import DEPENDENCIES, DEPENDENCY_GRAPH
 from packwise.frontends.grove.rules.topology import TOPOLOGY, placed_constraints
 from packwise.frontends.grove.rules.update import COMPOSITION, UPDATE
+from packwise.frontends.grove.rules.update_pack import UPDATE_HEAD
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 
 if TYPE_CHECKING:
@@ -61,6 +67,10 @@ def _cliques(pcs: PodCliqueSet, _context: Context) -> Iterable[CliqueAt]:
     return [CliqueAt(pcs, index, clique, clique.name in grouped) for index, clique in enumerate(pcs.cliques)]
 
 
+def _named(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
+    return (at,) if at.clique.name.strip() else ()
+
+
 def _groups(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
     return [GroupAt(pcs, index, group) for index, group in enumerate(pcs.groups)]
 
@@ -80,6 +90,7 @@ WHOLE = (
         *CLIQUE_NAME_LENGTH,
     )),
     *CLIQUES_UNIQUE,
+    *ONE_SCHEDULER,
     *DEPENDENCY_GRAPH,
     Scope(_groups, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE)),
     *GROUPS_TOGETHER,
@@ -87,11 +98,34 @@ WHOLE = (
 )  # fmt: skip
 """Rules of one PodCliqueSet by itself, on create and update alike, in the operator's order."""
 
+_WHOLE_HEAD = (
+    *METADATA,
+    *SET,
+    *SET_SHARING,
+    *CLIQUES_ANY_HEAD,
+    Scope(_cliques, (
+        *CLIQUE_NAME,
+        Scope(_named, (*CLIQUE_NAME_DNS, *CLIQUE_NAME_LENGTH)),
+        *CLIQUE_METADATA,
+        *CLIQUE_SHARING,
+        *CLIQUE_SIZE,
+        *DEPENDENCIES,
+        *AUTOSCALING,
+        *POD_SPEC,
+    )),
+    *CLIQUES_UNIQUE,
+    *SCHEDULER_NAMES,
+    *DEPENDENCY_GRAPH,
+    Scope(_groups, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE, *GROUP_SHARING)),
+    *GROUPS_TOGETHER,
+    *TERMINATION,
+)  # fmt: skip
+
 
 class Rulebook(NamedTuple):
-    """The rules of one webhook, in its order: `constraints` and then `whole` and `mnnvl` of a new PodCliqueSet.
+    """The rules of one webhook, in its order: `constraints`, then `whole`, `mnnvl`, `backend` of a new PodCliqueSet.
 
-    `whole` and `mnnvl_update` of an updated one, and where these find nothing, `update`.
+    `whole`, `mnnvl_update` and `backend` of an updated one, and where these find nothing, `update`.
     """
 
     constraints: tuple[Node, ...]
@@ -99,23 +133,25 @@ class Rulebook(NamedTuple):
     mnnvl: tuple[Node, ...]
     mnnvl_update: tuple[Node, ...]
     update: tuple[Node, ...]
+    backend: tuple[Node, ...] = ()
 
     @property
     def create(self) -> tuple[Node, ...]:
         """The rules of a new PodCliqueSet."""
-        return (*self.constraints, *self.whole, *self.mnnvl)
+        return (*self.constraints, *self.whole, *self.mnnvl, *self.backend)
 
 
 RULEBOOKS: Mapping[str, Rulebook] = {
     "alpha7": Rulebook(TOPOLOGY, WHOLE, MNNVL, MNNVL_UPDATE, UPDATE),
     "design": Rulebook(DESIGN_TOPOLOGY, WHOLE, MNNVL, MNNVL_UPDATE, COMPOSITION),
+    "head": Rulebook(PACK, _WHOLE_HEAD, MNNVL_GROUP, MNNVL_GROUP_UPDATE, UPDATE_HEAD, BACKEND),
 }
 """By the name that a revision has for it."""
 
 RULES: tuple[Rule[Any], ...] = tuple(
     {
         rule.name: rule
-        for book in RULEBOOKS.values()
+        for book in reversed(RULEBOOKS.values())
         for rule in rules_of((*book.create, *book.mnnvl_update, *book.update))
     }.values()
 )
@@ -131,16 +167,16 @@ def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule[Any]
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule[Any], Violation]]:
     """What the webhook finds in an update, in its order: the new object's own violations, else forbidden changes.
 
-    Both are read from defaulted values. Where the revision lets a workload choose another topology, or change its
-    constraints, the topology rules run as for a new workload when it does.
+    Both are read from defaulted values. Where the revision lets a workload change its constraints, their rules run as
+    for a new workload when it does.
     """
     context, book = context._replace(create=False), RULEBOOKS[context.revision.rulebook]
-    found = run(book.whole, new, context) + run(book.mnnvl_update, Update(old, new), context)
+    update = Update(old, new)
+    found = run(book.whole, new, context) + run(book.mnnvl_update, update, context) + run(book.backend, new, context)
     if found:
         return found
-    found = run(book.update, Update(old, new), context)
-    chosen = chosen_topology(old, context.revision) != chosen_topology(new, context.revision)
-    if chosen or (context.revision.mutable_constraints and _placed(old, context) != _placed(new, context)):
+    found = run(book.update, update, context)
+    if context.revision.mutable_constraints and _placed(old, context) != _placed(new, context):
         found += run(book.constraints, new, context)
     return found
 

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLIQUES_ANY",
+    "CLIQUES_ANY_HEAD",
     "CLIQUES_UNIQUE",
     "CLIQUE_NAME",
     "CLIQUE_NAME_DNS",
     "CLIQUE_SIZE",
+    "ONE_SCHEDULER",
     "SET",
     "TERMINATION",
     "duplicates",
@@ -68,6 +70,12 @@ def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
         yield required(
             (*TEMPLATE, "cliques"), "at least one PodClique must be defined", "must hold at least one clique; got none"
         )
+
+
+def _any_clique_unsaid(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+    # Grove's HEAD panics before it can say so.
+    for violation in _any_clique(pcs, context):
+        yield violation._replace(operator=None)
 
 
 def _termination_delay(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
@@ -153,6 +161,9 @@ SET = (
 CLIQUES_ANY = (Rule("cliques", "There is at least one clique.", "operator.md R04", _any_clique),)
 """Runs before the cliques are looked at one by one."""
 
+CLIQUES_ANY_HEAD = (Rule("cliques", "There is at least one clique.", "operator.md R04", _any_clique_unsaid),)
+"""The same for an operator that has no words for it."""
+
 CLIQUE_NAME = (Rule("clique-name", "A clique has a name.", "operator.md R05", _named),)
 """Runs first for each clique."""
 
@@ -169,9 +180,11 @@ CLIQUE_NAME_DNS = (Rule("clique-name-dns", "A clique's name is a DNS subdomain."
 CLIQUES_UNIQUE = (
     Rule("clique-names-unique", "No two cliques have the same name.", "operator.md R27", _unique_names),
     Rule("clique-roles-unique", "No two cliques have the same roleName.", "operator.md R28", _unique_roles),
-    Rule("one-scheduler", "All cliques name the same scheduler.", "operator.md R29", _one_scheduler),
 )
 """What holds among the cliques."""
+
+ONE_SCHEDULER = (Rule("one-scheduler", "All cliques name the same scheduler.", "operator.md R29", _one_scheduler),)
+"""Runs after these, where the operator knows no scheduler profiles."""
 
 TERMINATION = (Rule("termination-delay", "terminationDelay is greater than 0.", "operator.md R42", _termination_delay),)
 """Runs after the scaling groups."""

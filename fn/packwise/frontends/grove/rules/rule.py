@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
+    from packwise.plan import Schedulers
     from packwise.topology import ClusterTopology
 
 __all__ = [
@@ -45,7 +46,8 @@ class Context(NamedTuple):
 
     `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
     `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled.
-    `scheduled`: the workload's scheduled pods, as far as its PodCliques' status tells.
+    `scheduled`: the workload's scheduled pods, as far as its PodCliques' status tells. `schedulers`: those that Grove
+    is configured for, where the revision has them.
     """
 
     enabled: bool = False
@@ -55,6 +57,7 @@ class Context(NamedTuple):
     scheduled: int = 0
     revision: Revision = GREP_244
     create: bool = True
+    schedulers: Schedulers | None = None
 
 
 class Violation(NamedTuple):

@@ -123,7 +123,7 @@ def _name_path(context: Context) -> FieldPath:
 
 
 def _topology_exists(at: _Constrained, context: Context) -> Iterator[Violation]:
-    if not context.enabled or context.revision.topology_name_field is None:
+    if not context.enabled or not context.revision.chooses_topology:
         return
     name = resolve_topology(at.pcs, context.revision)
     if name is None or name in context.topologies:
@@ -158,7 +158,7 @@ def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | Non
     """The domains to choose from, in the operator's order; None when no topology applies or TAS is disabled."""
     if not context.enabled:
         return None
-    if context.revision.topology_name_field is None:
+    if not context.revision.chooses_topology:
         return context.domains
     name = resolve_topology(pcs, context.revision)
     topology = context.topologies.get(name) if name is not None else None
@@ -217,14 +217,14 @@ _DESIGNS = "revisions.md Workload validation"
 
 DISABLED = Rule("topology-disabled", "Constraints need topology-aware scheduling enabled.",
                 f"operator.md R43; {_MULTI} 4; {_DESIGNS}", _disabled)  # fmt: skip
-UNKNOWN = Rule("topology-domain-unknown", "packDomain is a level of the cluster's topology.",
+UNKNOWN = Rule("topology-domain-unknown", "A constraint's domain is a level of its topology.",
                f"operator.md R44; {_DESIGNS}", _domain_exists)  # fmt: skip
-HIERARCHY = Rule("topology-hierarchy", "A parent's packDomain is as broad as its children's.",
+HIERARCHY = Rule("topology-hierarchy", "A parent's domain is as broad as its children's.",
                  f"operator.md R45; {_DESIGNS}", _hierarchy)  # fmt: skip
 
 TOPOLOGY = (Scope(_constrained, (
     DISABLED,
-    Rule("topology-not-found", "The workload's ClusterTopology exists.", f"{_MULTI} 1", _topology_exists),
+    Rule("topology-not-found", "The workload's topology exists.", f"{_MULTI} 1", _topology_exists),
     Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", f"{_MULTI} 3",
          _name_needs_constraint),
     Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M", _domain_given),

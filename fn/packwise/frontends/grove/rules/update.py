@@ -5,8 +5,9 @@ Source: operator.md 5 (U01..U12), revisions.md `grep-244-multi` rule 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from krmfn.fieldpath import format_path
 from packwise.frontends.grove.resolution import chosen_topology
 from packwise.frontends.grove.rules.rule import (
     TEMPLATE,
@@ -20,17 +21,18 @@ from packwise.frontends.grove.rules.rule import (
     forbidden,
     invalid,
 )  # fmt: skip
-from packwise.frontends.grove.rules.topology import Placed, placed_constraints
+from packwise.frontends.grove.rules.topology import TOPOLOGY, Placed, placed_constraints
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText, go_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
+    from packwise.frontends.grove.rules.rule import Node
 
-__all__ = ["COMPOSITION", "UPDATE"]
+__all__ = ["COMPOSITION", "UPDATE", "update_rules"]
 
 _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
@@ -229,33 +231,102 @@ def _immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = 
     return invalid(path, new, "field is immutable", message, field=field)
 
 
+def _clique_scheduler(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+    old, new = change.old, change.at.clique
+    if old and old.scheduler != new.scheduler:
+        path = change.at.path("spec", "podSpec", "schedulerName")
+        yield _immutable(path, f"{_CLIQUES}.spec.podSpec.schedulerName", old.scheduler, new.scheduler)
+
+
+def _clique_sharing(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+    if change.old:
+        path = change.at.path("resourceSharing")
+        yield from _same(path, format_path(path), change.old.resource_sharing, change.at.clique.resource_sharing)
+
+
+def _group_sharing(change: _GroupChange, _context: Context) -> Iterator[Violation]:
+    if change.old:
+        path, field = change.at.path("resourceSharing"), f"{_GROUPS}.resourceSharing"
+        yield from _same(path, field, change.old.resource_sharing, change.at.group.resource_sharing)
+
+
+def _claim_templates(update: Update, _context: Context) -> Iterator[Violation]:
+    path = (*TEMPLATE, "resourceClaimTemplates")
+    yield from _same(path, format_path(path), update.old.claim_templates, update.new.claim_templates)
+
+
+def _sharing(update: Update, _context: Context) -> Iterator[Violation]:
+    path = (*TEMPLATE, "resourceSharing")
+    yield from _same(path, format_path(path), update.old.resource_sharing, update.new.resource_sharing)
+
+
+def _same(
+    path: FieldPath, field: str, old: Sequence[Mapping[str, Value]], new: Sequence[Mapping[str, Value]]
+) -> Iterator[Violation]:
+    if tuple(old) != tuple(new):
+        value = cast("Value", list(new)) if new else None
+        yield invalid(path, value, "field is immutable", f"must stay as it was; {_RECREATE}", field=field)
+
+
+def _renamed(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
+    """The new object, where it chooses another topology: its constraints are judged as a new one's."""
+    chosen = [chosen_topology(pcs, context.revision) for pcs in update]
+    return () if chosen[0] == chosen[1] else (update.new,)
+
+
 def _rule(name: str, summary: str, source: str, check: Callable[[Any, Context], Iterable[Violation]]) -> Rule[Any]:
     return Rule(name, summary, source, check)
 
 
-COMPOSITION = (
-    _rule("update-clique-count", "No clique is added or removed.", "operator.md U01", _clique_count),
-    Scope(_clique_changes, (
-        _rule("update-clique-name", "No clique is renamed.", "operator.md U02", _clique_known),
-        _rule("update-clique-order", "Ordered cliques keep their places.", "operator.md U03", _clique_order),
-        _rule("update-clique-role", "roleName never changes.", "operator.md U04", _clique_role),
-        _rule("update-clique-min-available", "minAvailable never changes.", "operator.md U05", _clique_min),
-        _rule("update-clique-starts-after", "startsAfter never changes.", "operator.md U06", _clique_starts_after),
-    )),
-    _rule("update-startup-type", "cliqueStartupType never changes.", "operator.md U07", _startup_type),
-    _rule("update-group-count", "No scaling group is added or removed.", "operator.md U08", _group_count),
-    Scope(_group_changes, (
-        _rule("update-group-name", "No scaling group is renamed.", "operator.md U09", _group_known),
-        _rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10", _group_members),
-        _rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11", _group_min),
-    )),
-)  # fmt: skip
-"""Rules of an update that are not about topology."""
+def update_rules(*constraints: Node, shares_resources: bool = False) -> tuple[Node, ...]:
+    """Rules of an update, in the operator's order; they run when the new object itself is valid.
+
+    `constraints` are those of topology constraints. `shares_resources`: with those of the API that has fields for it.
+    """
+    return (
+        _rule("update-clique-count", "No clique is added or removed.", "operator.md U01", _clique_count),
+        Scope(_clique_changes, (*_CLIQUE, *(_CLIQUE_SHARING if shares_resources else ()))),
+        _rule("update-startup-type", "cliqueStartupType never changes.", "operator.md U07", _startup_type),
+        _rule("update-group-count", "No scaling group is added or removed.", "operator.md U08", _group_count),
+        Scope(_group_changes, (*_GROUP, *(_GROUP_SHARING if shares_resources else ()))),
+        *constraints,
+        *(_SET_SHARING if shares_resources else ()),
+    )
+
+
+_CLIQUE = (
+    _rule("update-clique-name", "No clique is renamed.", "operator.md U02", _clique_known),
+    _rule("update-clique-order", "Ordered cliques keep their places.", "operator.md U03", _clique_order),
+    _rule("update-clique-role", "roleName never changes.", "operator.md U04", _clique_role),
+    _rule("update-clique-min-available", "minAvailable never changes.", "operator.md U05", _clique_min),
+    _rule("update-clique-starts-after", "startsAfter never changes.", "operator.md U06", _clique_starts_after),
+)
+_CLIQUE_SHARING = (
+    _rule("update-scheduler", "schedulerName never changes.", "operator.md U14", _clique_scheduler),
+    _rule("update-clique-sharing", "A clique's resourceSharing never changes.", "operator.md U14", _clique_sharing),
+)
+_GROUP = (
+    _rule("update-group-name", "No scaling group is renamed.", "operator.md U09", _group_known),
+    _rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10", _group_members),
+    _rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11", _group_min),
+)
+_GROUP_SHARING = (
+    _rule("update-group-sharing", "A group's resourceSharing never changes.", "operator.md 5, H", _group_sharing),
+)
+_SET_SHARING = (
+    _rule("update-claim-templates", "resourceClaimTemplates never change.", "operator.md 5, H", _claim_templates),
+    _rule("update-sharing", "resourceSharing never changes.", "operator.md 5, H", _sharing),
+)
+
+COMPOSITION = update_rules()
+"""Rules of an update where constraints may change."""
 
 UPDATE = (
-    *COMPOSITION,
-    _rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),
-    _rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
-          "revisions.md grep-244-multi 2", _topology_name),
+    *update_rules(
+        _rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),
+        _rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
+              "revisions.md grep-244-multi 2", _topology_name),
+    ),
+    Scope(_renamed, TOPOLOGY),
 )  # fmt: skip
-"""Rules of an update, in the operator's order; they run when the new object itself is valid."""
+"""Rules of an update where a constraint is a packDomain."""

@@ -9,7 +9,7 @@ from krmfn.fieldpath import format_path
 from packwise.finding import Stage
 from packwise.frontends.grove.duration import duration_fault, parse_duration
 from packwise.frontends.grove.schema.embedded import struct as struct_of
-from packwise.frontends.grove.schema.fits import fits
+from packwise.frontends.grove.schema.fits import fits, matches
 from packwise.frontends.grove.schema.kinds import (
     INT32,
     Array,
@@ -28,6 +28,7 @@ from packwise.frontends.grove.schema.kinds import (
 from packwise.frontends.grove.schema.table import podcliqueset, replacement
 from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
 from packwise.kubernetes.quantity import quantity_fault
+from packwise.revisions import GREP_244
 from packwise.wording import closest, list_known, told_known
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.grove.schema.kinds import Kind
+    from packwise.frontends.grove.schema.kinds import Kind, ObjectRule
+    from packwise.revisions import Revision
 
 __all__ = ["ShapeProblem", "check_shape", "explain_shape"]
 
@@ -67,30 +69,31 @@ class ShapeProblem(NamedTuple):
         return format_path(self.path)
 
 
-def check_shape(value: Value, *, topology_name_field: str | None = None) -> list[ShapeProblem]:
+def check_shape(value: Value, revision: Revision = GREP_244, *, new: bool = True) -> list[ShapeProblem]:
     """Decode problems first, in the decoder's order, then the schema's, then unknown fields in the file's order.
 
-    `value` is the object as written, before defaulting. `topology_name_field`: see `Revision`. An object with
+    `value` is the object as written, before defaulting; `new`, whether the cluster does not know it yet. An object with
     a decode problem is not fit for defaulting and rules.
     """
-    if fits(topology_name_field)(value):
+    if fits(revision, new=new)(value):
         return []
-    return explain_shape(value, topology_name_field=topology_name_field)
+    return explain_shape(value, revision, new=new)
 
 
-def explain_shape(value: Value, *, topology_name_field: str | None = None) -> list[ShapeProblem]:
+def explain_shape(value: Value, revision: Revision = GREP_244, *, new: bool = True) -> list[ShapeProblem]:
     """What `check_shape` answers, without its quick look."""
-    check = _Check()
-    check.object(value if value is not None else {}, podcliqueset(topology_name_field), (), "PodCliqueSet", "")
+    check = _Check(new=new)
+    check.object(value if value is not None else {}, podcliqueset(revision), (), "PodCliqueSet", "")
     return [*check.decode, *check.schema, *check.unknown]
 
 
 class _Check:
     """Collects problems on one walk. `struct` and `dotted` are what Go's decoder says about where it is."""
 
-    __slots__ = ("_stopped", "decode", "schema", "unknown")
+    __slots__ = ("_new", "_stopped", "decode", "schema", "unknown")
 
-    def __init__(self) -> None:
+    def __init__(self, *, new: bool) -> None:
+        self._new = new
         self._stopped = False
         self.decode: list[ShapeProblem] = []
         self.schema: list[ShapeProblem] = []
@@ -112,6 +115,8 @@ class _Check:
             self._value(found, field.kind, (*path, name), kind.struct, f"{dotted}.{name}" if dotted else name)
         if not value.keys() <= fields.keys():
             self._unknown(value, sorted(fields), path)
+        for rule in kind.rules:
+            self._rule(value, rule, path)
 
     def reference(self, value: Value, kind: Reference, path: FieldPath, struct: str, dotted: str) -> None:
         self.object(value, struct_of(kind.go), path, struct, dotted)
@@ -140,6 +145,27 @@ class _Check:
             known = ", ".join([go_quote(name) for name in kind.enum])
             message = f'must be one of {list_known(kind.enum)}; got "{value}"{closest(value, kind.enum)}'
             self._schema(path, ErrorType.NOT_SUPPORTED, value, f"supported values: {known}", message)
+
+        elif kind.pattern and not (kind.empty_is_absent and not value):
+            self._matches(value, kind, path)
+
+    def _matches(self, value: str, kind: Text, path: FieldPath) -> None:
+        if len(value) > kind.max_length > 0:
+            message = f"must not be longer than {kind.max_length} characters; got {len(value)}"
+            detail = f"may not be more than {kind.max_length} bytes"
+            self._schema(path, ErrorType.TOO_LONG, value, detail, message)
+        if not matches(kind.pattern, value):
+            message = f'must match {kind.pattern}; got "{value}"'
+            detail = f"{format_path(path)} in body should match '{kind.pattern}'"
+            self._schema(path, ErrorType.INVALID, value, detail, message)
+
+    def _rule(self, value: Mapping[str, Value], rule: ObjectRule, path: FieldPath) -> None:
+        if rule.new_only and not self._new:
+            return
+        text = f"{format_path((*path, *rule.at))}: {rule.type}: {rule.detail}"
+        for place in rule.breaches(value):
+            self.schema.append(ShapeProblem((*path, *place), rule.message, Stage.SCHEMA, text))
+            text = None
 
     def number(self, value: Value, kind: Number, path: FieldPath, struct: str, dotted: str) -> None:
         if not _is_integer(value, kind):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from packwise.crds.problem import Problem
     from packwise.frontends.grove.schema.check import ShapeProblem
     from packwise.frontends.grove.schema.kinds import Field, Kind
+    from packwise.revisions import Revision
 
 __all__ = ["by_definition"]
 
@@ -33,23 +34,23 @@ def by_definition(
     old: Mapping[str, Value] | None,
     definition: Definition,
     shape: Sequence[ShapeProblem],
-    topology_name_field: str | None,
+    revision: Revision,
 ) -> tuple[list[ShapeProblem], list[Problem]]:
     """The decoder's problems, of those of `shape`; and what the CRD says beyond them. `old`: before the change."""
     decode = [problem for problem in shape if problem.stage is Stage.DECODE]
-    before = None if old is None else _healed(old, topology_name_field)
-    found = definition.problems(_healed(value, topology_name_field), before, value)
+    before = None if old is None else _healed(old, revision)
+    found = definition.problems(_healed(value, revision), before, value)
     told = [problem.path for problem in decode]
     return decode, [
         problem
         for problem in found
-        if not _is_told(problem, told) and not _is_healed(problem, topology_name_field) and not _is_webhooks(problem)
+        if not _is_told(problem, told) and not _is_healed(problem, revision) and not _is_webhooks(problem)
     ]
 
 
-def _healed(value: Mapping[str, Value], topology_name_field: str | None) -> Mapping[str, Value]:
+def _healed(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:
     """`value` with what the webhook fills in."""
-    healed = _merged(value, default(value, create=False, topology_name_field=topology_name_field))
+    healed = _merged(value, default(value, revision, create=False))
     return healed if isinstance(healed, dict) else value
 
 
@@ -76,11 +77,11 @@ def _is_webhooks(problem: Problem) -> bool:
     return problem.cause is not Cause.UNKNOWN and problem.path[:1] == ("metadata",)
 
 
-def _is_healed(problem: Problem, topology_name_field: str | None) -> bool:
+def _is_healed(problem: Problem, revision: Revision) -> bool:
     """Whether Go writes back what the CRD misses: zero values for what is absent, texts for quantities."""
     if problem.cause not in (Cause.REQUIRED, Cause.TYPE):
         return False
-    found = _field(problem.path, podcliqueset(topology_name_field))
+    found = _field(problem.path, podcliqueset(revision))
     if problem.cause is Cause.REQUIRED:
         return found is not None and not found.required
     return found is not None and isinstance(found.kind, Quantity)

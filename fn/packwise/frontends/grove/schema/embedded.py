@@ -56,6 +56,7 @@ KEYS: Mapping[str, Mapping[str, str | None]] = {
 REQUIRED = frozenset({
     "v1.CephFSVolumeSource.monitors",
     "v1.NodeSelector.nodeSelectorTerms",
+    "v1.OpaqueDeviceConfiguration.parameters",
     "v1.PodSpec.containers",
     "v1.RBDVolumeSource.monitors",
     "v1.ScaleIOVolumeSource.secretRef",
@@ -66,6 +67,8 @@ _LEAVES: Mapping[str, Kind] = {
     "bool": Flag(),
     "int32": INT32,
     "int64": INT64,
+    "map[v1.QualifiedName]resource.Quantity": Quantities("map[v1.QualifiedName]resource.Quantity"),
+    "runtime.RawExtension": Open(),
     "intstr.IntOrString": IntOrString(),
     "map[string]string": TextMap(),
     "resource.Quantity": Quantity(),

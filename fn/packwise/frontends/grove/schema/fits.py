@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.kinds import Field, Kind
+    from packwise.revisions import Revision
 
     Test: TypeAlias = Callable[[Value], bool] | None
 
@@ -38,17 +40,28 @@ _ABSENT = object()
 _COMPARABLE = {str, int}
 
 
-@cache
-def fits(topology_name_field: str | None) -> Callable[[Value], bool]:
+def fits(revision: Revision, *, new: bool) -> Callable[[Value], bool]:
     """The test of a PodCliqueSet. True: `check_shape` has nothing to say. False tells nothing."""
-    test = _test(podcliqueset(topology_name_field))
+    return _fits(revision, new)
+
+
+@cache
+def _fits(revision: Revision, new: bool) -> Callable[[Value], bool]:
+    root = podcliqueset(revision)
+    test = _test(root._replace(rules=tuple([rule for rule in root.rules if new or not rule.new_only])))
     return test if test is not None else bool
+
+
+@cache
+def matches(pattern: str, text: str) -> bool:
+    """Whether `text` has what a CRD's `pattern` looks for."""
+    return re.search(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, text) is not None
 
 
 def _test(kind: Kind) -> Test:
     """The test of one kind of field; None where anything fits."""
     if isinstance(kind, Object):
-        return _object(kind)
+        return _ruled(kind) if kind.rules else _object(kind)
     if isinstance(kind, Array):
         return _array(kind)
     if isinstance(kind, Reference):
@@ -58,7 +71,7 @@ def _test(kind: Kind) -> Test:
     return _number(kind) if isinstance(kind, Number) else _OTHERS[type(kind)]
 
 
-def _object(kind: Object) -> Test:
+def _object(kind: Object) -> Callable[[Value], bool]:
     tests = {name: _test(field.kind) for name, field in kind.fields.items()}
     needed = {name for name, field in kind.fields.items() if not _may_be_absent(field)}
     absent: Test = cast("Test", _ABSENT)
@@ -74,6 +87,11 @@ def _object(kind: Object) -> Test:
         return value.keys() >= needed
 
     return test
+
+
+def _ruled(kind: Object) -> Test:
+    plain, rules = _object(kind), kind.rules
+    return lambda value: plain(value) and isinstance(value, dict) and not any(rule.breaches(value) for rule in rules)
 
 
 def _may_be_absent(field: Field) -> bool:
@@ -130,6 +148,11 @@ def _are_distinct(entries: Sequence[Value], keys: tuple[tuple[str, str | None], 
 
 
 def _text(kind: Text) -> Test:
+    if kind.pattern:
+        # What nearly every text is; check_shape looks at the others.
+        return lambda value: (
+            type(value) is str and 0 < len(value) <= (kind.max_length or len(value)) and matches(kind.pattern, value)
+        )
     if not kind.enum:
         return _is_text
     allowed = frozenset((*kind.enum, "") if kind.empty_is_absent else kind.enum)

@@ -6,7 +6,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.kubernetes.field_error import ErrorType
 
 __all__ = [
     "INT32",
@@ -19,6 +23,7 @@ __all__ = [
     "Kind",
     "Number",
     "Object",
+    "ObjectRule",
     "Open",
     "Quantities",
     "Quantity",
@@ -40,12 +45,17 @@ class Number(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A string; `enum` is what it may be. `empty_is_absent`: Go leaves an empty one out."""
+    """A string; `enum` is what it may be, or `pattern` what it matches. `empty_is_absent`: Go leaves an empty one out.
+
+    `max_length` is in characters; 0: any.
+    """
 
     enum: tuple[str, ...] = ()
     go: str = "string"
     empty_is_absent: bool = False
     json: str = "string"
+    pattern: str = ""
+    max_length: int = 0
 
 
 class Flag(NamedTuple):
@@ -103,13 +113,29 @@ class Array(NamedTuple):
     json: str = "array"
 
 
+class ObjectRule(NamedTuple):
+    """What the CRD says in CEL of a mapping, naming the field `at` below it.
+
+    `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is told
+    elsewhere. `new_only`: asked of new objects only.
+    """
+
+    breaches: Callable[[Mapping[str, Value]], Sequence[FieldPath]]
+    at: tuple[str, ...]
+    type: ErrorType
+    detail: str
+    message: str
+    new_only: bool = False
+
+
 class Object(NamedTuple):
-    """A mapping with known fields. `struct` is its Go type's name."""
+    """A mapping with known fields, which keeps `rules`. `struct` is its Go type's name."""
 
     struct: str
     fields: Mapping[str, Field]
     package: str = "v1alpha1"
     json: str = "object"
+    rules: tuple[ObjectRule, ...] = ()
 
     @property
     def go(self) -> str:

@@ -1,10 +1,11 @@
-"""The fields of a PodCliqueSet, as a table. Source: Grove v0.1.0-alpha.7's API; operator.md 1 and 3."""
+"""The fields of a PodCliqueSet, as a table for each API. Source: Grove's API types; operator.md 1 and 3."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from packwise.frontends.grove.schema import head
 from packwise.frontends.grove.schema.kinds import (
     INT32,
     INT64,
@@ -13,6 +14,7 @@ from packwise.frontends.grove.schema.kinds import (
     Field,
     Flag,
     Object,
+    ObjectRule,
     Open,
     Reference,
     Text,
@@ -21,9 +23,10 @@ from packwise.frontends.grove.schema.kinds import (
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from packwise.revisions import Revision
 
 __all__ = ["podcliqueset", "replacement"]
 
@@ -47,17 +50,13 @@ def _open(names: Iterable[str]) -> dict[str, Field]:
     return dict.fromkeys(names, _ANY)
 
 
-_CONSTRAINT = Field(Object("TopologyConstraint", {
-    "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
-}))  # fmt: skip
-
 _AUTO_SCALING = Field(Object("AutoScalingConfig", {
     "maxReplicas": Field(INT32),
     "metrics": Field(Array(Reference("v2.MetricSpec"), "[]v2.MetricSpec")),
     "minReplicas": Field(INT32),
 }))  # fmt: skip
 
-_CLIQUE = Object("PodCliqueTemplateSpec", {
+_CLIQUE = {
     "annotations": Field(TextMap()),
     "labels": Field(TextMap()),
     "name": _TEXT,
@@ -69,29 +68,24 @@ _CLIQUE = Object("PodCliqueTemplateSpec", {
         "roleName": _TEXT,
         "startsAfter": Field(Array(Text(), "[]string")),
     }), zero_when_absent=True),
-    "topologyConstraint": _CONSTRAINT,
-})  # fmt: skip
+}  # fmt: skip
 
-_GROUP = Object("PodCliqueScalingGroupConfig", {
+_GROUP = {
     "cliqueNames": Field(Array(Text(), "[]string"), required=True),
     "minAvailable": Field(INT32),
     "name": _TEXT,
     "replicas": Field(INT32),
     "scaleConfig": _AUTO_SCALING,
-    "topologyConstraint": _CONSTRAINT,
-})  # fmt: skip
+}  # fmt: skip
 
 _TEMPLATE = {
     "cliqueStartupType": Field(Text(
         ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"),
         "v1alpha1.CliqueStartupType",
     )),
-    "cliques": Field(Array(_CLIQUE, "[]*v1alpha1.PodCliqueTemplateSpec")),
     "headlessServiceConfig": Field(Object("HeadlessServiceConfig", {"publishNotReadyAddresses": Field(Flag())})),
-    "podCliqueScalingGroups": Field(Array(_GROUP, "[]v1alpha1.PodCliqueScalingGroupConfig")),
     "priorityClassName": _TEXT,
     "terminationDelay": Field(Duration()),
-    "topologyConstraint": _CONSTRAINT,
 }  # fmt: skip
 
 _STRATEGY = Object("PodCliqueSetUpdateStrategy", {
@@ -111,11 +105,49 @@ _METADATA = Object("ObjectMeta", {
 }, package="v1")  # fmt: skip
 
 
+class _Api(NamedTuple):
+    """Where the APIs differ: `constraint`, what a clique, a group and the template have beside, `rules` of the whole.
+
+    `clique_keys` are the fields that tell cliques apart, where the CRD says so.
+    """
+
+    constraint: Object
+    clique: Mapping[str, Field] = {}
+    group: Mapping[str, Field] = {}
+    template: Mapping[str, Field] = {}
+    clique_keys: Mapping[str, str | None] = {}
+    rules: tuple[ObjectRule, ...] = ()
+
+
+_APIS = {
+    "alpha7": _Api(Object("TopologyConstraint", {
+        "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
+    })),
+    "head": _Api(head.CONSTRAINT, head.CLIQUE, head.GROUP, head.TEMPLATE, {"name": ""}, head.RULES),
+}  # fmt: skip
+"""By the name that a revision has for it."""
+
+
+def podcliqueset(revision: Revision) -> Object:
+    """The PodCliqueSet in the API of `revision`."""
+    return _podcliqueset(revision.workload_api, revision.topology_name_field)
+
+
 @cache
-def podcliqueset(topology_name_field: str | None) -> Object:
-    """The PodCliqueSet; `topology_name_field` is the revision's own field of `spec.template`, if it has one."""
-    named = {topology_name_field: _TEXT} if topology_name_field else {}
-    template = Object("PodCliqueSetTemplateSpec", dict(sorted({**_TEMPLATE, **named}.items())))
+def _podcliqueset(name: str, topology_name_field: str | None) -> Object:
+    api = _APIS[name]
+    constraint = {"topologyConstraint": Field(api.constraint)}
+    clique = Object("PodCliqueTemplateSpec", _sorted({**_CLIQUE, **api.clique, **constraint}))
+    group = Object("PodCliqueScalingGroupConfig", _sorted({**_GROUP, **api.group, **constraint}))
+    own = {topology_name_field: _TEXT} if topology_name_field else {}
+    template = Object("PodCliqueSetTemplateSpec", _sorted({
+        **_TEMPLATE,
+        **api.template,
+        **constraint,
+        **own,
+        "cliques": Field(Array(clique, "[]*v1alpha1.PodCliqueTemplateSpec", api.clique_keys)),
+        "podCliqueScalingGroups": Field(Array(group, "[]v1alpha1.PodCliqueScalingGroupConfig")),
+    }))  # fmt: skip
     spec = Object("PodCliqueSetSpec", {
         "replicas": Field(INT32),
         "template": Field(template, zero_when_absent=True),
@@ -127,4 +159,9 @@ def podcliqueset(topology_name_field: str | None) -> Object:
         "metadata": Field(_METADATA),
         "spec": Field(spec, zero_when_absent=True),
         "status": _ANY,
-    })  # fmt: skip
+    }, rules=api.rules)  # fmt: skip
+
+
+def _sorted(fields: Mapping[str, Field]) -> dict[str, Field]:
+    # Go's decoder meets them in this order.
+    return dict(sorted(fields.items()))

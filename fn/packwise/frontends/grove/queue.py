@@ -1,0 +1,29 @@
+"""The KAI queue of a workload. Source: operator.md 4.4 (H KAI backend)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+
+__all__ = ["QUEUE", "queue_of", "resolve_queue"]
+
+QUEUE = "kai.scheduler/queue"
+"""Label, or else annotation, of a PodCliqueSet and of its cliques."""
+
+
+def resolve_queue(pcs: PodCliqueSet) -> str | None:
+    """The queue of `pcs`: its own, else that of the first clique which names one; None where none does."""
+    for owner in (pcs, *pcs.cliques):
+        queue = queue_of(owner.labels, owner.annotations)
+        if queue:
+            return queue
+    return None
+
+
+def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
+    """The queue that these labels and annotations name; "" where they name none."""
+    return labels.get(QUEUE) or annotations.get(QUEUE, "")

@@ -1,0 +1,142 @@
+"""The scheduler of a workload's pods, and what it asks of the workload. Source: operator.md R29 (H), 4.4."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove.queue import QUEUE, queue_of
+from packwise.frontends.grove.rules.places import constraint_places
+from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Violation, invalid
+from packwise.kubernetes.field_error import ErrorType, OperatorError, Unquoted, go_quote
+from packwise.wording import closest, list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+
+__all__ = ["BACKEND", "SCHEDULER_NAMES"]
+
+_FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
+_SPEC = Unquoted("{…}")
+"""The operator prints the whole spec as the value."""
+
+_KAI = "kai-scheduler"
+_LPX_UNSUPPORTED = (
+    "lpx-scheduler does not support Grove topology constraints; placement topology must be expressed through the LPX "
+    "workload contract"
+)
+
+
+def _path(index: int) -> FieldPath:
+    return (*TEMPLATE, "cliques", index, "spec", "podSpec", "schedulerName")
+
+
+def _resolved(pcs: PodCliqueSet, context: Context) -> list[str]:
+    default = context.schedulers.default if context.schedulers is not None else ""
+    return [clique.scheduler or default for clique in pcs.cliques]
+
+
+def _one(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+    names = _resolved(pcs, context)
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) > 1:
+        at = names.index(distinct[1])
+        message = f'must be the same for all cliques; got "{distinct[1]}", and "{names[0]}" for "{pcs.cliques[0].name}"'
+        text = "the schedulerName for all pods have to be the same"
+        yield invalid(_path(at), ", ".join(distinct), text, message, field=_FIELD)
+
+
+def _enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+    known = context.schedulers.names if context.schedulers is not None else ()
+    for name in _resolved(pcs, context)[:1]:
+        if name not in known:
+            text = (
+                "schedulerName must be an enabled scheduler backend; this scheduler is not enabled in "
+                "OperatorConfiguration"
+            )
+            message = (
+                f'must be a scheduler that Grove is configured for, {list_known(known)}; got "{name}"'
+                f"{closest(name, known)}; name one of them or add a profile"
+            )
+            yield invalid(_path(0), name, text, message, field=_FIELD)
+
+
+def _backend_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+    known = context.schedulers.names if context.schedulers is not None else ()
+    name = pcs.cliques[0].scheduler if pcs.cliques else ""
+    if name and name not in known:
+        text = f"schedulerName {go_quote(name)} is not enabled in OperatorConfiguration"
+        message = f'must be a scheduler that Grove is configured for, {list_known(known)}; got "{name}"'
+        yield _refused(_path(0), text, message)
+
+
+def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
+    return (pcs.cliques[0].scheduler if pcs.cliques else "") or (
+        context.schedulers.default if context.schedulers else ""
+    )
+
+
+def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+    if _scheduler(pcs, context) != _KAI:
+        return
+    own = queue_of(pcs.labels, pcs.annotations)
+    named = [(index, queue_of(clique.labels, clique.annotations)) for index, clique in enumerate(pcs.cliques)]
+    named = [(index, queue) for index, queue in named if queue]
+    queues = sorted({queue for _, queue in named})
+    who = f"{pcs.namespace}/{pcs.name}"
+    if own:
+        for index, queue in named:
+            if queue != own:
+                clique = pcs.cliques[index].name
+                text = (
+                    f"KAI queue on PodCliqueSet {who} is {go_quote(own)} but PodClique template {go_quote(clique)} "
+                    f"resolves to {go_quote(queue)}"
+                )
+                message = f'must be in queue "{own}", like the whole workload; got "{queue}"; remove {QUEUE} here'
+                yield _refused((*TEMPLATE, "cliques", index), text, message)
+                return
+    elif not queues:
+        text = f"no KAI queue is configured on PodCliqueSet {who} or its PodClique templates"
+        message = f"must name the queue of the KAI Scheduler, as the label {QUEUE}; there is none"
+        yield _refused(("metadata", "labels"), text, message)
+    elif len(queues) > 1:
+        text = f"conflicting KAI queues on PodCliqueSet {who} PodClique templates: [{' '.join(queues)}]"
+        message = f"must be in one queue, all of them; got {list_known(queues)}; name it in the workload's own labels"
+        other = next(index for index, queue in named if queue != named[0][1])
+        yield _refused((*TEMPLATE, "cliques", other), text, message)
+
+
+def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+    scheduler = _scheduler(pcs, context)
+    if scheduler not in ("lpx-scheduler", "volcano"):
+        return
+    place = next((place for place in constraint_places(pcs) if place.constraint is not None), None)
+    if place is not None:
+        text = _LPX_UNSUPPORTED
+        if scheduler == "volcano":
+            who = f"{place.kind} {go_quote(place.name)}" if place.kind != "PodCliqueSet" else place.kind
+            text = f"volcano scheduler backend does not support topologyConstraint on {who}"
+        yield _refused(place.path, text, f"must not be set: {scheduler} knows no topology; remove it")
+
+
+def _refused(path: FieldPath, text: str, message: str) -> Violation:
+    return Violation(path, message, OperatorError("spec", ErrorType.INVALID, _SPEC, text))
+
+
+SCHEDULER_NAMES = (
+    Rule("one-scheduler", "All cliques name the same scheduler.", "operator.md R29", _one),
+    Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H", _enabled),
+)
+"""What holds among the cliques."""
+
+_KAI_RULES = "operator.md 4.4, H KAI backend"
+
+BACKEND = (
+    Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H", _backend_enabled),
+    Rule("queue", "A workload that KAI schedules is in one queue.", _KAI_RULES, _queue),
+    Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.", "operator.md 4.4",
+         _constraints),
+)  # fmt: skip
+"""What the scheduler asks; runs after all other rules of the whole object."""

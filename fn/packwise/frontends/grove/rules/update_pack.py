@@ -1,0 +1,188 @@
+"""What may change in a PodCliqueSet's constraints once it exists, where packDomain is deprecated.
+
+Source: operator.md 5 (U12 and what H allows).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.finding import Severity
+from packwise.frontends.grove.rules.pack import PACK, named_constraints
+from packwise.frontends.grove.rules.places import constraint_places
+from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Scope, Update, Violation
+from packwise.frontends.grove.rules.update import update_rules
+from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
+
+__all__ = ["UPDATE_HEAD"]
+
+_NAME = "topologyName"
+_NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
+_RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
+
+_NAMELESS = "topology constraints require an explicit or inherited topologyName"
+_EMPTY = "topology constraints require at least one pack domain"
+_SEVERAL = "multiple topology names within a single PodCliqueSet are not supported"
+
+
+def _trouble(old: PodCliqueSet) -> str | None:
+    """Why the operator finds no one topology for an old object with a packDomain without a name; None: it does."""
+    constraints = [place.constraint for place in constraint_places(old)]
+    if not any(one is not None and one.pack_domain and one.topology_name is None for one in constraints):
+        return None
+    first = None
+    for place, inherited, name in named_constraints(old):
+        if place.constraint is not None and not place.constraint.domains:
+            return _EMPTY
+        if name is None:
+            return _NAMELESS if inherited is None else _SEVERAL
+        first = first or name
+        if name != first:
+            return _SEVERAL
+    return None
+
+
+def _trouble_of(update: Update) -> str | None:
+    # The webhook is asked about changes only: where nothing tells of one, an old workload stays as it is.
+    return None if update.old is update.new else _trouble(update.old)
+
+
+def _contradiction(update: Update, _context: Context) -> Iterator[Violation]:
+    trouble = _trouble_of(update)
+    if trouble not in (None, _NAMELESS):
+        message = "must mean one topology already, before anything else about it may change; " + _RECREATE
+        yield Violation(
+            (*TEMPLATE, "topologyConstraint"), message, OperatorError(_NAME_FIELD, ErrorType.INTERNAL, None, trouble)
+        )
+
+
+def _constraints(update: Update, _context: Context) -> Iterator[Violation]:
+    trouble = _trouble_of(update)
+    if trouble in (None, _NAMELESS):
+        yield from _changes(update, mends_names=trouble is not None)
+
+
+def _mended(update: Update, _context: Context) -> tuple[PodCliqueSet, ...]:
+    """The new object, where it may be the mended form of one from before constraints had names."""
+    if _trouble_of(update) != _NAMELESS or next(_changes(update, mends_names=True), None) is not None:
+        return ()
+    return (update.new,)
+
+
+def _changes(update: Update, *, mends_names: bool) -> Iterator[Violation]:
+    old = {(place.kind, place.name): place.constraint for place in constraint_places(update.old)}
+    for place in constraint_places(update.new):
+        before, after = old.get((place.kind, place.name)), place.constraint
+        if before == after or _is_migration(before, after) or (mends_names and _is_naming(before, after)):
+            continue
+        if place.kind == "PodCliqueSet" and _name(before) != _name(after):
+            text = f"topologyName cannot be changed from {go_quote(_name(before))} to {go_quote(_name(after))}"
+            error = OperatorError(place.field(_NAME), ErrorType.FORBIDDEN, None, text)
+            message = f"must stay as it was, {_told(before)}, once the PodCliqueSet exists; got {_told(after)}"
+            yield Violation(place.path, f"{message}; {_RECREATE}", error)
+        elif (change := _change(before, after)) is not None:
+            detail, message = change
+            text = f"{place.owner} {detail}"
+            error = OperatorError(place.field(), ErrorType.FORBIDDEN, None, text)
+            yield Violation(place.path, f"{message}; {_RECREATE}", error)
+
+
+def _change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
+    """The operator's words and packwise's own; None where nothing changed that counts."""
+    if before is None:
+        text = "topology constraint cannot be added after creation"
+        return text, "must not be added once the PodCliqueSet exists"
+    if after is None:
+        text = "topology constraint cannot be removed after creation"
+        return text, f"must not be removed once the PodCliqueSet exists; it was {_told(before)}"
+    message = f"must stay as it was, {_told(before)}, once the PodCliqueSet exists; got {_told(after)}"
+    if before.topology_name != after.topology_name:
+        text = f"topology constraint topologyName cannot be changed from '{_name(before)}' to '{_name(after)}'"
+        return text, message
+    if _moves(before, after):
+        text = (
+            "deprecated packDomain migration can only move packDomain to pack.required without changing the required "
+            f"or preferred topology domain (old {_quoted(before.pack_domain, before.preferred)}, new "
+            f"{_quoted(after.required, after.preferred)})"
+        )
+        return text, message
+    if (before.pack_domain, before.required, before.preferred) == (after.pack_domain, after.required, after.preferred):
+        return None
+    text = (
+        f"topology constraint cannot be changed from {_quoted(before.required, before.preferred)} to "
+        f"{_quoted(after.required, after.preferred)}"
+    )
+    return text, message
+
+
+def _moves(before: TopologyConstraint, after: TopologyConstraint) -> bool:
+    """Whether packDomain gave way to pack.required."""
+    return bool(before.pack_domain and not after.pack_domain and after.pack is not None and after.pack.required)
+
+
+def _is_migration(before: TopologyConstraint | None, after: TopologyConstraint | None) -> bool:
+    """Whether packDomain moved to pack.required, and nothing else changed."""
+    return (
+        before is not None
+        and after is not None
+        and _moves(before, after)
+        and before.topology_name == after.topology_name
+        and before.pack_domain == after.required
+        and before.preferred == after.preferred
+    )
+
+
+def _is_naming(before: TopologyConstraint | None, after: TopologyConstraint | None) -> bool:
+    """Whether a constraint from before they had names got one, and kept its packDomain."""
+    return (
+        before is not None
+        and after is not None
+        and before.topology_name is None
+        and bool(before.pack_domain)
+        and after.topology_name is not None
+        and before.pack_domain == after.pack_domain
+    )
+
+
+def _name(constraint: TopologyConstraint | None) -> str:
+    return "" if constraint is None else constraint.topology_name or ""
+
+
+def _quoted(required: str, preferred: str) -> str:
+    return f"required={go_quote(required)} preferred={go_quote(preferred)}"
+
+
+def _told(constraint: TopologyConstraint | None) -> str:
+    """A constraint as packwise's messages show it."""
+    if constraint is None:
+        return "none"
+    parts = (
+        ("topologyName", constraint.topology_name),
+        ("packDomain", constraint.pack_domain),
+        ("required", constraint.pack.required if constraint.pack else None),
+        ("preferred", constraint.pack.preferred if constraint.pack else None),
+    )
+    return "{" + ", ".join([f"{key}: {text}" for key, text in parts if text]) + "}"
+
+
+def _deprecated(update: Update, _context: Context) -> Iterator[Violation]:
+    for place in constraint_places(update.new):
+        if place.constraint is not None and place.constraint.pack_domain:
+            message = "is the deprecated name of pack.required; move it there, with the same domain"
+            yield Violation((*place.path, "packDomain"), message, proposed=None)
+
+
+UPDATE_HEAD = update_rules(
+    Rule("update-topology-names", "A workload that exists means one topology.", "operator.md 5, H", _contradiction),
+    Rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),
+    Scope(_mended, PACK),
+    Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.", "operator.md 5, H",
+         _deprecated, Severity.WARNING),
+    shares_resources=True,
+)  # fmt: skip
+"""Rules of an update where a constraint has required and preferred domains."""

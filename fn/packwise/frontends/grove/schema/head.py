@@ -1,0 +1,145 @@
+"""What the API of Grove's HEAD has beside the older one's fields. Source: its API types; operator.md 3 (H)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove.schema.kinds import Array, Field, Object, ObjectRule, Reference, Text, TextMap
+from packwise.kubernetes.field_error import ErrorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+__all__ = ["CLIQUE", "CONSTRAINT", "GROUP", "RULES", "TEMPLATE"]
+
+_TEXT = Field(Text())
+_NAMES = Field(Array(Text(), "[]string"))
+_DOMAIN = Field(Text(
+    go="v1alpha1.TopologyDomain", empty_is_absent=True, pattern="^[a-z][a-z0-9-]*$", max_length=63
+))  # fmt: skip
+
+
+def _has(value: Value, key: str) -> bool:
+    """Whether Go writes the field back: neither null nor an empty text."""
+    return isinstance(value, dict) and value.get(key) not in (None, "")
+
+
+def _names_no_domain(pack: Mapping[str, Value]) -> Sequence[FieldPath]:
+    return () if any(pack.get(key) not in (None, "") for key in ("required", "preferred")) else ((),)
+
+
+def _packs_nothing(constraint: Mapping[str, Value]) -> Sequence[FieldPath]:
+    return () if constraint.get("pack") is not None or constraint.get("packDomain") not in (None, "") else ((),)
+
+
+def _packs_twice(constraint: Mapping[str, Value]) -> Sequence[FieldPath]:
+    if constraint.get("packDomain") in (None, "") or not _has(constraint.get("pack"), "required"):
+        return ()
+    return (("packDomain",),)
+
+
+_PACK = Object("TopologyPackConstraint", {"preferred": _DOMAIN, "required": _DOMAIN}, rules=(
+    ObjectRule(
+        _names_no_domain,
+        (),
+        ErrorType.REQUIRED,
+        "pack must specify at least one of required or preferred",
+        "must name the domain that must hold a replica (`required`), the one that should (`preferred`), or both",
+    ),
+))  # fmt: skip
+
+CONSTRAINT = Object("TopologyConstraint", {
+    "pack": Field(_PACK),
+    "packDomain": _DOMAIN,
+    "topologyName": _TEXT,
+}, rules=(
+    ObjectRule(
+        _packs_nothing,
+        ("pack",),
+        ErrorType.REQUIRED,
+        "topologyConstraint must specify pack or deprecated packDomain",
+        "must say what a replica is packed into, for example `pack: {required: rack}`",
+    ),
+    ObjectRule(
+        _packs_twice,
+        ("pack", "required"),
+        ErrorType.INVALID,
+        "must not set both pack.required and deprecated packDomain",
+        "must not stand beside pack.required, which it is the deprecated name of; remove it",
+    ),
+))  # fmt: skip
+"""A topologyConstraint at any of the three levels."""
+
+
+def _sharing(struct: str, filter_struct: str, *children: str) -> Field:
+    fields = {
+        "name": _TEXT,
+        "namespace": _TEXT,
+        "scope": Field(Text(("AllReplicas", "PerReplica"), "v1alpha1.ResourceSharingScope"), zero_when_absent=True),
+    }
+    if children:
+        fields["filter"] = Field(Object(filter_struct, dict.fromkeys(children, _NAMES)))
+    return Field(Array(Object(struct, dict(sorted(fields.items()))), f"[]v1alpha1.{struct}"))
+
+
+CLIQUE = {"resourceSharing": _sharing("ResourceSharingSpec", "")}
+"""Of a clique."""
+
+GROUP = {
+    "annotations": Field(TextMap()),
+    "resourceSharing": _sharing("PCSGResourceSharingSpec", "PCSGResourceSharingFilter", "childCliqueNames"),
+}
+"""Of a scaling group."""
+
+_CLAIM_TEMPLATE = Object("ResourceClaimTemplateConfig", {
+    "name": _TEXT,
+    "templateSpec": Field(Object("ResourceClaimTemplateSpec", {
+        # The CRD knows none of its fields.
+        "metadata": Field(Object("ObjectMeta", {}, "v1")),
+        "spec": Field(Reference("v1.ResourceClaimSpec")),
+    }, "v1")),
+})  # fmt: skip
+
+TEMPLATE = {
+    "resourceClaimTemplates": Field(Array(_CLAIM_TEMPLATE, "[]v1alpha1.ResourceClaimTemplateConfig")),
+    "resourceSharing": _sharing(
+        "PCSResourceSharingSpec", "PCSResourceSharingFilter", "childCliqueNames", "childScalingGroupNames"
+    ),
+}
+"""Of the template."""
+
+
+def _deprecated_in(*owners: str) -> ObjectRule:
+    """No packDomain in the constraint of the template, or of each entry of its list `owners`."""
+
+    def breaches(value: Mapping[str, Value]) -> Sequence[FieldPath]:
+        spec = value.get("spec")
+        template = spec.get("template") if isinstance(spec, dict) else None
+        if not isinstance(template, dict):
+            return ()
+        if not owners:
+            return [("spec", "template", *_FIELD)] if _has(template.get("topologyConstraint"), "packDomain") else ()
+        entries = template.get(owners[0])
+        return [
+            ("spec", "template", *owners, index, *_FIELD)
+            for index, entry in enumerate(entries if isinstance(entries, list) else ())
+            if isinstance(entry, dict) and _has(entry.get("topologyConstraint"), "packDomain")
+        ]
+
+    return ObjectRule(
+        breaches,
+        ("spec", "template", *(owners or _FIELD)),
+        ErrorType.FORBIDDEN,
+        "packDomain is deprecated and cannot be used on new workloads; use pack.required",
+        "must be written as pack.required: packDomain is its deprecated name, which new workloads may not use",
+        new_only=True,
+    )
+
+
+_FIELD = ("topologyConstraint", "packDomain")
+
+RULES = (_deprecated_in(), _deprecated_in("cliques"), _deprecated_in("podCliqueScalingGroups"))
+"""Of the whole PodCliqueSet."""
