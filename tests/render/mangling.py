@@ -12,7 +12,7 @@ from krmfn.yamltext import read, split_documents
 
 from .packages import CONDITIONS, config
 
-__all__ = ["EVERYTHING", "SPEC", "WORKLOAD", "listed", "mangled", "mangled_packages"]
+__all__ = ["DISABLED", "EVERYTHING", "SPEC", "WORKLOAD", "listed", "mangled", "mangled_packages"]
 
 WORKLOAD: Any = read(
     """
@@ -114,10 +114,37 @@ data:
 KAI = {"name": "kai-scheduler", "config": {"createTopologyResources": True}}
 EVERYTHING: list[Any] = [
     WORKLOAD,
-    read(config(scheduler={"profiles": [KAI]})),
+    read(config(scheduler={"profiles": [KAI]}, finalizers=True)),
     *(read(document.text) for document in split_documents(OTHERS)),
 ]
 """One object of each kind that packwise reads, all of them valid together."""
+
+PREFERRED = {"topologyConstraint": {"packConstraint": {"required": "a", "preferred": "b"}}}
+DISABLED: list[Any] = [
+    WORKLOAD,
+    read(config(revision="design-1", topology={"enabled": False, "name": "west"}, topologyNameAnnotation=True)),
+    {
+        "apiVersion": "scheduler.grove.io/v1alpha1",
+        "kind": "PodGang",
+        "metadata": {
+            "name": "a-0",
+            "namespace": "team-a",
+            "labels": {"app.kubernetes.io/part-of": "a"},
+            "annotations": {
+                "packwise.dev/rendered-from": "PodCliqueSet team-a/a",
+                "packwise.dev/constraints": (
+                    '{"packDomain":"zone","cliques":{"worker":"host"},"podCliqueScalingGroups":{"g":"rack"}}'
+                ),
+            },
+        },
+        "spec": {
+            "podgroups": [{"name": "a-0-alone", "podReferences": [], "minReplicas": 1, **PREFERRED}],
+            "topologyConstraintGroupConfigs": [{"name": "a-0-g-0", "podGroupNames": ["a-0-g-0-leader"], **PREFERRED}],
+            **PREFERRED,
+        },
+    },
+]
+"""A workload whose PodGang keeps what it preferred, since TAS is disabled."""
 
 SPEC: Any = {
     "topologyAwareScheduling": {"enabled": True, "levels": [{"domain": "rack", "key": "example.com/rack"}]},
@@ -132,6 +159,7 @@ SPEC: Any = {
 """The spec of a TopologyRender, every field of the usual kind."""
 
 WORDS = st.sampled_from([
+    "preferred", "finalizers",
     "name", "replicas", "packDomain", "clusterTopologyName", "status", "annotations", "cliques", "spec", "levels",
     "minAvailable", "x", "é", "key", CONDITIONS, "packwise.dev/rendered-from", "packwise.dev/constraints",
     "config.kubernetes.io/path",
@@ -159,8 +187,8 @@ def mangled(draw: st.DrawFn, value: Any, most: int = 3) -> Any:
 
 @st.composite
 def mangled_packages(draw: st.DrawFn) -> list[Any]:
-    """Everything, after one to three slips in its objects."""
-    items = copy.deepcopy(EVERYTHING)
+    """Everything, or what a workload is left with, after one to three slips in its objects."""
+    items = copy.deepcopy(draw(st.sampled_from([EVERYTHING, DISABLED])))
     for _ in range(draw(st.integers(1, 3))):
         index = draw(st.integers(0, len(items) - 1))
         items[index] = draw(mangled(items[index], most=1)) if items[index] else items[index]

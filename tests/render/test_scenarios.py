@@ -19,7 +19,13 @@ HEAD = """\
 # renders it in place, with `baseline` against what it held before the step: `exit` is its exit code, `findings` what it
 # said, `written` every file that it made or changed, whole, `removed` those it took away. All others kept every byte.
 """
-FILES = ("design-1/scenarios.yaml", "design-1/more.yaml", "design-2/scenarios.yaml", "grep-244-multi/scenarios.yaml")
+FILES = (
+    "design-1/scenarios.yaml",
+    "design-1/more.yaml",
+    "design-2/scenarios.yaml",
+    "grep-244/scenarios.yaml",
+    "grep-244-multi/scenarios.yaml",
+)
 
 
 def scenarios(name: str) -> list[dict[str, Any]]:

@@ -27,7 +27,11 @@ __all__ = ["RULES", "Configuration", "Source", "check_levels", "read_source", "s
 _SOURCE = "revisions.md Configuration"
 SOURCES = Rule("configuration-sources", "There is one topology configuration, spelt one way.", _SOURCE)
 SHAPE = Rule("configuration-shape", "The topology configuration has Grove's own shape.", _SOURCE)
-LEVELS = Rule("configuration-levels", "While enabled, there is a level, and there are no more than 7.", "operator.md 9")
+LEVELS = Rule(
+    "configuration-levels",
+    "While enabled, there is at least one level, and no more than the API takes.",
+    "operator.md 9",
+)
 DOMAIN = Rule("configuration-domain", "A level's domain is one of the seven.", "operator.md 9")
 UNIQUE = Rule("configuration-unique", "No two levels have the same domain or the same key.", "operator.md 9")
 KEY = Rule("configuration-key", "A level's key is a label key that the ClusterTopology's CRD takes.", "operator.md 3")

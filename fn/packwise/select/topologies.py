@@ -123,10 +123,15 @@ def _cluster_topologies(selection: Selection, reserved: str) -> KnownTopologies:
 
 def with_finalizer(item: KubeObject, selection: Selection) -> KubeObject:
     """A user's ClusterTopology with the operator's finalizer, where that is asked for."""
-    found = item.get(("metadata", "finalizers"))
-    before = found if isinstance(found, list) else []
-    missing = [finalizer for finalizer in _finalizers(selection) if finalizer not in before]
-    return item.set(("metadata", "finalizers"), [*before, *missing]) if missing else item
+    path = ("metadata", "finalizers")
+    for finalizer in _finalizers(selection):
+        found = item.get(path)
+        before = found if isinstance(found, list) else []
+        if not before:
+            item = item.set(path, [finalizer])
+        elif finalizer not in before:
+            item = item.set((*path, len(before)), finalizer)
+    return item
 
 
 def _finalizers(selection: Selection) -> tuple[str, ...]:

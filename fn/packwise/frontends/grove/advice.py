@@ -100,7 +100,7 @@ def _redundant(at: _Advised, _context: Context) -> Iterator[Violation]:
 def _same(
     parent: TopologyConstraint | None, child: TopologyConstraint | None, path: FieldPath, owner: str
 ) -> Iterator[Violation]:
-    if parent is None or child is None:
+    if parent is None or child is None or not parent.domains:
         return
     if (parent.required, parent.preferred) == (child.required, child.preferred):
         said = " and ".join([f'"{domain}"' for domain in parent.domains])
