@@ -238,8 +238,8 @@ class _Plan:
         for replica in range(pcs.replicas):
             for group, own in zip(pcs.groups, self._group_packs, strict=True):
                 fqn = names.scaling_group(pcs.name, replica, group.name)
-                # A group whose own level is gone does not fall back to the set's constraint.
-                pack = own if group.topology else self._pack
+                # A group whose own level is gone does not fall back to the set's constraint; one that names none does.
+                pack = own if group.topology and (group.topology.required or group.topology.preferred) else self._pack
                 count = self._live.get((pcs.namespace, fqn), group.replicas)
                 for index in range(group.min_available, count):
                     name = names.scaled_podgang(fqn, index, group.min_available)
