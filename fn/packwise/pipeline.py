@@ -17,6 +17,7 @@ from packwise.schedulers.topologies import scheduler_topologies
 from packwise.select import select
 from packwise.select.index import READABLE, identity, is_earlier
 from packwise.select.protection import check_protection
+from packwise.select.selection import ABSENT
 from packwise.select.topologies import known_topologies, with_finalizer
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def has_sources(package: Package) -> bool:
     selection = select(package)
     configured = selection.settings.item is not None or selection.configuration is not None or bool(selection.results)
     # TAS is enabled by users' topologies alone, too.
-    return configured or selection.enabled or any(True for front_end in _FRONT_ENDS for _ in front_end.uses(selection))
+    found = configured or selection.enabled or bool(selection.foreign)
+    return found or any(True for front_end in _FRONT_ENDS for _ in front_end.uses(selection))
 
 
 class Overview(NamedTuple):
@@ -113,16 +115,18 @@ def overview(package: Package) -> Overview:
     found = _results(selection.findings, selection.results)
     if exit_code(found):
         return Overview(results=found)
+    front_ends = _front_ends(selection)
     try:
         known = known_topologies(selection)
+        topologies = tuple([one for front_end in front_ends for one in front_end.topologies(selection, known)])
     except FieldError as error:
         return Overview(results=(*found, _unreadable(error)))
-    return Overview(
-        tuple([one for front_end in _FRONT_ENDS for one in front_end.topologies(known)]),
-        tuple([use for front_end in _FRONT_ENDS for use in front_end.uses(selection)]),
-        selection.enabled,
-        found,
-    )
+    uses = tuple([use for front_end in front_ends for use in front_end.uses(selection)])
+    if selection.enabled or selection.configuration is not None or not topologies:
+        return Overview(topologies, uses, selection.enabled, found)
+    # What a cluster has, as an export of it shows, needs no configuration that says so.
+    told = tuple([result for result in found if result.tags.get("rule") != ABSENT.name])
+    return Overview(topologies, uses, enabled=True, results=told)
 
 
 def rule_table() -> tuple[Rule, ...]:

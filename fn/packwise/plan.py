@@ -92,13 +92,15 @@ class Generated(NamedTuple):
 class Use(NamedTuple):
     """`workload` is placed by `topology` (None: by none), which it names itself (`explicit`) or gets by default.
 
-    `scheduled` of its pods are, None where no status tells.
+    `scheduled` of its pods are, None where no status tells. `named` is kind, namespace and name of a workload that is
+    no Kubernetes object.
     """
 
     topology: str | None
     workload: KubeObject
     scheduled: int | None = None
     explicit: bool = True
+    named: tuple[str, str, str] | None = None
 
 
 class ListedTopology(NamedTuple):

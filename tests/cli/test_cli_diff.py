@@ -152,6 +152,18 @@ def test_colours_stand_on_a_terminal_only(sides: Path, call: Call, monkeypatch: 
     assert re.sub("\x1b\\[[0-9]+m", "", coloured) == plain
 
 
+def test_a_label_that_is_no_text_names_no_workload(package: Path, call: Call) -> None:
+    gang = "apiVersion: scheduler.grove.io/v1alpha1\nkind: PodGang\nmetadata: {name: a, uid: x, labels: %s}\n"
+    write(package.parent, {"live.yaml": gang % "{app.kubernetes.io/part-of: [web]}"})
+
+    ran = call("diff", "live.yaml", "in")
+
+    assert (ran.code, ran.stdout.splitlines()[-1]) == (
+        0,
+        "live.yaml → in: ClusterTopology 1 added; Topology 1 added; PodGang 1 added, 1 removed",
+    )
+
+
 def test_nothing_acts_on_the_terminal(tmp_path: Path, call: Call) -> None:
     queue = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a, uid: x}\nspec: {parentQueue: %s}\n"
     write(tmp_path, {"a.yaml": queue % "b", "b.yaml": queue % '"\\e[31mc\\nd"'})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.places import ROOT
@@ -82,6 +84,23 @@ def test_a_list_from_kubectl_is_taken_apart(call: Call) -> None:
     ]
 
 
+@pytest.mark.parametrize("labels", ["", ", labels: {app.kubernetes.io/managed-by: grove-operator}"])
+@pytest.mark.parametrize("note", ["", ", annotations: {packwise.dev/rendered-from: the topology configuration}"])
+def test_what_the_operator_or_packwise_made_in_a_cluster_is_there(labels: str, note: str, call: Call) -> None:
+    gb200 = TOPOLOGIES.split("---", maxsplit=1)[0]
+    made = gb200.replace("{name: gb200}", f"{{name: grove-topology, uid: x{labels}{note}}}")
+
+    ran = call("topologies", "-", stdin=f"{made}---\n{WORKLOAD}")
+
+    assert (ran.code, ran.stderr) == (0, "")
+    assert ran.stdout == (
+        "TOPOLOGY        KIND             FROM       LEVELS\n"
+        "grove-topology  ClusterTopology  <stdin>:1  block=nvidia.com/gpu.clique, host=kubernetes.io/hostname\n\n"
+        "TOPOLOGY        WORKLOAD  CHOSEN      SCHEDULED PODS\n"
+        "grove-topology  shop/web  by default\n"
+    )
+
+
 def test_while_disabled_constraints_lead_nowhere(call: Call, package: Path) -> None:
     write(package, {"topology.yaml": CONFIG.replace("enabled: true", "enabled: false")})
 
@@ -113,3 +132,25 @@ def json_of(document: str) -> Any:
     from krmfn.yamltext import read
 
     return read(document)
+
+
+def test_osmos_pools_are_topologies_of_its_workflows(call: Call, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "osmo-training", tmp_path / "osmo")
+    (tmp_path / "osmo" / "two-cliques.yaml").unlink()
+    lost = (tmp_path / "osmo" / "same-zone.yaml").read_text(encoding="utf-8").replace("pool: gb200", "pool: gb300")
+    write(tmp_path, {"osmo/same-zone.yaml": lost})
+
+    ran = call("topologies", "osmo")
+
+    assert (ran.code, ran.stderr) == (0, "")
+    assert ran.stdout == (
+        "TOPOLOGY                                 KIND       FROM               LEVELS\n"
+        "osmo-pool-osmo-workflows-gb200-topology  OSMO pool  osmo/pools.yaml:2  zone=topology.kubernetes.io/zone, "
+        "gpu-clique=nvidia.com/gpu-clique\n"
+        "osmo-pool-osmo-workflows-h100-topology   OSMO pool  osmo/pools.yaml:2  spine=topology.kubernetes.io/spine, "
+        "rack=topology.kubernetes.io/rack\n\n"
+        "TOPOLOGY                                 WORKLOAD                      CHOSEN   SCHEDULED PODS\n"
+        "osmo-pool-osmo-workflows-gb200-topology  osmo-workflows/single-clique  by name\n"
+        "osmo-pool-osmo-workflows-h100-topology   osmo-workflows/best-effort    by name\n"
+        "gb300 (does not exist)                   osmo-workflows/same-zone      by name\n"
+    )

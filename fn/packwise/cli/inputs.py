@@ -114,7 +114,8 @@ def _side(name: str, other: str, config: str | None, crds: tuple[KubeObject, ...
         chosen = None if config is None else _config(config, reader.read_commit(commit, [config]), reader)
     carried = chosen if config is not None else _carried(files)
     items = _taken_apart(files, reader)
-    return Inputs(tuple(files), Package(items, carried, None, crds), tuple(reader.results), tuple(reader.files))
+    package = Package(items, carried, None, crds, tuple([one for file in files for one in file.foreign]))
+    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 
 class _Reader:

@@ -21,7 +21,6 @@ from packwise.select.index import identity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krmfn.kubeobject import KubeObject
     from packwise.cli.arguments import Topologies
     from packwise.pipeline import Overview
     from packwise.plan import ListedTopology, Use
@@ -54,7 +53,7 @@ def _rows(found: Overview) -> list[_Row]:
     """Each topology with its workloads, then names that no topology has, then workloads without one."""
     names = [one.name for one in found.topologies]
     by_name: dict[str | None, list[Use]] = {}
-    for use in sorted(found.uses, key=lambda use: identity(use.workload.value)[2:]):
+    for use in sorted(found.uses, key=lambda use: _named(use)[1:]):
         by_name.setdefault(use.topology, []).append(use)
     missing = sorted(name for name in by_name if name is not None and name not in names)
     rows: list[_Row] = []
@@ -85,7 +84,8 @@ def _cells(row: _Row) -> tuple[str, ...]:
     if use is None:
         return name, _NONE, "", ""
     chosen = "" if row.topology is None else _chosen(use)
-    return name, _named(use.workload), chosen, "" if use.scheduled is None else str(use.scheduled)
+    _, namespace, workload = _named(use)
+    return name, f"{namespace}/{workload}", chosen, "" if use.scheduled is None else str(use.scheduled)
 
 
 def _chosen(use: Use) -> str:
@@ -101,9 +101,9 @@ def _levels(one: ListedTopology) -> str:
     return ", ".join([f"{level.domain}={level.key}" for level in one.levels])
 
 
-def _named(item: KubeObject) -> str:
-    _, _, namespace, name = identity(item.value)
-    return f"{namespace}/{name}"
+def _named(use: Use) -> tuple[str, str, str]:
+    """Kind, namespace and name of the workload."""
+    return use.named or identity(use.workload.value)[1:]
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -148,7 +148,7 @@ def _topology(one: ListedTopology, uses: Sequence[Use]) -> dict[str, Any]:
 
 
 def _use(use: Use) -> dict[str, Any]:
-    _, kind, namespace, name = identity(use.workload.value)
+    kind, namespace, name = _named(use)
     return {
         "kind": kind,
         "namespace": namespace,

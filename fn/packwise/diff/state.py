@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from krmfn.value import Value
     from packwise.select import Package
     from packwise.select.index import Identity
 
@@ -80,12 +79,13 @@ def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObjec
     """The workloads of the package that gangs among `before` belong to, and that are not among these themselves."""
     gangs = {(identity(item.value)[2], _part_of(item)) for item in before if _kind(item) in ORDER}
     known = {identity(item.value) for item in before}
-    workloads = [use.workload for use in overview(package).uses] if gangs else []
+    workloads = [use.workload for use in overview(package).uses if use.named is None] if gangs else []
     return [item for item in workloads if (key := identity(item.value))[2:] in gangs and key not in known]
 
 
-def _part_of(item: KubeObject) -> Value:
-    return item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
+def _part_of(item: KubeObject) -> str:
+    found = item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
+    return found if isinstance(found, str) else ""
 
 
 def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:

@@ -34,6 +34,6 @@ class FrontEnd(Protocol):
         """Which topology each of its workloads uses: named, by default, or none."""
         ...
 
-    def topologies(self, known: KnownTopologies) -> Iterable[ListedTopology]:
-        """The topologies that its workloads choose from, in order of name."""
+    def topologies(self, selection: Selection, known: KnownTopologies) -> Iterable[ListedTopology]:
+        """The topologies that its workloads choose from, in order of name; those too that a render would refuse."""
         ...

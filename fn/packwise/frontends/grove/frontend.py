@@ -26,6 +26,7 @@ from packwise.frontends.grove.schema import check_shape
 from packwise.plan import Generated, ListedTopology, Use, WorkloadPlan
 from packwise.select.index import identity, repeated
 from packwise.topology.clustertopology import KIND as CLUSTER_TOPOLOGY
+from packwise.topology.levellist import read_levels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -90,13 +91,17 @@ class _Grove:
             count = scheduled.get(identity(item.value)[2:])
             yield Use(resolve_topology(pcs, revision), item, count, chosen_topology(pcs, revision) is not None)
 
-    def topologies(self, known: KnownTopologies) -> Iterable[ListedTopology]:
-        """The topology objects of its API."""
-        for found in known.by_name.values():
+    def topologies(self, selection: Selection, known: KnownTopologies) -> Iterable[ListedTopology]:
+        """The topologies that are known, and every topology object there is, whoever made it."""
+        found = {one.topology.name: (one.topology, one.item) for one in known.by_name.values()}
+        kinds, index = {CLUSTER_TOPOLOGY, selection.revision.topology_kind}, selection.index
+        for key, item in (*index.others.items(), *index.earlier.items()):
+            if key[0] == GROUP and key[1] in kinds:
+                found.setdefault(item.name, (read_levels(item), item))
+        for name, (topology, item) in sorted(found.items()):
             # The others are made of a configuration, and of this kind.
-            made = found.item.api_version.partition("/")[0] != GROUP
-            kind = CLUSTER_TOPOLOGY if made else found.item.kind
-            yield ListedTopology(kind, found.topology.name, found.topology.levels, found.item, made)
+            made = item.api_version.partition("/")[0] != GROUP
+            yield ListedTopology(CLUSTER_TOPOLOGY if made else item.kind, name, topology.levels, item, made)
 
 
 def _scheduled(selection: Selection) -> dict[Named, int]:

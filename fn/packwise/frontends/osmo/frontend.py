@@ -21,7 +21,8 @@ from packwise.frontends.osmo.rules import (
     Submission,
 )
 from packwise.frontends.osmo.rules.rule import run
-from packwise.plan import WorkloadPlan
+from packwise.plan import ListedTopology, Use, WorkloadPlan
+from packwise.topology import Level
 from packwise.wording import list_known, told_known
 
 if TYPE_CHECKING:
@@ -33,12 +34,16 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.objects import Names
     from packwise.frontends.osmo.workflow import Workflow
-    from packwise.plan import Cluster, ListedTopology, Use
+    from packwise.plan import Cluster
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
     from packwise.select.topologies import KnownTopologies
 
 __all__ = ["OSMO"]
+
+POOL_KIND = "OSMO pool"
+WORKFLOW_KIND = "OSMO workflow"
+"""What people are told of as kinds: OSMO's documents have none."""
 
 
 class _Osmo:
@@ -53,13 +58,33 @@ class _Osmo:
         """Itself: what is wrong with OSMO's documents is for people to decide."""
         return item
 
-    def uses(self, selection: Selection) -> Iterable[Use]:  # noqa: ARG002
-        """None: ClusterTopologies are Grove's."""
-        return ()
+    def uses(self, selection: Selection) -> Iterable[Use]:
+        """The workflows in order of name, each with the topology of its pool; a pool without keys has none."""
+        documents, settings = read_documents(selection.foreign), selection.settings.osmo
+        names = named(documents.pools, documents.workflows, settings)
+        for workflow in sorted(documents.workflows, key=lambda each: each.name):
+            pool = pool_of(workflow, documents.pools)
+            topology = workflow.pool or None
+            if pool is not None:
+                topology = names.topology(pool.name) if pool.keys else None
+            told = (WORKFLOW_KIND, settings.namespace, workflow.name)
+            yield Use(topology, workflow.place.item, explicit=bool(workflow.pool), named=told)
 
-    def topologies(self, known: KnownTopologies) -> Iterable[ListedTopology]:  # noqa: ARG002
-        """None of them either."""
-        return ()
+    def topologies(self, selection: Selection, known: KnownTopologies) -> Iterable[ListedTopology]:  # noqa: ARG002
+        """The pools with topology keys, by the name of the Topology that each becomes."""
+        documents = read_documents(selection.foreign)
+        names = named(documents.pools, documents.workflows, selection.settings.osmo)
+        listed = [
+            ListedTopology(
+                POOL_KIND,
+                names.topology(pool.name),
+                tuple([Level(each.key, each.label) for each in pool.keys]),
+                pool.place.item,
+            )
+            for pool in documents.pools
+            if pool.keys
+        ]
+        return sorted(listed, key=lambda each: each.name)
 
 
 def _pools(documents: Documents, names: Names, selection: Selection) -> Iterator[WorkloadPlan]:
