@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from packwise.diff.constraints import Constraint
     from packwise.diff.fields import Steps
     from packwise.diff.state import State
+    from packwise.select.index import Identity
 
 __all__ = ["Dropped", "Reason", "dropped_constraints", "told_constraint", "with_meaning"]
 
@@ -67,9 +68,10 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     text = 'spec.levels: Invalid value: "array": field is immutable'
     if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
         return change._replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
-    name = identity(change.subject.value)[3]
-    users = sum(1 for item in after if name in topologies_named(item.value))
-    named = {0: "nothing names it", 1: "1 object names it"}.get(users, f"{users} objects name it")
+    users = len(_placed_by(identity(change.subject.value), list(after)))
+    named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
+        users, f"{users} objects are placed by it"
+    )
     meaning = (
         f"must be deleted and created: in place the API server answers {text}",
         f"{named}; while it is gone, pods that are not scheduled yet wait" if users else named,
@@ -77,9 +79,26 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     return change._replace(action=Action.RECREATE, meaning=meaning)
 
 
+def _placed_by(topology: Identity, objects: list[KubeObject]) -> list[KubeObject]:
+    """The objects with constraints that mean this topology: by its name, or without one where it is the only one."""
+    only = not any(key[:2] == topology[:2] and key != topology for key in map(_identity, objects))
+    found: list[KubeObject] = []
+    for item in objects:
+        named = topologies_named(item.value)
+        if topology[3] in named or (only and not named and constraints(item.value)):
+            found.append(item)
+    return found
+
+
+def _identity(item: KubeObject) -> Identity:
+    return identity(item.value)
+
+
 def dropped_constraints(changes: Iterable[Change], before: State, after: State) -> Iterator[Dropped]:
     """The constraints that objects lose which stay, in the changes' order and each object's own; and why."""
     old_topologies, judge = _topologies(before), _Judge(after)
+    # Objects of the first design name none: there is one only.
+    only = next(iter(old_topologies)) if len(old_topologies) == 1 else None
     for change in changes:
         old, new = change.before, change.after
         if old is None or new is None:
@@ -88,11 +107,11 @@ def dropped_constraints(changes: Iterable[Change], before: State, after: State) 
         for lost in constraints(old.value):
             if (lost.holder, lost.strength) in kept or not _holds_pods(old.value, new.value, lost.holder):
                 continue
-            named = lost.topology or topology_annotation(old.value)
+            named = lost.topology or topology_annotation(old.value) or only
             topology = old_topologies.get(named or "")
             domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
             wanted = _Wanted(named, domain, topology.kind if topology else "ClusterTopology")
-            reason = judge.reason(new, wanted)
+            reason = judge.reason(new, wanted, lost.strength)
             yield Dropped(new, lost, domain, reason, judge.told(reason, wanted))
 
 
@@ -167,17 +186,24 @@ class _Judge:
             if result.tags.get("rule") == _DROPPED and ref is not None and field is not None:
                 self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(_scalar(field.current))
 
-    def reason(self, subject: KubeObject, wanted: _Wanted) -> Reason:
+    def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
         """Why `subject` has the constraint no more."""
-        if self._after.rendered:
-            workload = (identity(subject.value)[2], str(subject.get(_PART_OF)))
-            dropped = self._dropped.get(workload, set())
+        return self._of_render(subject, wanted, strength) if self._after.rendered else self._of_objects(wanted)
+
+    def _of_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
+        enabled = self._after.enabled
+        dropped = self._dropped.get((identity(subject.value)[2], str(subject.get(_PART_OF))), set())
+        is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
+        # In the first designs the operator prefers a level, whatever the workload says.
+        is_operators = strength == "preferred" and not enabled
+        if not is_dropped and not is_operators:
             # What the render did not drop, nobody asked it for.
-            if not (dropped if wanted.domain is None else wanted.domain in dropped):
-                return Reason.REMOVED
-            if not self._after.enabled:
-                return Reason.DISABLED
-            return Reason.LEVEL_GONE if wanted.topology in self._topologies else Reason.TOPOLOGY_GONE
+            return Reason.REMOVED
+        if not enabled:
+            return Reason.DISABLED
+        return Reason.LEVEL_GONE if wanted.topology in self._topologies else Reason.TOPOLOGY_GONE
+
+    def _of_objects(self, wanted: _Wanted) -> Reason:
         if not self._topologies or wanted.topology is None or wanted.domain is None:
             return Reason.UNKNOWN
         found = self._topologies.get(wanted.topology)
@@ -191,7 +217,7 @@ class _Judge:
             case Reason.DISABLED:
                 return "topology-aware scheduling is disabled"
             case Reason.TOPOLOGY_GONE:
-                return f'{wanted.kind} "{wanted.topology}" does not exist any more'
+                return f'{wanted.kind} "{wanted.topology or "?"}" does not exist any more'
             case Reason.LEVEL_GONE:
                 found = self._topologies.get(wanted.topology or "")
                 levels = list_known([level for level, _ in found.levels] if found is not None else [])
