@@ -70,12 +70,12 @@ def referenced_topologies(
             judgement = judge(scheduler, binding, selection, way_out=way_out if rendered else None)
             findings += judgement.findings
             surely_valid = judgement.surely_valid
+            if reference is None and is_applied(scheduler, selection):
+                findings.append(_unlisted(scheduler, binding))
         recreate = scheduler.topology_immutable and surely_valid
         generated.append(Generated(value, f"{KIND} {name}", binding.item, recreate=recreate))
         keys.setdefault(name, scheduler.read_keys(value))
         conditions[id(binding.item)] = (_IN_SYNC,)
-        if reference is None and is_applied(scheduler, selection):
-            findings.append(_unlisted(scheduler, binding))
     for binding, reference in compared:
         found = keys.get(reference)
         if found is None:

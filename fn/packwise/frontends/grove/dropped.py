@@ -41,7 +41,7 @@ def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Contex
             why = "topology-aware scheduling is disabled; enable it, or "
             why += "remove the constraint" if mutable else "create the workload anew without the constraint"
         elif resolved is None:
-            why = "no topologyConstraint has a topologyName; give the first one its topology"
+            why = "no topologyConstraint has a topologyName; add it"
         elif topology is None or (domain and topology.key_of(domain) is None):
             why = f'{kind} "{resolved}" '
             why += "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
