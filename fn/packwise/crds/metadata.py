@@ -8,7 +8,14 @@ from krmfn.errors import told
 from packwise.crds.problem import Cause, Problem
 from packwise.crds.structure import type_of
 from packwise.kubernetes.field_error import ErrorType
-from packwise.kubernetes.validation import dns_label, dns_subdomain, label_value, mask_trailing_dash, qualified_name
+from packwise.kubernetes.validation import (
+    V35,
+    dns_label,
+    dns_subdomain,
+    label_value,
+    mask_trailing_dash,
+    qualified_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,9 +82,9 @@ def _keys(value: Mapping[str, Value], at: Place) -> Iterator[Problem]:
         found = value.get(name)
         for key, text in found.items() if isinstance(found, dict) else ():
             place = at.field(name)
-            for fault in qualified_name(key.lower() if name == "annotations" else key):
+            for fault in qualified_name(key.lower() if name == "annotations" else key, V35):
                 yield Problem((*place.path, key), Cause.VALUE, f"must be a qualified name; got {told(key)}: {fault}",
                               place.refused(ErrorType.INVALID, "", fault, key).operator_message)  # fmt: skip
-            for fault in label_value(str(text or "")) if name == "labels" else ():
+            for fault in label_value(str(text or ""), V35) if name == "labels" else ():
                 yield Problem((*place.path, key), Cause.VALUE, f"must be a label's value; got {told(text)}: {fault}",
                               place.refused(ErrorType.INVALID, "", fault, text).operator_message)  # fmt: skip

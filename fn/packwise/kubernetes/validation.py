@@ -1,4 +1,4 @@
-"""Kubernetes' own checks of names, labels and annotations, exact texts. Source: apimachinery v0.34 validation."""
+"""Kubernetes' own checks of names, labels and annotations, exact texts. Source: apimachinery v0.34 and v0.35."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from functools import lru_cache
 
 __all__ = [
     "MAX_ANNOTATION_BYTES",
+    "V34",
+    "V35",
     "dns_label",
     "dns_subdomain",
     "env_name",
@@ -15,6 +17,13 @@ __all__ = [
     "mask_trailing_dash",
     "qualified_name",
 ]
+
+V34 = "v0.34"
+V35 = "v0.35"
+"""Versions of apimachinery, where its texts differ: by `version` below."""
+
+_UNITS = {V34: "characters", V35: "bytes"}
+_KEY_NOUNS = {V34: "a qualified name", V35: "a valid label key"}
 
 MAX_ANNOTATION_BYTES = 256 * 1024
 """Keys and values of one object's annotations together."""
@@ -45,9 +54,9 @@ _remembered = lru_cache(maxsize=4096)
 
 
 @_remembered
-def dns_subdomain(value: str) -> tuple[str, ...]:
-    """What is wrong with `value` as a DNS-1123 subdomain of at most 253 bytes."""
-    errors = _too_long(value, 253)
+def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
+    """What is wrong with `value` as a DNS-1123 subdomain of at most 253 bytes; `unit` is what the text counts in."""
+    errors = _too_long(value, 253, unit)
     if not _SUBDOMAIN_RE.fullmatch(value):
         errors.append(_regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
     return tuple(errors)
@@ -69,28 +78,31 @@ def dns_label(value: str) -> tuple[str, ...]:
 
 
 @_remembered
-def qualified_name(value: str) -> tuple[str, ...]:
+def qualified_name(value: str, version: str = V34) -> tuple[str, ...]:
     """What is wrong with `value` as a qualified name: an optional DNS prefix and `/`, then at most 63 bytes."""
+    unit = _UNITS[version]
     parts = value.split("/")
     examples = ("MyName", "my.name", "123-abc")
     if len(parts) > 2:
         text = _regex_error(_QUALIFIED_TEXT, _QUALIFIED, *examples)
-        return (f"a qualified name {text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+        return (
+            f"{_KEY_NOUNS[version]} {text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     errors: list[str] = []
     if len(parts) == 2:
-        wrong = dns_subdomain(parts[0]) if parts[0] else ("must be non-empty",)
+        wrong = dns_subdomain(parts[0], unit) if parts[0] else ("must be non-empty",)
         errors += [f"prefix part {text}" for text in wrong]
     name = parts[-1]
-    errors += [f"name part {text}" for text in (_too_long(name, 63) if name else ["must be non-empty"])]
+    errors += [f"name part {text}" for text in (_too_long(name, 63, unit) if name else ["must be non-empty"])]
     if not _QUALIFIED_RE.fullmatch(name):
         errors.append(f"name part {_regex_error(_QUALIFIED_TEXT, _QUALIFIED, *examples)}")
     return tuple(errors)
 
 
 @_remembered
-def label_value(value: str) -> tuple[str, ...]:
+def label_value(value: str, version: str = V34) -> tuple[str, ...]:
     """What is wrong with `value` as a label's value."""
-    errors = _too_long(value, 63)
+    errors = _too_long(value, 63, _UNITS[version])
     if value and not _QUALIFIED_RE.fullmatch(value):
         errors.append(_regex_error(_VALUE_TEXT, f"({_QUALIFIED})?", "MyValue", "my_value", "12345"))
     return tuple(errors)
@@ -114,8 +126,8 @@ def mask_trailing_dash(prefix: str) -> str:
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
-def _too_long(value: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if len(value.encode("utf-8", "surrogatepass")) > limit else []
+def _too_long(value: str, limit: int, unit: str = "characters") -> list[str]:
+    return [f"must be no more than {limit} {unit}"] if len(value.encode("utf-8", "surrogatepass")) > limit else []
 
 
 def _regex_error(message: str, pattern: str, *examples: str) -> str:

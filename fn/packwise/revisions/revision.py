@@ -77,6 +77,9 @@ class Revision(NamedTuple):
     mirrors_metadata: bool
     """Whether PodGangs carry the labels and annotations of their PodCliqueSet, and the name of their scheduler."""
 
+    apimachinery: str
+    """Version of the Kubernetes library that the operator checks names and labels with, as its texts tell it."""
+
     group_constraint_field: str
     """Field of `spec.template` that the operator's errors name for a scaling group's constraint."""
 
@@ -264,6 +267,7 @@ GREP_244 = Revision(
     optional_domain=False,
     scheduler_backends=(),
     mirrors_metadata=False,
+    apimachinery="v0.34",
     group_constraint_field="podCliqueScalingGroupConfigs",
     always_preferred=False,
     keeps_preferred=False,
@@ -309,6 +313,7 @@ GREP_244_MULTI = Revision(
     optional_domain=False,
     scheduler_backends=(),
     mirrors_metadata=False,
+    apimachinery="v0.34",
     group_constraint_field="podCliqueScalingGroups",
     always_preferred=False,
     keeps_preferred=False,
@@ -354,6 +359,7 @@ UPSTREAM = Revision(
     optional_domain=False,
     scheduler_backends=("kai-scheduler", "default-scheduler", "volcano", "lpx-scheduler"),
     mirrors_metadata=True,
+    apimachinery="v0.35",
     group_constraint_field="podCliqueScalingGroups",
     always_preferred=False,
     keeps_preferred=False,

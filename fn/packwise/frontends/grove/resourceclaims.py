@@ -81,8 +81,17 @@ def _written(value: Value, part: _Part) -> Value:
         inner = part.whole.get(name)
         if found is not None and inner is not None:
             found = _written(found, inner)
+        if name == "parameters":
+            found = _ordered(found)
         if found is not None and (name in _POINTERS or found not in ("", 0, [], {})):
             out[name] = found
         elif name in part.zeros:
             out[name] = part.zeros[name]
     return out
+
+
+def _ordered(value: Value) -> Value:
+    """What has no fields of Go's own: the API server writes keys in the order of the alphabet."""
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value)}
+    return [_ordered(entry) for entry in value] if isinstance(value, list) else value

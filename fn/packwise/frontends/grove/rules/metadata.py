@@ -46,19 +46,20 @@ def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
         yield invalid(("metadata", "generation"), found, text, f'{text}; got "{found}"')
 
 
-def _labels(labels: Mapping[str, str], path: FieldPath) -> Iterator[Violation]:
+def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Violation]:
+    version = context.revision.apimachinery
     for key, value in labels.items():
-        for text in kubernetes.qualified_name(key):
+        for text in kubernetes.qualified_name(key, version):
             message = f'key "{key}" must be a valid label key: {text}'
             yield invalid((*path, key), key, text, message, field=format_path(path))
-        for text in kubernetes.label_value(value):
+        for text in kubernetes.label_value(value, version):
             message = f'label "{key}" must have a valid label value; got "{value}": {text}'
             yield invalid((*path, key), value, text, message, field=format_path(path))
 
 
-def _annotations(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Violation]:
+def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Violation]:
     for key in annotations:
-        for text in kubernetes.qualified_name(key.lower()):
+        for text in kubernetes.qualified_name(key.lower(), context.revision.apimachinery):
             message = f'key "{key}" must be a valid annotation key: {text}'
             yield invalid((*path, key), key, text, message, field=format_path(path))
     size = sum(_bytes(key) + _bytes(value) for key, value in annotations.items())
@@ -94,12 +95,12 @@ def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
                 controllers.append(named)
 
 
-def _finalizers(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
     path: FieldPath = ("metadata", "finalizers")
     found = pcs.metadata.get("finalizers")
     names = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
     for index, name in enumerate(names):
-        for text in kubernetes.qualified_name(name):
+        for text in kubernetes.qualified_name(name, context.revision.apimachinery):
             message = f'must be a qualified name; got "{name}": {text}'
             yield invalid((*path, index), name, text, message, field="metadata.finalizers")
     if {"orphan", "foregroundDeletion"} <= set(names):
@@ -120,20 +121,20 @@ def _owner_value(owner: Mapping[str, Value]) -> Mapping[str, Value]:
     return shown | {key: owner[key] for key in ("controller", "blockOwnerDeletion") if owner.get(key) is not None}
 
 
-def _set_labels(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
-    return _labels(pcs.labels, ("metadata", "labels"))
+def _set_labels(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+    return _labels(pcs.labels, ("metadata", "labels"), context)
 
 
-def _set_annotations(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
-    return _annotations(pcs.annotations, ("metadata", "annotations"))
+def _set_annotations(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+    return _annotations(pcs.annotations, ("metadata", "annotations"), context)
 
 
-def _clique_labels(at: CliqueAt, _context: Context) -> Iterator[Violation]:
-    return _labels(at.clique.labels, at.path("labels"))
+def _clique_labels(at: CliqueAt, context: Context) -> Iterator[Violation]:
+    return _labels(at.clique.labels, at.path("labels"), context)
 
 
-def _clique_annotations(at: CliqueAt, _context: Context) -> Iterator[Violation]:
-    return _annotations(at.clique.annotations, at.path("annotations"))
+def _clique_annotations(at: CliqueAt, context: Context) -> Iterator[Violation]:
+    return _annotations(at.clique.annotations, at.path("annotations"), context)
 
 
 _R01 = "operator.md R01"

@@ -53,7 +53,7 @@ def placed_domains(pcs: PodCliqueSet) -> Iterator[tuple[FieldPath, str]]:
         if constraint is None:
             continue
         pack = constraint.pack
-        if constraint.pack_domain or (pack is None and constraint.topology_name is None):
+        if constraint.pack_domain:
             yield (*place.path, "packDomain"), constraint.pack_domain
         if pack is not None and pack.required:
             yield (*place.path, "pack", "required"), pack.required

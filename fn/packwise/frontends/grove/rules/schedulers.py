@@ -73,9 +73,12 @@ def _backend_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]
 
 
 def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
-    return (pcs.cliques[0].scheduler if pcs.cliques else "") or (
-        context.schedulers.default if context.schedulers else ""
-    )
+    """The scheduler whose rules count, the first clique's; "" where it has no profile, which is told already."""
+    schedulers = context.schedulers
+    if schedulers is None:
+        return ""
+    name = (pcs.cliques[0].scheduler if pcs.cliques else "") or schedulers.default
+    return name if name in schedulers.names else ""
 
 
 def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
