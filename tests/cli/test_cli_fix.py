@@ -100,3 +100,41 @@ def test_a_disk_that_refuses_is_told(call: Call, package: Path, monkeypatch: pyt
 def listing_of(folder: Path) -> dict[str, str]:
     paths = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in paths}
+
+
+BINDING = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopologyBinding
+metadata: {name: gb200}
+spec:
+  levels: # broadest first
+  - {domain: zone, key: topology.kubernetes.io/zone}
+  - {domain: rack, key: example.com/rack}
+"""
+LISTED = """\
+  schedulerTopologyBindings:
+  - schedulerName: kai-scheduler
+    topologyReference: gb200
+"""
+
+
+def test_a_binding_lists_the_topology_that_is_applied_from_git(call: Call, tmp_path: Path) -> None:
+    write(tmp_path / "in", {"gb200.yaml": BINDING})
+
+    ran = call("check", "in", "--fix", "-o", "json")
+
+    assert (ran.code, [finding["rule"] for finding in ran.findings]) == (0, ["no-workloads"])
+    assert (tmp_path / "in" / "gb200.yaml").read_text(encoding="utf-8") == BINDING + LISTED
+    rendered = call("render", "in", "-o", "-")
+    assert "kind: Topology\n" in rendered.stdout, "what is listed is what is rendered"
+
+
+@pytest.mark.parametrize("setting", ["apply: false", "emit: [PodGang]"])
+def test_a_binding_is_left_alone_where_nothing_is_applied(call: Call, tmp_path: Path, setting: str) -> None:
+    render = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {name: t}\n"
+    write(tmp_path / "in", {"gb200.yaml": BINDING, "packwise.yaml": f"{render}spec:\n  {setting}\n"})
+
+    ran = call("check", "in", "--fix", "-o", "json")
+
+    assert (ran.code, [finding["rule"] for finding in ran.findings]) == (0, ["no-workloads"])
+    assert (tmp_path / "in" / "gb200.yaml").read_text(encoding="utf-8") == BINDING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.kubeobject import KubeObject
 from packwise.frontends.grove.mend import mend
-from packwise.revisions import GREP_244
+from packwise.revisions import GREP_244, UPSTREAM
 
 BEFORE = """\
 apiVersion: grove.io/v1alpha1
@@ -84,3 +84,71 @@ def test_a_removed_field_is_not_given_the_name_of_what_replaced_it() -> None:
     workload = KubeObject.parse("spec:\n  template:\n    schedulingPolicyConfig: {networkPackGroupConfigs: []}\n")
 
     assert mend(workload, GREP_244) is workload
+
+
+DEPRECATED = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: a}
+spec:
+  template:
+    topologyConstraint: # of the whole
+      topologyName: gb200
+      packDomain: rack # within one
+    cliques:
+    - name: c
+      topologyConstraint: {packDomain: host}
+    - name: d
+      topologyConstraint:
+        packDomain: rack
+        pack:
+          preferred: host
+    - name: e
+      topologyConstraint:
+        packDomain: rack
+        pack:
+          required: host # another: whose choice is it?
+"""
+PACKED = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: a}
+spec:
+  template:
+    topologyConstraint: # of the whole
+      topologyName: gb200
+      pack: # within one
+        required: rack
+    cliques:
+    - name: c
+      topologyConstraint: {pack: {required: "host"}}
+    - name: d
+      topologyConstraint:
+        pack:
+          preferred: host
+          required: rack
+    - name: e
+      topologyConstraint:
+        packDomain: rack
+        pack:
+          required: host # another: whose choice is it?
+"""
+
+
+def test_a_deprecated_pack_domain_moves_into_pack() -> None:
+    mended = mend(KubeObject.parse(DEPRECATED), UPSTREAM)
+
+    assert mended.text == PACKED
+    assert mend(mended, UPSTREAM) is mended
+
+
+def test_what_a_running_workload_was_made_with_stays() -> None:
+    item = KubeObject.parse(DEPRECATED + "status: {availableReplicas: 1}\n")
+
+    assert mend(item, UPSTREAM) is item
+
+
+def test_where_pack_domain_is_the_only_name_it_stays() -> None:
+    item = KubeObject.parse(DEPRECATED.split("    cliques:")[0].replace("      topologyName: gb200\n", ""))
+
+    assert mend(item, GREP_244) is item
