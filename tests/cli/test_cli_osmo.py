@@ -197,6 +197,25 @@ def test_sections_are_what_osmo_finds_by_their_lines(call: Call, package: Path, 
     assert [f["operatorMessage"] for f in found if f["rule"] == "osmo-sections"] == [said]
 
 
+@pytest.mark.parametrize(("text", "field", "said"), [
+    ("name: x\ntopology_keys: []\n", "backend", "Field required"),
+    ("backend: x\ntopology_keys: []\n", "name", None),
+    ("name: x\nbackend: y\ntopology_keys: null\n", "topology_keys", "Input should be a valid list"),
+    (
+        "name: x\nbackend: y\ntopology_keys: [zone]\n",
+        "topology_keys[0]",
+        "Input should be a valid dictionary or instance of TopologyKey",
+    ),
+])  # fmt: skip
+def test_a_pool_is_known_by_what_only_pools_have(call: Call, package: Path, text: str, field: str, said: str) -> None:
+    (package / "workflow.yaml").unlink()
+    write(package, {"pool.yaml": text})
+
+    found = call("check", "in", "-o", "json").findings
+
+    assert [(f["rule"], f["path"], f.get("operatorMessage")) for f in found] == [("osmo-schema", field, said)]
+
+
 def test_documents_of_others_are_left_alone(call: Call, package: Path) -> None:
     argo = "apiVersion: argoproj.io/v1alpha1\nkind: WorkflowTemplate\nmetadata: {name: x}\nworkflow: {}\n"
     values = "pools:\n- metal\nname: x\n"

@@ -30,7 +30,9 @@ def is_foreign(value: Value) -> bool:
     """Whether a document is OSMO's, by its content."""
     if not isinstance(value, dict) or all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
         return False
-    return "workflow" in value or isinstance(value.get("pools"), dict) or {"backend", "name"} <= value.keys()
+    if "workflow" in value or "topology_keys" in value or isinstance(value.get("pools"), dict):
+        return True
+    return {"backend", "name"} <= value.keys()
 
 
 def may_be_foreign(text: str) -> bool:

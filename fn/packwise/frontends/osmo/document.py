@@ -145,6 +145,10 @@ def _pools(raw: Raw) -> tuple[list[Pool], list[Finding]]:
         except ValidationError as error:
             findings += _told(error, place, value, Stage.CONFIG)
         else:
+            if name is None and not model.name:
+                findings.append(
+                    place.below("name").finding(SCHEMA, "must be given: a pool by itself has its name here")
+                )
             pools.append(read_pool(model.name if name is None else name, place, model, backends))
     return pools, findings
 

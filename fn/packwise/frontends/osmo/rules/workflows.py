@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from packwise.api import Osmo
     from packwise.frontends.osmo.pool import Pool
     from packwise.frontends.osmo.tree import Path
-    from packwise.frontends.osmo.workflow import Requirement, Task, Workflow
+    from packwise.frontends.osmo.workflow import Group, Requirement, Task, Workflow
 
 __all__ = ["SUBMISSION", "WORKFLOWS", "Submission", "levelled"]
 
@@ -249,6 +249,67 @@ def _conflict(at: Submission, task: Task, other: Task, key: str) -> Breach:
     )
 
 
+class _Built(NamedTuple):
+    """A node as OSMO makes it: told by the names of its path joined by dashes, whatever levels they are of."""
+
+    task: Task
+    level: int
+    children: list[_Built]
+    tasks: list[str]
+
+
+def _clashes(at: Submission) -> Iterator[Breach]:
+    """OSMO takes two paths of one joined name for one node; one of them may then be left without anything below it.
+
+    There its build of the group ends in an error, after the submission. Source: osmo.md D5.
+    """
+    if at.pad:
+        return
+    for group in at.workflow.groups:
+        empty = _empty_node(_as_osmo_builds(at, group))
+        if empty is None:
+            continue
+        key = at.pool.keys[empty.level].key
+        index = next(index for index, each in enumerate(at.topology(empty.task)) if each.key == key)
+        yield Breach(
+            at.workflow.at((*at.workflow.resources[empty.task.resource].path, "topology", index, "group")),
+            f'must not lead to a name that other groups lead to: joined by dashes, those of task "{empty.task.name}" are '
+            "those of another task, and OSMO fails on it; rename the group, or set `osmo: {keySets: Pad}`",
+        )
+
+
+def _as_osmo_builds(at: Submission, group: Group) -> list[_Built]:
+    top: list[_Built] = []
+    by_name: dict[str, _Built] = {}
+    for task in group.tasks:
+        siblings, name, node = top, "", None
+        for each in levelled(at, task):
+            name = f"{name}-{each.group}" if name else each.group
+            if name not in by_name:
+                by_name[name] = _Built(task, each.level, [], [])
+                siblings.append(by_name[name])
+            node = by_name[name]
+            siblings = node.children
+        if node is not None:
+            node.tasks.append(task.name)
+    return top
+
+
+def _empty_node(top: list[_Built]) -> _Built | None:
+    """The first node without children and tasks that OSMO comes to below the levels that all tasks share."""
+    while len(top) == 1:
+        top = top[0].children
+    waiting = list(reversed(top))
+    while waiting:
+        node = waiting.pop()
+        # A node with several children is written, and below one that is written nothing fails.
+        if len(node.children) == 1:
+            waiting.append(node.children[0])
+        elif not node.children and not node.tasks:
+            return node
+    return None
+
+
 WORKFLOWS = (Rule("osmo-workflow-once", "A workflow stands in the input once.", "product.md", _once),)
 """Rules of all workflows together."""
 
@@ -278,6 +339,12 @@ SUBMISSION = (
         "Tasks that share a group agree whether it is required.",
         "osmo.md D7",
         _conflicts,
+    ),
+    Rule(
+        "osmo-group-clash",
+        "Groups have names that lead to a tree which OSMO can build.",
+        "osmo.md D5",
+        _clashes,
     ),
 )
 """Rules of one workflow and its pool."""
