@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Result, Severity
+from krmfn.source import Source
 from krmfn.yamltext import split_documents
 from packwise.pipeline import render
 from packwise.select import Package
@@ -42,7 +43,7 @@ def rendered(*texts: str, emit: str = ALL, osmo: str = "{submittedBy: alice}", m
         f"spec:\n  emit: {emit}\n  osmo: {osmo}\n{more}"
     )
     documents = [
-        KubeObject.parse(one.text, line=one.line, file=f"{number}.yaml")
+        KubeObject(Source(one.text, (), one.line, 1, f"{number}.yaml"))
         for number, text in enumerate(texts)
         for one in split_documents(text)
         if one.text.strip()

@@ -126,7 +126,7 @@ def _as_osmo_reads(text: str, value: Mapping[str, Value]) -> Mapping[str, Value]
 
     try:
         found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
         return value
     return cast("Mapping[str, Value]", found) if isinstance(found, dict) else value
 

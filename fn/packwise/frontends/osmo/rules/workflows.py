@@ -273,7 +273,7 @@ def _clashes(at: Submission) -> Iterator[Breach]:
         index = next(index for index, each in enumerate(at.topology(empty.task)) if each.key == key)
         yield Breach(
             at.workflow.at((*at.workflow.resources[empty.task.resource].path, "topology", index, "group")),
-            f'must not lead to a name that other groups lead to: joined by dashes, those of task "{empty.task.name}" are '
+            f'must not lead to a name that others lead to: joined by dashes, groups of task "{empty.task.name}" are '
             "those of another task, and OSMO fails on it; rename the group, or set `osmo: {keySets: Pad}`",
         )
 

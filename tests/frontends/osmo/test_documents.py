@@ -1,0 +1,111 @@
+"""OSMO's documents as OSMO reads them, with its own texts; and documents that nobody would write in earnest."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.result import Severity
+from tests.frontends.osmo.rendering import of_kind, rendered
+
+POOL = """\
+name: gb200
+backend: cluster
+default_platform: gb200
+platforms: {gb200: {}}
+topology_keys: [{key: rack, label: example.com/rack}]
+"""
+
+
+LAUGHS = (
+    "b0: &b0 [x, x, x, x, x, x, x, x, x]\n"
+    + "".join([f"b{n}: &b{n} [{', '.join([f'*b{n - 1}'] * 9)}]\n" for n in range(1, 9)])
+    + "workflow: {name: w, tasks: *b8}\n"
+)
+
+
+def flow(task: str = "", workflow: str = "") -> str:
+    return f"workflow:\n  name: w\n  tasks:\n  - {{name: t, image: i, command: [c]{task}}}\n{workflow}"
+
+
+@pytest.mark.parametrize(("task", "path", "text"), [
+    (", lead: maybe", "lead", "Input should be a valid boolean, unable to interpret input"),
+    (", resource: 1:30", "", None),
+    (", resource: 2024-01-01", "resource", "Input should be a valid string"),
+    (", args: run", "args", "Input should be a valid list"),
+    (", inputs: [{task: a:b}, {url: x}]", "", None),
+    (", downloadType: mount", "downloadType", None),
+    (", exitActions: {STOP: 1}", "exitActions", "Value error, Invalid exit action STOP for task t."),
+    (", exitActions: {FAIL: 1-}", "exitActions", "Value error, Invalid exit codes 1- for action FAIL for task t."),
+    (", files: [{path: /osmo/x, contents: a}]", "files[0].path", None),
+])  # fmt: skip
+def test_fields_of_a_task_are_osmos(task: str, path: str, text: str | None) -> None:
+    said = rendered(POOL, flow(task)).said()
+
+    schema = [(where, operator) for rule, where, operator in said if rule == "osmo-schema"]
+    assert [where for where, _ in schema] == ([f"workflow.tasks[0].{path}"] if path else [])
+    assert text is None or schema[0][1] == text
+
+
+@pytest.mark.parametrize(("labels", "text"), [
+    ("{a/b/c: x}", 'Workflow label key "a/b/c" is not a valid Kubernetes label key.'),
+    ("{A_/b: x}", 'Workflow label key "A_/b" has an invalid DNS prefix.'),
+    ("{a-: x}", 'Workflow label key "a-" has an invalid name segment.'),
+    ('{a: ""}', 'Workflow label value "" is not a valid non-empty Kubernetes label value.'),
+    ("{" + ", ".join([f"k{n}: v" for n in range(17)]) + "}", "Workflows can have at most 16 labels."),
+])  # fmt: skip
+def test_labels_of_a_workflow_are_kubernetes_own(labels: str, text: str) -> None:
+    said = rendered(POOL, flow(workflow=f"  labels: {labels}\n")).said()
+
+    assert said == [("osmo-schema", "workflow.labels", f"Value error, {text}")]
+
+
+def test_words_are_read_as_osmo_reads_them() -> None:
+    """YAML 1.1: `no` is false, and no name of a group."""
+    said = rendered(POOL, flow(workflow="  resources: {default: {topology: [{key: rack, group: no}]}}\n")).said()
+
+    assert said == [("osmo-schema", "workflow.resources.default.topology[0].group", "Input should be a valid string")]
+
+
+def test_scalars_of_the_environment_are_texts_as_python_writes_them() -> None:
+    found = rendered(POOL, flow(", environment: {A: true, B: 1, C: 0x10, D: x}"))
+
+    (pod,) = of_kind(found.objects, "Pod")
+    assert pod["spec"]["containers"][0]["env"] == [
+        {"name": "A", "value": "True"},
+        {"name": "B", "value": "1"},
+        {"name": "C", "value": "16"},
+        {"name": "D", "value": "x"},
+    ]
+
+
+def test_texts_stand_in_osmos_order() -> None:
+    found = rendered(POOL, flow(", resource: x", "  resources: {a: {topology: [{key: zone}]}}\n  pool: gb200\n"))
+
+    errors = [result for result in found.results if result.severity is Severity.ERROR]
+    errors.sort(key=lambda result: int(result.tags["order"]))
+    assert [result.tags["operatorMessage"] for result in errors] == [
+        'Topology key "zone" in resource "a" is not available in pool "gb200". Available topology keys: [\'rack\']',
+        "Requesting undefined resource x.",
+    ]
+
+
+@pytest.mark.parametrize("text", [
+    "workflow:\n",
+    "workflow: []\n",
+    "workflow: {groups: {a: b}, tasks: 1}\n",
+    "workflow: {name: w, groups: [null, 1, {tasks: null}]}\n",
+    "workflow: {name: w, tasks: [{name: 0001-01-01T00:00:00+23:59, image: 2024-99-99}]}\n",
+    "workflow: {name: w, resources: {1: 2, ? [a] : b}, tasks: [{}]}\n",
+    "workflow: &w {name: w, tasks: [*w]}\n",
+    LAUGHS,
+    "workflow: " + "[" * 5000 + "\n",
+    "pools: {a: null, b: [], c: 1}\n",
+    "pools: {a: {backend: b, topology_keys: {key: x}}}\nbackends: [1]\n",
+    "topology_keys: 1\n",
+])  # fmt: skip
+def test_odd_documents_are_refused_and_do_no_harm(text: str) -> None:
+    found = rendered(POOL, text)
+
+    assert not found.accepted
+    assert found.objects == []
+    assert all(len(result.line_of_text()) < 5000 for result in found.results)
