@@ -168,3 +168,50 @@ def test_container_configuration_differs_in_its_annotation_only(plugin: Path) ->
         return (plugin / folder / "topology.yaml").read_text(encoding="utf-8").split("\nspec:\n")[1]
 
     assert spec("function-container") == spec("function")
+
+
+OSMO = """\
+configMapGenerator:
+- name: pools
+  files: [pools.yaml]
+  options:
+    disableNameSuffixHash: true
+    labels: {packwise.dev/osmo: pool}
+    annotations: {config.kubernetes.io/local-config: "true"}
+- name: training
+  files: [same-zone.yaml]
+  options:
+    disableNameSuffixHash: true
+    labels: {packwise.dev/osmo: workflow}
+    annotations: {config.kubernetes.io/local-config: "true"}
+transformers: [function]
+"""
+
+
+@pytest.fixture
+def osmo(plugin: Path) -> Path:
+    """OSMO's own files, made ConfigMaps as docs/how-to/osmo.md says."""
+    for name in ("pools.yaml", "same-zone.yaml"):
+        shutil.copy(ROOT / "examples" / "osmo-training" / name, plugin / name)
+    (plugin / "kustomization.yaml").write_text(OSMO, encoding="utf-8")
+    return plugin
+
+
+def test_osmos_documents_travel_as_configmaps_that_nobody_applies(osmo: Path, build: Build) -> None:
+    built = build(osmo)
+
+    assert (built.code, built.stderr) == (0, "")
+    found = kinds(built.stdout)
+    counted = {kind: found.count(kind) for kind in sorted(set(found))}
+    assert counted == {"ClusterTopology": 1, "Pod": 8, "PodGroup": 1, "Topology": 3}
+
+
+def test_what_osmo_would_refuse_fails_the_build(osmo: Path, build: Build) -> None:
+    edit(osmo / "same-zone.yaml", "model2-shard2, resource: model-2", "model2-shard2, resource: model-3")
+
+    built = build(osmo)
+
+    assert (built.code, built.stdout) == (1, "")
+    assert (
+        "data[same-zone.yaml]: workflow.groups[0].tasks[5].resource must be a resource of the workflow" in built.stderr
+    )

@@ -196,9 +196,10 @@ def _mixed(at: Submission) -> Iterator[Breach]:
     if at.pad:
         return
     for group in at.workflow.groups:
-        asking = [bool(at.topology(task)) for task in group.tasks]
+        tasks = [task for task in group.tasks if task.resource in at.workflow.resources]
+        asking = [bool(at.topology(task)) for task in tasks]
         if any(asking) and not all(asking):
-            bound, free = group.tasks[asking.index(True)], group.tasks[asking.index(False)]
+            bound, free = tasks[asking.index(True)], tasks[asking.index(False)]
             message = (
                 f'must have topology requirements, as task "{bound.name}" of its group has: OSMO would not say where '
                 "its pod belongs; give it the same keys, move it to another group, or set `osmo: {keySets: Pad}`"
