@@ -18,13 +18,17 @@ __all__ = ["Asked", "Bounds", "Gang", "GangPod", "GpuShare", "NodeLevels", "PodS
 
 
 class NodeLevels(NamedTuple):
-    """The node label keys of a topology, broadest first. `place` is the list they are written in, `field` the key's."""
+    """The node label keys of a topology, broadest first. `place` is the list they are written in, `field` the key's.
+
+    `before` are the keys that it had in the baseline, where what it is made of is there.
+    """
 
     name: str
     keys: tuple[str, ...]
     labels: Mapping[str, str]
     place: Place
     field: str
+    before: tuple[str, ...] | None = None
 
 
 class GpuShare(NamedTuple):

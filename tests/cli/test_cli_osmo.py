@@ -140,6 +140,28 @@ def test_a_baseline_is_what_the_levels_were(call: Call, package: Path) -> None:
     assert [f["rule"] for f in found] == ["topology-replaced"]
 
 
+@pytest.mark.parametrize("folder", ["old", "old/pool.yaml"])
+def test_a_baseline_of_osmos_files_alone_will_do(call: Call, package: Path, folder: str) -> None:
+    write(package.parent / "old", {"pool.yaml": POOL})
+    write(package, {"pool.yaml": POOL.replace("example.com/rack", "example.com/row")})
+
+    found = call("check", "in", "--baseline", folder, "-o", "json").findings
+
+    assert [f["rule"] for f in found] == ["topology-replaced"]
+    assert call("check", "in", "--baseline", "in", "-o", "json").findings == []
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "gitlab", "sarif"])
+def test_findings_of_a_document_without_a_kind_are_told_in_every_form(call: Call, package: Path, form: str) -> None:
+    write(package, {"workflow.yaml": WORKFLOW.replace("key: rack", "key: rock")})
+
+    ran = call("check", "in", "-o", form)
+
+    assert ran.code == 1
+    assert "workflow.resources.default.topology[0].key" in ran.stdout
+    assert "in/workflow.yaml" in ran.stdout
+
+
 def test_a_users_object_of_the_same_name_is_never_overwritten(call: Call, package: Path) -> None:
     mine = "apiVersion: v1\nkind: Pod\nmetadata: {name: training-one, namespace: osmo-workflows}\n"
     write(package, {"mine.yaml": mine})

@@ -60,11 +60,12 @@ def read_inputs(named: Named, output: str | None = None, *, apart: bool = False)
     _refuse_stdin_twice(named)
     reader = _Reader()
     files = reader.read(named.paths, output)
-    baseline = None if named.baseline is None else _baseline(named.baseline, named.paths, reader)
+    before = None if named.baseline is None else _baseline_files(named.baseline, named.paths, reader)
+    baseline = None if before is None else _taken_apart(before, reader)
     config = _carried(files) if named.config is None else _config(named.config, reader.read([named.config]), reader)
     crds = _definitions(named.crds, reader)
     items = _taken_apart(files, reader) if apart else _items(files)
-    package = Package(items, config, baseline, crds, tuple([one for file in files for one in file.foreign]))
+    package = Package(items, config, baseline, crds, _foreign(files), _foreign(before or ()))
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 
@@ -114,7 +115,7 @@ def _side(name: str, other: str, config: str | None, crds: tuple[KubeObject, ...
         chosen = None if config is None else _config(config, reader.read_commit(commit, [config]), reader)
     carried = chosen if config is not None else _carried(files)
     items = _taken_apart(files, reader)
-    package = Package(items, carried, None, crds, tuple([one for file in files for one in file.foreign]))
+    package = Package(items, carried, None, crds, _foreign(files))
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 
@@ -169,13 +170,13 @@ class _Reader:
             return InputFile(found, ())
 
 
-def _baseline(baseline: str, paths: tuple[str, ...], reader: _Reader) -> tuple[KubeObject, ...]:
-    """The objects of a folder or file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
+def _baseline_files(baseline: str, paths: tuple[str, ...], reader: _Reader) -> list[InputFile]:
+    """The files of a folder, or a file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
     if not baseline.startswith(COMMIT):
-        return _taken_apart(reader.read([baseline]), reader)
+        return reader.read([baseline])
     if STDIN in paths:
         raise UsageError(f'--baseline "{baseline}" must go with files or folders: git does not know what stdin held')
-    return _taken_apart(reader.read_commit(baseline.removeprefix(COMMIT), paths), reader)
+    return reader.read_commit(baseline.removeprefix(COMMIT), paths)
 
 
 def _taken_apart(files: Iterable[InputFile], reader: _Reader) -> tuple[KubeObject, ...]:
@@ -183,6 +184,10 @@ def _taken_apart(files: Iterable[InputFile], reader: _Reader) -> tuple[KubeObjec
     items = _items(files)
     # With an error nothing is rendered, and an item may have no value to look into.
     return items if exit_code(reader.results) else tuple([item for listed in items for item in _unlisted(listed)])
+
+
+def _foreign(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    return tuple([one for file in files for one in file.foreign])
 
 
 def _items(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:

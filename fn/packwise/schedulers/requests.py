@@ -66,14 +66,24 @@ def _of_levels(
                 stage=None if text is None else Stage.SCHEMA,
             )
         )
-    before = selection.index.earlier.get(identity(value))
-    old = selection.before(value) or (before.value if before is not None else None)
-    if old is not None and rendered and not refusals:
-        written = scheduler.read_keys(old)
-        if written != list(levels.keys):
-            message = (
-                f'changes the levels of {scheduler.topology_kind} "{levels.name}" ({", ".join(written)}), which '
-                f"{scheduler.name} does not let change: delete it in the cluster when this is applied"
-            )
-            findings.append(levels.place.finding(REPLACED, message))
+    written = _before(scheduler, levels, value, selection)
+    if rendered and not refusals and written is not None and written != levels.keys:
+        message = (
+            f'changes the levels of {scheduler.topology_kind} "{levels.name}" ({", ".join(written)}), which '
+            f"{scheduler.name} does not let change: delete it in the cluster when this is applied"
+        )
+        findings.append(levels.place.finding(REPLACED, message))
     return findings, surely_valid
+
+
+def _before(
+    scheduler: Scheduler, levels: NodeLevels, value: Mapping[str, Value], selection: Selection
+) -> tuple[str, ...] | None:
+    """The keys that the object has in the baseline, else in what an earlier render left."""
+    old = selection.before(value)
+    if old is None and levels.before is not None:
+        return levels.before
+    if old is None:
+        earlier = selection.index.earlier.get(identity(value))
+        old = None if earlier is None else earlier.value
+    return None if old is None else tuple(scheduler.read_keys(old))

@@ -14,7 +14,8 @@ class Package(NamedTuple):
     """The items of a ResourceList or the documents of files; `function_config` is packwise's own configuration.
 
     `baseline` holds the objects as they stood before the change under review, None where nobody gave any. `crds` are
-    the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects.
+    the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
+    `documents_before` those of the baseline.
     """
 
     items: tuple[KubeObject, ...]
@@ -22,3 +23,4 @@ class Package(NamedTuple):
     baseline: tuple[KubeObject, ...] | None = None
     crds: tuple[KubeObject, ...] = ()
     documents: tuple[KubeObject, ...] = ()
+    documents_before: tuple[KubeObject, ...] = ()

@@ -50,7 +50,8 @@ class Selection(NamedTuple):
     """The input, sorted out. `configuration` is None where nothing configures a topology.
 
     `enabled` is whether TAS is; `results` are what krmfn has to say about packwise's own configuration. `foreign` are
-    the places of documents that are no Kubernetes objects. `schedulers`: where the revision has them.
+    the places of documents that are no Kubernetes objects, `foreign_before` those in the baseline. `schedulers`: where
+    the revision has them.
     """
 
     index: Index  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -64,6 +65,7 @@ class Selection(NamedTuple):
     definitions: Definitions = NO_DEFINITIONS
     foreign: tuple[Place, ...] = ()
     schedulers: Schedulers | None = None
+    foreign_before: tuple[Place, ...] = ()
 
     def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
         """The object as it stood in the baseline, whoever made it; None where there is none."""
@@ -120,6 +122,7 @@ def select(package: Package) -> Selection:
         definitions,
         foreign,
         schedulers,
+        () if baseline is None else foreign_places(package.documents_before, baseline),
     )
 
 

@@ -149,6 +149,6 @@ def test_what_a_running_workload_was_made_with_stays() -> None:
 
 
 def test_where_pack_domain_is_the_only_name_it_stays() -> None:
-    item = KubeObject.parse(DEPRECATED.split("    cliques:")[0].replace("      topologyName: gb200\n", ""))
+    item = KubeObject.parse(DEPRECATED.split("    cliques:", maxsplit=1)[0].replace("      topologyName: gb200\n", ""))
 
     assert mend(item, GREP_244) is item

@@ -10,12 +10,15 @@ from packwise.frontends.osmo.rules import DIFFERS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from packwise.api import Osmo
     from packwise.finding import Finding
+    from packwise.frontends.osmo.objects import Names
+    from packwise.frontends.osmo.pool import Pool
     from packwise.frontends.osmo.rules import Submission
     from packwise.frontends.osmo.tree import Node, Tree
     from packwise.frontends.osmo.workflow import Group
 
-__all__ = ["differences"]
+__all__ = ["differences", "renamed"]
 
 _SHOWN = 3
 
@@ -24,6 +27,16 @@ def differences(submission: Submission, group: Group, tree: Tree) -> Iterator[Fi
     """What is rendered otherwise for `group` than OSMO would."""
     for message in _messages(submission, group, tree):
         yield submission.workflow.at(group.path).finding(DIFFERS, message)
+
+
+def renamed(pool: Pool, names: Names, settings: Osmo) -> Iterator[Finding]:
+    """A pool whose queue and Topology would have names that Kubernetes refuses, or that another pool's would have."""
+    wanted, name = f"osmo-pool-{settings.namespace}-{pool.name}", names.queues[pool.name]
+    if name != wanted:
+        message = (
+            f'has the queue "{name}", for OSMO\'s name, "{wanted}", is one that Kubernetes refuses, or that is taken'
+        )
+        yield pool.place.finding(DIFFERS, message)
 
 
 def _messages(submission: Submission, group: Group, tree: Tree) -> Iterator[str]:

@@ -149,6 +149,7 @@ def _pools(raw: Raw) -> tuple[list[Pool], list[Finding]]:
                 findings.append(
                     place.below("name").finding(SCHEMA, "must be given: a pool by itself has its name here")
                 )
+                continue
             pools.append(read_pool(model.name if name is None else name, place, model, backends))
     return pools, findings
 

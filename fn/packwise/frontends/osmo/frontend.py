@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.finding import Stage, has_errors
-from packwise.frontends.osmo.differs import differences
+from packwise.frontends.osmo.differs import differences, renamed
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.objects import named, pool_requests, tree_of, workflow_requests
 from packwise.frontends.osmo.rows import pool_of
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.objects import Names
     from packwise.frontends.osmo.workflow import Workflow
     from packwise.plan import Cluster
+    from packwise.request import Request
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
     from packwise.select.topologies import KnownTopologies
@@ -94,8 +95,12 @@ def _pools(documents: Documents, names: Names, selection: Selection) -> Iterator
     findings = list(run(POOLS, documents.pools))
     for pool in documents.pools:
         findings += run(POOL, PoolAt(pool, schedulers))
-    requests = () if has_errors(findings) else tuple(pool_requests(documents.pools, names, selection.settings.osmo))
-    yield WorkloadPlan(documents.pools[0].place.item, tuple(findings), requests=requests)
+    requests: list[Request] = []
+    if not has_errors(findings):
+        settings = selection.settings.osmo
+        findings += [finding for pool in documents.pools for finding in renamed(pool, names, settings)]
+        requests += pool_requests(documents.pools, names, settings, read_documents(selection.foreign_before).pools)
+    yield WorkloadPlan(documents.pools[0].place.item, tuple(findings), requests=tuple(requests))
 
 
 def _schedulers(selection: Selection) -> tuple[str, ...]:

@@ -55,8 +55,14 @@ def _of(workflow: Workflow, part: str) -> tuple[tuple[str, str], str, str]:
     return (workflow.name, part), f"{workflow.name}-{part}", f"{workflow.name}/{part}"
 
 
-def pool_requests(pools: Iterable[Pool], names: Names, settings: Osmo) -> Iterator[Request]:
-    """The queue of each pool below one for all of them, and a topology for each that has keys."""
+def pool_requests(
+    pools: Iterable[Pool], names: Names, settings: Osmo, before: Iterable[Pool] = ()
+) -> Iterator[Request]:
+    """The queue of each pool below one for all of them, and a topology for each that has keys.
+
+    `before` are the pools of the baseline.
+    """
+    old = {pool.name: tuple([key.label for key in pool.keys]) for pool in before if pool.keys}
     space = {"osmo.namespace": settings.namespace}
     for number, pool in enumerate(pools):
         origin, item = f"OSMO pool {pool.name}", pool.place.item
@@ -70,6 +76,7 @@ def pool_requests(pools: Iterable[Pool], names: Names, settings: Osmo) -> Iterat
                 {**space, "osmo.pool": label_text(pool.name)},
                 pool.place.below("topology_keys"),
                 "label",
+                old.get(pool.name),
             )
             yield Request(levels, origin, item, unasked=True)
 
