@@ -6,7 +6,6 @@ so. Source: osmo.md (top).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from packwise.select.place import Place
@@ -23,8 +22,6 @@ __all__ = ["LABEL", "foreign_places", "is_foreign", "may_be_foreign"]
 LABEL = "packwise.dev/osmo"
 """Label of a ConfigMap that carries a document: `pool` or `workflow`."""
 
-_WORKFLOW = re.compile(r"^workflow:", re.MULTILINE)
-
 
 def is_foreign(value: Value) -> bool:
     """Whether a document is OSMO's, by its content."""
@@ -37,7 +34,8 @@ def is_foreign(value: Value) -> bool:
 
 def may_be_foreign(text: str) -> bool:
     """Whether a text that is no YAML is a workflow all the same: OSMO's may be templates."""
-    return _WORKFLOW.search(text) is not None and re.search(r"^kind:", text, re.MULTILINE) is None
+    lines = text.splitlines()
+    return any(line.startswith("workflow:") for line in lines) and not any(line.startswith("kind:") for line in lines)
 
 
 def foreign_places(documents: Iterable[KubeObject], index: Index) -> tuple[Place, ...]:

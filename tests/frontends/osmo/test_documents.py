@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from krmfn.result import Severity
 from tests.frontends.osmo.rendering import of_kind, rendered
@@ -57,6 +61,19 @@ def test_labels_of_a_workflow_are_kubernetes_own(labels: str, text: str) -> None
     said = rendered(POOL, flow(workflow=f"  labels: {labels}\n")).said()
 
     assert said == [("osmo-schema", "workflow.labels", f"Value error, {text}")]
+
+
+@given(st.text("1-,", max_size=9))
+def test_exit_codes_are_what_osmo_takes(codes: str) -> None:
+    taken = re.fullmatch(r"(\d+(-\d+)?)+(,\d+(-\d+)?)*", codes) is not None
+
+    assert rendered(POOL, flow(f', exitActions: {{FAIL: "{codes}"}}')).accepted == taken
+
+
+def test_exit_codes_are_looked_at_in_a_moment() -> None:
+    codes = "1" * 5000 + "x"
+
+    assert not rendered(POOL, flow(f", exitActions: {{FAIL: {codes}}}")).accepted
 
 
 def test_words_are_read_as_osmo_reads_them() -> None:
