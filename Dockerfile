@@ -17,6 +17,35 @@ RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isola
 # Compiled once, here: the user below can write no cache. Hash-based files carry no time stamp.
 RUN python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib
 
+# The plugin beside Argo CD's repo-server: `docker build --target argocd-plugin`. Argo CD brings the server that runs it.
+FROM golang:1.26.0-trixie AS kustomize
+RUN CGO_ENABLED=0 go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2
+
+FROM python:3.13.9-slim-trixie AS argocd-plugin
+COPY --from=build /opt/packwise /opt/packwise
+COPY --from=kustomize /go/bin/kustomize /usr/local/bin/kustomize
+COPY --chmod=755 argocd-plugin/generate.sh /usr/local/bin/packwise-argocd
+COPY argocd-plugin/plugin.yaml /home/argocd/cmp-server/config/plugin.yaml
+ENV PATH=/opt/packwise/bin:/usr/local/bin:/usr/bin:/bin
+USER 999:999
+WORKDIR /tmp
+ENTRYPOINT ["/var/run/argocd/argocd-cmp-server"]
+
+# Argo CD's own image with packwise on the PATH of its kustomize: `docker build --target argocd-repo-server`.
+FROM quay.io/argoproj/argocd:v3.2.11 AS argocd-repo-server
+USER 0
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends python3 python3-venv \
+ && rm -rf /var/lib/apt/lists/* \
+ && python3 -m venv /opt/packwise
+COPY requirements.lock /opt/
+COPY --from=build /opt/dist /opt/dist
+RUN /opt/packwise/bin/python -m pip install --no-cache-dir --require-hashes --requirement /opt/requirements.lock \
+ && /opt/packwise/bin/python -m pip install --no-cache-dir --no-deps --no-index /opt/dist/packwise-*.whl \
+ && ln -s /opt/packwise/bin/packwise /usr/local/bin/packwise
+USER 999
+
 FROM python:3.13.9-slim-trixie
 LABEL org.opencontainers.image.title="packwise" \
       org.opencontainers.image.description="Renders topology-aware scheduling in Git: a KRM function for Grove and the KAI Scheduler" \

@@ -1,4 +1,4 @@
-# Every command a developer or CI runs. `make help` lists them. CI is exactly `make tools qualify demo` (see .ci/run).
+# Every command a developer or CI runs. `make help` lists them. CI is exactly `make tools demo e2e qualify` (see .ci/run).
 
 PYTHON ?= python3
 GO ?= go
@@ -34,7 +34,7 @@ export SOURCE_DATE_EPOCH := 1767225600
 .PHONY: help setup demo test lint format types qualify tools e2e e2e-tools e2e-packages bench bench-smoke wheel image-check lock docs go-types update-goldens clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
 
 setup: $(READY) ## a virtual environment in .venv with packwise and everything development needs
 
@@ -107,21 +107,22 @@ e2e-packages: # etcd, Redis and `ip`, from the distribution
 %/kube-apiserver: PACKAGE := $(KUBERNETES)/cmd/kube-apiserver
 %/kube-controller-manager: PACKAGE := $(KUBERNETES)/cmd/kube-controller-manager
 %/source-controller: PACKAGE := $(SOURCE_CONTROLLER)
-%/source-controller: CRDS := $(SOURCE_CONTROLLER) config/crd/bases
+%/source-controller: MANIFESTS := $(SOURCE_CONTROLLER) config/crd/bases
 %/kustomize-controller: PACKAGE := $(KUSTOMIZE_CONTROLLER)
-%/kustomize-controller: CRDS := $(KUSTOMIZE_CONTROLLER) config/crd/bases
+%/kustomize-controller: MANIFESTS := $(KUSTOMIZE_CONTROLLER) config/crd/bases
 %/argocd: PACKAGE := $(ARGOCD)/cmd
-%/argocd: CRDS := $(ARGOCD) manifests/crds
+%/argocd: MANIFESTS := $(ARGOCD) manifests
 %/crane: PACKAGE := $(CRANE)/cmd/crane
 
 # Without the versions in it an API server says that it is none.
 $(E2E_TOOLS): KUBE := k8s.io/component-base/version
 $(E2E_TOOLS): VERSION := $(call version,$(KUBERNETES))
 $(E2E_TOOLS):
-	mkdir -p $(@D)/crds
+	mkdir -p $(@D)/manifests
 	cd $(CONTROL_PLANE) && $(GO) build -mod=readonly -trimpath -o $(CURDIR)/$@.part -ldflags "-s -w -X $(KUBE).gitVersion=$(VERSION) \
 	  -X $(KUBE).gitMajor=1 -X $(KUBE).gitMinor=$(word 2,$(subst ., ,$(VERSION)))" $(PACKAGE)
-	set -- $(CRDS); [ $$# = 0 ] || install -m 644 "$$(cd $(CONTROL_PLANE) && $(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(@D)/crds
+	set -- $(MANIFESTS); [ $$# = 0 ] || \
+	  install -m 644 "$$(cd $(CONTROL_PLANE) && $(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(@D)/manifests
 	mv $@.part $@
 
 bench: setup ## time `packwise fn` beside a Go function that does nothing, `packwise check` beside kubectl-validate

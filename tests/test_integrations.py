@@ -78,6 +78,25 @@ def test_pages_name_this_version() -> None:
     assert re.findall(r"packwise==(\S+)", FLUX_WORKFLOW) == [version]
 
 
+@pytest.mark.parametrize(
+    ("file", "module", "names"),
+    [
+        ("docs/how-to/flux.md", "github.com/fluxcd/source-controller", "source-controller {}"),
+        ("docs/how-to/flux.md", "github.com/fluxcd/kustomize-controller", "kustomize-controller {}"),
+        ("docs/how-to/argocd.md", "github.com/argoproj/argo-cd/v3", "Argo CD {}"),
+        ("docs/how-to/argocd.md", "github.com/argoproj/argo-cd/v3", "argo-cd/{}/manifests"),
+        ("Dockerfile", "github.com/argoproj/argo-cd/v3", "quay.io/argoproj/argocd:{} "),
+    ],
+)
+def test_what_is_named_is_what_is_tested(file: str, module: str, names: str) -> None:
+    """`make e2e` runs the versions of its Go module."""
+    go = (ROOT / "tests/e2e/control_plane/go.mod").read_text(encoding="utf-8")
+    version = re.search(rf"^\t{re.escape(module)} (v\S+)$", go, re.MULTILINE)
+
+    assert version is not None
+    assert names.format(version[1]) in " ".join((ROOT / file).read_text(encoding="utf-8").split())
+
+
 def test_actions_are_pinned_by_their_whole_version() -> None:
     used = re.findall(
         r"uses: (\S+)", (ROOT / "action.yml").read_text(encoding="utf-8") + snippet("github-actions.md") + FLUX_WORKFLOW

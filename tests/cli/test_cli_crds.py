@@ -161,6 +161,19 @@ def test_rules_about_a_change_hold_against_a_baseline(call: Call, files: Path) -
     assert [(found["file"], found["message"], found["operatorMessage"]) for found in refused] == TOPOLOGY_REFUSED
 
 
+def test_what_a_gitops_tool_recreates_may_be_other_than_before(call: Call, files: Path) -> None:
+    gitops = CONFIG.replace("spec:\n", "spec:\n  gitops: [flux]\n")
+    write(files, {"in/web.yaml": GOLD, "in/topology.yaml": gitops, "crds/topology.json": TOPOLOGIES})
+    assert call("render", "in", "--crds", "crds", "-o", "before").code == 0
+    write(files, {"in/topology.yaml": gitops.replace("example.com/rack", "example.com/cabinet")})
+
+    changed = call("check", "in", "--crds", "crds", "--baseline", "before", "-o", "json")
+
+    assert [found for found in changed.findings if found["rule"] == "scheduler-topology"] == []
+    text = call("render", "in", "--crds", "crds", "--baseline", "before").stdout
+    assert "kustomize.toolkit.fluxcd.io/force: enabled" in text
+
+
 def test_the_definition_counts_before_what_packwise_knows_of_a_scheduler(call: Call, files: Path) -> None:
     # KAI itself would refuse it; a cluster with this definition does not.
     config = CONFIG.replace("topology.kubernetes.io/zone", "kubernetes.io/hostname")

@@ -24,7 +24,7 @@ from tests.places import ROOT, missing
 
 pytestmark = [pytest.mark.client, pytest.mark.xdist_group("image")]
 
-BUILD, FINAL = stages(ROOT / "Dockerfile")
+BUILD, KUSTOMIZE, PLUGIN, REPO_SERVER, FINAL = stages(ROOT / "Dockerfile")
 
 RESOURCE_LIST = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
 
@@ -121,8 +121,10 @@ def run_function(image: Image, stdin: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_base_images_are_pinned_to_one_exact_version() -> None:
-    assert BUILD.image == FINAL.image
+    assert BUILD.image == PLUGIN.image == FINAL.image
     assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+|python@sha256:[0-9a-f]{64}", FINAL.image)
+    for other in (KUSTOMIZE, REPO_SERVER):
+        assert re.search(r":v?\d+\.\d+\.\d+(-[a-z]+)?$", other.image)
 
 
 def test_everything_installed_is_pinned_by_hash_or_built_here() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.e2e.apiserver import ApiServer
 from tests.e2e.process import Servers, wait_for
-from tests.e2e.tools import built, crds_of
+from tests.e2e.tools import built, manifests_of
 
 __all__ = ["Flux", "start"]
 
@@ -63,7 +63,7 @@ def condition(value: dict[str, Any], kind: str) -> dict[str, Any]:
 
 def start(servers: Servers, cluster: ApiServer, folder: Path) -> Flux:
     """Starts both controllers with artifacts kept in `folder`."""
-    cluster.install(crds_of("source-controller"), crds_of("kustomize-controller"))
+    cluster.install(manifests_of("source-controller"), manifests_of("kustomize-controller"))
     cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
     environment = {"KUBECONFIG": str(cluster.kubeconfig), "RUNTIME_NAMESPACE": NAMESPACE}
     storage = folder / "artifacts"

@@ -47,6 +47,10 @@ class Clone:
         """Commits everything, pushes the branch, and gives the commit."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", message)
+        return self.push_commits()
+
+    def push_commits(self) -> str:
+        """Pushes what is committed, and gives the newest commit."""
         self.git("push", "--quiet", "origin", "HEAD")
         return self.git("rev-parse", "HEAD")
 

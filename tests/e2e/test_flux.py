@@ -161,7 +161,7 @@ def test_a_source_with_an_error_is_never_pushed(cluster: ApiServer, source: Sour
     assert failed.stderr.splitlines()[-1] == "1 error: nothing was written"
     assert (rendered(source.clone), snapshot(cluster)) == (revision, before)
     source.clone.git("revert", "--no-edit", "HEAD")
-    source.clone.git("push", "--quiet", "origin", "HEAD")
+    source.clone.push_commits()
 
 
 def test_an_edit_by_hand_that_breaks_the_branch_is_told_and_changes_nothing(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.places import ROOT, TOOLS, missing
 
-__all__ = ["built", "crds_of", "installed"]
+__all__ = ["built", "installed", "manifests_of"]
 
 _MODULES = {
     "kube-apiserver": "k8s.io/kubernetes",
@@ -29,9 +29,9 @@ def built(name: str) -> Path:
     return path
 
 
-def crds_of(name: str) -> Path:
-    """The folder of a controller's own CustomResourceDefinitions."""
-    return _folder(name) / "crds"
+def manifests_of(name: str) -> Path:
+    """The folder of what comes with a controller: its CustomResourceDefinitions, or how it is installed."""
+    return _folder(name) / "manifests"
 
 
 def installed(name: str) -> str:

@@ -127,6 +127,7 @@ render_specs: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries({}, o
     "admission": st.sampled_from(["Auto", "New", "Existing"]),
     "revision": st.sampled_from(["design-1", "design-2", "grep-244", "grep-244-multi"]),
     "topologyNameAnnotation": st.booleans(),
+    "gitops": st.lists(st.sampled_from(["argocd", "flux"]), unique=True),
 })  # fmt: skip
 """Settings under which generated workloads are valid."""
 

@@ -76,6 +76,15 @@ def test_a_workload_changes_in_its_conditions_only(package: Listed) -> None:
 
 
 @laws
+@given(packages())
+def test_nothing_but_a_topology_is_ever_forced(package: Listed) -> None:
+    """Both GitOps tools delete the live object before they apply what is forced."""
+    for item in render(package.text).items:
+        if any("force" in f"{key}{text}".lower() for key, text in item.annotations.items()):
+            assert (item.api_version, item.kind) == ("kai.scheduler/v1alpha1", "Topology")
+
+
+@laws
 @given(st.data(), st.randoms())
 def test_the_order_of_the_items_makes_no_difference_to_what_is_generated(data: st.DataObject, random: Random) -> None:
     documents = [*(data.draw(workloads(name)) for name in ("w", "w-0", "a")), *(data.draw(others("o")) for _ in "ab")]

@@ -117,7 +117,10 @@ def refusals_of(
         return scheduler.refusals(scheduler.read_keys(value)), []
     from packwise.crds.findings import split
 
-    problems, unchecked = split(definition.problems(value, selection.before(value)), definition)
+    # A GitOps tool creates it anew, so that nothing need be the same as before.
+    recreated = scheduler.topology_immutable and selection.settings.gitops
+    before = None if recreated else selection.before(value)
+    problems, unchecked = split(definition.problems(value, before), definition)
     return [
         Refusal(_level(one.path), one.message, one.operator_message or one.message, one.operator_message)
         for one in problems

@@ -1,3 +1,6 @@
+// What `make e2e` starts, in one module, so that what these programs share is built once. Versions that want a newer Go than
+// the one below do not build. Some modules are not in the checksum database: to add a version, run
+// GONOSUMDB=github.com/google/go-containerregistry,github.com/fluxcd/pkg go mod download; go.sum then holds its hash.
 module packwise.dev/tests/e2e/control-plane
 
 go 1.26.0

@@ -1,0 +1,161 @@
+"""Argo CD outside a cluster: repo-server, the plugin's server, application-controller, Redis; and its Applications."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.apiserver import ApiServer
+from tests.e2e.process import Servers, wait_for
+from tests.e2e.tools import built, installed
+
+__all__ = ["ArgoCd", "start"]
+
+NAMESPACE = "argocd"
+_REDIS = "127.0.0.1:6379"
+_APPLICATION = "applications.argoproj.io"
+_REFRESH = "argocd.argoproj.io/refresh"
+
+
+@dataclass(frozen=True)
+class ArgoCd:
+    """A running Argo CD, whose objects are on `cluster`."""
+
+    cluster: ApiServer
+
+    def refresh(self, name: str) -> None:
+        """Has the Application compared with the newest commit; what comes of it may still be under way."""
+        words = (_APPLICATION, name, "-n", NAMESPACE, f"{_REFRESH}=hard")
+        # Asked for while one is under way, it would be forgotten with that one.
+        wait_for(f"an earlier comparison of Application {name}", lambda: not self._is_asked(name))
+        self.cluster.kubectl("annotate", "--overwrite", *words)
+        wait_for(f"the comparison of Application {name}", lambda: not self._is_asked(name))
+
+    def _is_asked(self, name: str) -> bool:
+        value = self.cluster.get(_APPLICATION, name, NAMESPACE) or {}
+        return _REFRESH in value.get("metadata", {}).get("annotations", {})
+
+    def synced(self, name: str, revision: str) -> dict[str, Any]:
+        """The status of the Application as soon as it is in sync with this commit, with no operation under way."""
+
+        def look() -> dict[str, Any] | None:
+            status = self._status(name)
+            sync = status.get("sync", {})
+            operation = status.get("operationState", {}).get("phase")
+            return (
+                status
+                if (sync.get("status"), sync.get("revision")) == ("Synced", revision)
+                and operation in (None, "Succeeded")
+                else None
+            )
+
+        return wait_for(f"Application {name} in sync with {revision}", look, seconds=120)
+
+    def health(self, name: str, wanted: str) -> None:
+        """Waits until the Application has this health."""
+        wait_for(
+            f"Application {name} {wanted}",
+            lambda: self._status(name).get("health", {}).get("status") == wanted,
+            seconds=60,
+        )
+
+    def health_of(self, name: str) -> dict[str, str]:
+        """What Argo CD says of each object of the Application, by kind and name; of those it knows a check for."""
+        return {
+            f"{one['kind']}/{one['name']}": one["health"]["status"]
+            for one in self._status(name)["resources"]
+            if "health" in one
+        }
+
+    def comparison_error(self, name: str) -> str:
+        """Why the Application cannot be compared with its commit, as soon as it says so."""
+
+        def look() -> str | None:
+            conditions = self._status(name).get("conditions", [])
+            return next((one["message"] for one in conditions if one["type"] == "ComparisonError"), None)
+
+        return wait_for(f"a ComparisonError of Application {name}", look, seconds=60)
+
+    def operations(self, name: str) -> int:
+        """How many syncs the Application has had."""
+        return len(self._status(name).get("history", []))
+
+    def _status(self, name: str) -> dict[str, Any]:
+        return (self.cluster.get(_APPLICATION, name, NAMESPACE) or {}).get("status", {})
+
+
+def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path: str) -> ArgoCd:
+    """Starts the components, whose ConfigMaps and CRDs are installed already.
+
+    `plugin` is the folder of plugin.yaml. `path` comes first where the repo-server and the plugin look for programs, as
+    in their images. `folder` must be short: sockets stand in it.
+    """
+    for name in ("plugins", "tls", "ssh", "plugin-work"):
+        (folder / name).mkdir(parents=True)
+    environment = {
+        "KUBECONFIG": str(cluster.kubeconfig),
+        "PATH": f"{path}{os.pathsep}{os.environ['PATH']}",
+        "ARGOCD_FAKE_IN_CLUSTER": "true",
+        "ARGOCD_GPG_ENABLED": "false",
+        "ARGOCD_PLUGINSOCKFILEPATH": str(folder / "plugins"),
+        "ARGOCD_CMP_WORKDIR": str(folder / "plugin-work"),
+        "ARGOCD_TLS_DATA_PATH": str(folder / "tls"),
+        "ARGOCD_SSH_DATA_PATH": str(folder / "ssh"),
+    }
+
+    def component(name: str, *words: str) -> None:
+        servers.start(name, [built("argocd"), *words], {**environment, "ARGOCD_BINARY_NAME": name})
+
+    _start_garbage_collector(servers, cluster)
+    address, _, port = _REDIS.partition(":")
+    servers.start(
+        "redis", [installed("redis-server"), "--bind", address, "--port", port, "--save", "", "--dir", folder]
+    )
+    component("argocd-cmp-server", f"--config-dir-path={plugin}")
+    wait_for("the plugin's socket", lambda: list((folder / "plugins").glob("*.sock")))
+    local = ("--address=127.0.0.1", "--metrics-address=127.0.0.1")
+    component("argocd-repo-server", f"--redis={_REDIS}", "--disable-tls", *local)
+    component(
+        "argocd-application-controller",
+        f"--namespace={NAMESPACE}",
+        f"--redis={_REDIS}",
+        "--repo-server=127.0.0.1:8081",
+        "--repo-server-plaintext",
+        # Else the health of an object stands in Redis alone.
+        "--persist-resource-health",
+        # A commit is compared when a test asks for it.
+        "--app-resync=3600",
+    )
+    project = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "default", "namespace": NAMESPACE},
+        "spec": {
+            "sourceRepos": ["*"],
+            "destinations": [{"namespace": "*", "server": "*"}],
+            "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
+        },
+    }
+    # What argocd-server makes at its first start.
+    secret = {"stringData": {"server.secretkey": "tests"}}
+    cluster.kubectl("patch", "secret", "argocd-secret", "-n", NAMESPACE, "-p", json.dumps(secret))
+    cluster.apply([project])
+    return ArgoCd(cluster)
+
+
+def _start_garbage_collector(servers: Servers, cluster: ApiServer) -> None:
+    """Argo CD prunes in the foreground: an object goes when the collector finds nothing that it owns."""
+    servers.start(
+        "kube-controller-manager",
+        [
+            built("kube-controller-manager"),
+            f"--kubeconfig={cluster.kubeconfig}",
+            "--controllers=garbage-collector-controller",
+            "--leader-elect=false",
+            "--bind-address=127.0.0.1",
+            "--authentication-skip-lookup=true",
+        ],
+    )
