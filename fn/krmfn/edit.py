@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 
-__all__ = ["same", "with_name", "with_quotes", "with_value", "without_value"]
+__all__ = ["same", "with_name", "with_nesting", "with_quotes", "with_value", "without_value"]
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()
@@ -58,7 +58,7 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
         raise item.error(path, error.message) from None
 
 
-def without_value(item: KubeObject, path: FieldPath, *, prune: bool) -> _Edited:
+def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_comments: bool) -> _Edited:
     """The source and value of `item` without `path`; its own where nothing is there."""
     if not path:
         raise item.error(path, "must name a field to be removed")
@@ -71,11 +71,26 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool) -> _Edited:
         return None, changed
     source = item.source
     try:
-        return _with_text(source, remove_value(source.text, source.root + path)), changed
+        return _with_text(source, remove_value(source.text, source.root + path, keep_comments=keep_comments)), changed
     except YamlError as error:
         if _needs_others(source):
             return None, changed
         raise item.error(path, error.message) from None
+
+
+def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
+    """The source and value of `item` with the entry at `path` as the only one of a new mapping `outer` at its place."""
+    from krmfn.yamltext.respell import nest_entry
+
+    source = item.source
+    try:
+        text = nest_entry(source.text, source.root + path, outer)
+    except YamlError as error:
+        raise item.error(path, error.message) from None
+    parent = cast("Mapping[str, Value]", item.get(path[:-1]))
+    nested = {outer if key == path[-1] else key: {key: e} if key == path[-1] else e for key, e in parent.items()}
+    changed = _with(item, item.value, path[:-1], 0, nested) if len(path) > 1 else nested
+    return _with_text(source, text), cast("Mapping[str, Value]", changed)
 
 
 def _with_text(source: Source, text: str) -> Source:

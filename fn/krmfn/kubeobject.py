@@ -262,14 +262,15 @@ class KubeObject:
 
         return self._spliced(*with_value(self, steps_of(path), value))
 
-    def remove(self, path: FieldPath | str, *, prune: bool = False) -> KubeObject:
+    def remove(self, path: FieldPath | str, *, prune: bool = False, keep_comments: bool = False) -> KubeObject:
         """The object without what is at `path`; itself when there is nothing. `prune` removes emptied parents too.
 
-        Raises FieldError where an anchor on the way is used elsewhere.
+        `keep_comments` leaves the comments within as lines in its place. Raises FieldError where an anchor on the way
+        is used elsewhere, or a comment could not stay.
         """
         from krmfn.edit import without_value
 
-        return self._spliced(*without_value(self, steps_of(path), prune=prune))
+        return self._spliced(*without_value(self, steps_of(path), prune=prune, keep_comments=keep_comments))
 
     def quote(self, path: FieldPath | str) -> KubeObject:
         """The object with the plain scalar at `path` in quotes, a string; itself when it is quoted already.
@@ -288,6 +289,15 @@ class KubeObject:
         from krmfn.edit import with_name
 
         return self._spliced(*with_name(self, steps_of(path), name))
+
+    def nest(self, path: FieldPath | str, outer: str) -> KubeObject:
+        """The object with the entry at `path` moved into a new mapping `outer`, which stands in its place.
+
+        Raises FieldError where there is no such entry, or it spans lines, or `outer` stands beside it.
+        """
+        from krmfn.edit import with_nesting
+
+        return self._spliced(*with_nesting(self, steps_of(path), outer))
 
     def with_annotation(self, key: str, value: str) -> KubeObject:
         """The object with this annotation; itself when it has it already."""

@@ -70,3 +70,33 @@ def test_a_name_that_stands_beside_it_is_refused() -> None:
         KubeObject.parse(TEXT).rename("a", "b")
     with pytest.raises(FieldError, match="must be a key to be renamed"):
         KubeObject.parse(TEXT).rename("nothing", "b")
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("a", "a: 4 # four", "outer:\n  a: 4 # four"),
+        ("b.c", "{c: yes,", "{outer: {c: yes},"),
+        ("b.d", '"d": 0.50}', '"outer": {"d": 0.50}}'),
+        ("deep[0].x", "- x: 1", "- outer:\n    x: 1"),
+    ],
+)
+def test_an_entry_moves_into_a_mapping_at_its_place(path: str, old: str, new: str) -> None:
+    text = TEXT + "deep:\n- x: 1\n  y: 2\n"
+    nested = KubeObject.parse(text).nest(path, "outer")
+
+    assert nested.text == text.replace(old, new, 1)
+    assert nested.value == KubeObject.parse(nested.text).value
+
+
+@pytest.mark.parametrize(
+    ("path", "outer", "message"),
+    [
+        ("a", "b", 'must not be moved into "b", which stands beside it'),
+        ("l", "outer", "must stand on one line to be moved into a mapping"),
+        ("nothing", "outer", "must be an entry to be moved into a mapping"),
+    ],
+)
+def test_what_cannot_move_into_a_mapping_is_refused(path: str, outer: str, message: str) -> None:
+    with pytest.raises(FieldError, match=message):
+        KubeObject.parse(TEXT).nest(path, outer)

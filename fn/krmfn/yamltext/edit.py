@@ -30,12 +30,20 @@ def set_value(text: str, path: FieldPath, value: Value) -> str:
     return set_by_events(text, path, value)
 
 
-def remove_value(text: str, path: FieldPath, *, prune: bool = False) -> str:
+def remove_value(text: str, path: FieldPath, *, prune: bool = False, keep_comments: bool = False) -> str:
     """`text` without the value at `path` and its key; unchanged where there is none.
 
-    Its lines go, comments of others stay. A parent left without entries becomes `{}` or `[]`; with `prune` it goes too,
-    and its parents likewise, the root excepted. Raises YamlError as `set_value` does.
+    Its lines go, comments of others stay; with `keep_comments` its own stay too, as lines in its place. A parent left
+    without entries becomes `{}` or `[]`; with `prune` it goes too, and its parents likewise, the root excepted. Raises
+    YamlError as `set_value` does, and where a comment could not stay.
     """
     from krmfn.yamltext.eventedit import remove_by_events
 
-    return remove_by_events(text, path, prune=prune)
+    removed = remove_by_events(text, path, prune=prune)
+    if not keep_comments or removed == text or "#" not in text:
+        return removed
+    from krmfn.yamltext.comments import with_lost_comments
+    from krmfn.yamltext.spans import locate
+
+    span = locate(text, path, key=True)
+    return with_lost_comments(text, removed, text.rfind("\n", 0, span.start if span else 0) + 1)
