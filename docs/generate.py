@@ -75,7 +75,11 @@ def code(text: str | None, otherwise: str = "none") -> str:
 
 def chosen_by(revision: Revision) -> str:
     """How a render comes to be of that revision."""
-    return "the key" if revision.chosen_by_key else "`spec.revision`"
+    if revision.chosen_by_key:
+        return "the key"
+    return "`spec.revision`" + (
+        f", or a {revision.topology_kind} in the input" if revision.chosen_by_topologies else ""
+    )
 
 
 def existing_while_disabled(revision: Revision) -> str:
@@ -99,22 +103,28 @@ USER_TOPOLOGIES = {
 
 REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("configuration key", ("configuration_key",), lambda r: code(r.configuration_key)),
-    ("chosen by", ("chosen_by_key",), chosen_by),
-    ("levels allowed", ("limits",), lambda r: f"1 to {r.limits.levels}"),
+    ("chosen by", ("chosen_by_key", "chosen_by_topologies"), chosen_by),
+    ("topology object", ("topology_kind",), lambda r: code(r.topology_kind)),
+    ("levels allowed", ("limits",), lambda r: f"1 to {r.limits.levels}" if r.limits.levels else "1 or more"),
     ("characters of a key", ("limits",), lambda r: f"1 to {r.limits.key_length}"),
     ("syntax of a key", ("limits",), lambda r: "qualified name" if r.limits.qualified_keys else "the CRD's pattern"),
     ("a domain or key that stands twice", ("duplicate_level",), lambda r: code(r.duplicate_level, "field errors")),
     ("hierarchy", ("listed_order",), lambda r: "as listed" if r.listed_order else "the fixed order of the domains"),
     ("name of the topology", ("default_topology", "named_by_configuration"),
-     lambda r: code(r.default_topology) + (", or `name` in the section" if r.named_by_configuration else "")),
+     lambda r: code(r.default_topology, "each its own")
+     + (", or `name` in the section" if r.named_by_configuration else "")),
     ("labels of the topology", ("topology_labels",),
      lambda r: ", ".join([f"`{key}: {value}`" for key, value in r.topology_labels]) or "none"),
     ("finalizer on request", ("finalizer",), lambda r: code(r.finalizer)),
-    ("users' ClusterTopologies", ("user_topologies",), lambda r: USER_TOPOLOGIES[r.user_topologies]),
-    ("field of a workload that chooses one", ("topology_name_field",), lambda r: code(r.topology_name_field)),
+    ("users' own topologies", ("user_topologies",), lambda r: USER_TOPOLOGIES[r.user_topologies]),
+    ("field of a workload that chooses one", ("topology_name_field",),
+     lambda r: "`topologyConstraint.topologyName`" if r.constraints_choose else code(r.topology_name_field)),
     ("`scheduler.profiles` decide on KAI Topologies", ("scheduler_profiles",), lambda r: yes(r.scheduler_profiles)),
     ("KAI refuses the Topology", ("topology_status",),
      lambda r: "an error" if r.topology_status is None else f"not Ready: `{r.topology_status.failed.reason}`"),
+    ("schedulers that profiles may name", ("scheduler_backends",),
+     lambda r: ", ".join([f"`{name}`" for name in r.scheduler_backends]) or "any"),
+    ("fields of a workload", ("workload_api",), lambda r: code(r.workload_api)),
     ("rules of the webhook", ("rulebook",), lambda r: code(r.rulebook)),
     ("errors list domains", ("fixed_domain_order",),
      lambda r: "broadest first" if r.fixed_domain_order else "as configured"),
@@ -126,6 +136,8 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("`preferred`", ("always_preferred",),
      lambda r: "always the strictest level" if r.always_preferred else "what the workload says"),
     ("`grove.io/topology-name`", ("annotate_topology", "annotate_unconstrained"), annotation),
+    ("labels and annotations of PodGangs", ("mirrors_metadata",),
+     lambda r: "the operator's, and the workload's own" if r.mirrors_metadata else "the operator's"),
     ("TAS disabled, existing workload", ("keeps_preferred",), existing_while_disabled),
 ]  # fmt: skip
 """Title, the fields of the record that it tells, and the cell."""
@@ -136,6 +148,7 @@ CONDITION_ROWS = (
     ("several are gone", "levels_missing"),
     ("TAS is disabled", "disabled"),
     ("no constraint", "unconstrained"),
+    ("no topology is named", "unnamed"),
     ("no such topology", "topology_missing"),
 )
 
