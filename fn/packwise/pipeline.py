@@ -26,11 +26,22 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.frontends.frontend import FrontEnd
+    from packwise.migrate.step import Step
     from packwise.plan import Generated, ListedTopology, Use, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.select.topologies import KnownTopologies
 
-__all__ = ["RULES", "Overview", "Rendered", "has_sources", "mend", "overview", "render", "rule_table"]
+__all__ = [
+    "RULES",
+    "Overview",
+    "Rendered",
+    "has_sources",
+    "mend",
+    "migrate_workload",
+    "overview",
+    "render",
+    "rule_table",
+]
 
 NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "clients.md 5", Severity.INFO)
 RULES = (NO_WORKLOADS,)
@@ -127,6 +138,16 @@ def overview(package: Package) -> Overview:
     # What a cluster has, as an export of it shows, needs no configuration that says so.
     told = tuple([result for result in found if result.tags.get("rule") != ABSENT.name])
     return Overview(topologies, uses, enabled=True, results=told)
+
+
+def migrate_workload(item: KubeObject, step: Step) -> KubeObject:
+    """`item` in the words of the step's later revision; itself where it is no workload, or says the same in both.
+
+    Raises FieldError where an anchor is in the way, or a comment could not stay.
+    """
+    for front_end in _FRONT_ENDS:
+        item = front_end.migrate(item, step)
+    return item
 
 
 def rule_table() -> tuple[Rule, ...]:

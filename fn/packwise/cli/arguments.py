@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from packwise.revisions import REVISIONS
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "STDIN",
@@ -18,6 +20,7 @@ __all__ = [
     "DiffFormat",
     "Format",
     "Function",
+    "Migrate",
     "Named",
     "Render",
     "Rules",
@@ -41,6 +44,7 @@ commands for people and CI:
   packwise diff git:origin/main clusters/west
   packwise topologies clusters/west
   packwise rules topology-hierarchy
+  packwise migrate clusters/west --to upstream --dry-run
 
 as a KRM function of kustomize and kpt:
   packwise fn
@@ -104,6 +108,20 @@ examples:
   packwise topologies clusters/west
   kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
   packwise topologies clusters/west -o json
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+_MIGRATE = """\
+Rewrites configuration, topologies and workloads in place for a later revision of the design: each field by its new name
+at its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
+else, nothing is written."""
+
+_MIGRATE_EPILOG = """\
+examples:
+  packwise migrate clusters/west --to grep-244-multi --dry-run
+  packwise migrate clusters/west --to upstream
+  packwise migrate workloads --from grep-244 --to upstream            # the configuration stands elsewhere
+  packwise migrate clusters/west --to upstream --keep-pack-domain     # for workloads that run, before the step above
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
@@ -186,6 +204,18 @@ class Topologies:
 
 
 @dataclass(frozen=True, slots=True)
+class Migrate:
+    """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
+
+    paths: tuple[str, ...]
+    target: str
+    config: str | None = None
+    source: str | None = None
+    dry_run: bool = False
+    keep_pack_domain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """`packwise rules`; without a `name`, all of them."""
 
@@ -200,7 +230,7 @@ class Function:
     validate: bool = False
 
 
-Command = Render | Check | Diff | Topologies | Rules | Function
+Command = Render | Check | Diff | Topologies | Migrate | Rules | Function
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -212,18 +242,31 @@ def parse(arguments: Sequence[str]) -> Command:
         given = commands[name].parse_intermixed_args(arguments[1:], argparse.Namespace(command=name))
     else:
         given = parser.parse_args(arguments)
-    if given.command == "fn":
-        return Function(given.validate)
-    if given.command == "rules":
-        return Rules(given.name, given.output == "json")
-    if given.command == "diff":
-        return Diff(given.before, given.after, given.config, tuple(given.crds), given.output, given.exit_code)
-    if given.command == "topologies":
-        return Topologies(Named(tuple(given.paths), given.config), given.output == "json")
-    named = Named(tuple(given.paths), given.config, given.baseline, tuple(given.crds))
-    if given.command == "check":
-        return Check(named, given.output, given.fix)
-    return Render(named, None if given.output == STDIN else given.output, given.in_place, given.check)
+    if given.command == "migrate":
+        _refuse_earlier(commands[name], given)
+    return _COMMANDS[given.command](given)
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
+    "render": lambda given: Render(
+        _named(given), None if given.output == STDIN else given.output, given.in_place, given.check
+    ),
+    "check": lambda given: Check(_named(given), given.output, given.fix),
+    "diff": lambda given: Diff(
+        given.before, given.after, given.config, tuple(given.crds), given.output, given.exit_code
+    ),
+    "topologies": lambda given: Topologies(Named(tuple(given.paths), given.config), given.output == "json"),
+    "migrate": lambda given: Migrate(
+        tuple(given.paths), given.to, given.config, given.source, given.dry_run, given.keep_pack_domain
+    ),
+    "rules": lambda given: Rules(given.name, given.output == "json"),
+    "fn": lambda given: Function(given.validate),
+}
+"""What the words of each command say."""
+
+
+def _named(given: argparse.Namespace) -> Named:
+    return Named(tuple(given.paths), given.config, given.baseline, tuple(given.crds))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -248,6 +291,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _add_check(commands)
     _add_diff(commands)
     _add_topologies(commands)
+    _add_migrate(commands)
     _add_rules(commands)
     _add_function(commands)
     return parser, commands.choices
@@ -324,6 +368,36 @@ def _add_topologies(commands: Any) -> None:
         "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
     )
     _add_config(topologies)
+
+
+def _add_migrate(commands: Any) -> None:
+    text = "rewrite your objects for a later revision of the design"
+    migrate = commands.add_parser("migrate", help=text, description=_MIGRATE, epilog=_MIGRATE_EPILOG)
+    migrate.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder, configuration and workloads")
+    migrate.add_argument(
+        "--to", required=True, choices=tuple(REVISIONS), help="the revision to write (packwise's docs compare them)"
+    )
+    migrate.add_argument(
+        "--from",
+        dest="source",
+        choices=tuple(REVISIONS),
+        help="the revision of PATH, where no configuration among it tells",
+    )
+    _add_config(migrate)
+    migrate.add_argument("--dry-run", action="store_true", help="print what would change as a diff, and write nothing")
+    migrate.add_argument(
+        "--keep-pack-domain",
+        action="store_true",
+        help="upstream: name the topology, and leave packDomain for a second run; the webhook refuses both changes at "
+        "once for a workload that runs",
+    )
+
+
+def _refuse_earlier(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    order = list(REVISIONS)
+    if given.source is not None and order.index(given.source) >= order.index(given.to):
+        known = ", ".join(order)
+        parser.error(f"--to must be later than --from {given.source}; got {given.to}; their order is {known}")
 
 
 def _add_rules(commands: Any) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from packwise.cli.usage import UsageError
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krmfn.kubeobject import KubeObject
     from packwise.cli.find import Found
 
-__all__ = ["Document", "InputFile"]
+__all__ = ["Document", "InputFile", "edited_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +64,22 @@ class InputFile:
     def text(self) -> str:
         """The whole file."""
         return self.list_text or "".join([document.separator + document.text for document in self.documents])
+
+
+def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) -> str | None:
+    """The text of `file` with each object as `edited` has it by its id; None where nothing of it changes.
+
+    Raises UsageError, which names `option`, where the file is a ResourceList.
+    """
+    texts = [(document, None if document.item is None else edited[id(document.item)]) for document in file.documents]
+    if all(item is document.item for document, item in texts):
+        return None
+    if file.is_list:
+        name = "stdin" if file.found.name is None else f'"{file.found.name}"'
+        raise UsageError(f"{name} is a ResourceList, which {option} does not write; mend the files it is made of")
+    return "".join(
+        [
+            document.separator + (document.text if item is None or item is document.item else item.text)
+            for document, item in texts
+        ]
+    )

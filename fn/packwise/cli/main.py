@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from packwise.cli.arguments import Check, Diff, Function, Render, Rules, Topologies, parse
+from packwise.cli.arguments import Check, Diff, Function, Migrate, Render, Rules, Topologies, parse
 from packwise.cli.usage import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from packwise.cli.arguments import Command
 
 __all__ = ["main"]
 
 _WRONG_USAGE = 2
+
+_COMMANDS = {
+    Render: ("render", "render"),
+    Check: ("check", "check"),
+    Diff: ("diff", "diff"),
+    Topologies: ("topologies", "topologies"),
+    Migrate: ("migrate", "migrate"),
+    Rules: ("rulebook", "rules"),
+}
+"""The module and function of each command, by what it was parsed to."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -33,29 +44,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(command: Command) -> int:
-    # Help and wrong usage need none of the render's imports.
-    match command:
-        case Render():
-            from packwise.cli.render import render
+    if isinstance(command, Function):
+        from packwise.function import main as run_function
 
-            return render(command)
-        case Check():
-            from packwise.cli.check import check
-
-            return check(command)
-        case Diff():
-            from packwise.cli.diff import diff
-
-            return diff(command)
-        case Topologies():
-            from packwise.cli.topologies import topologies
-
-            return topologies(command)
-        case Rules():
-            from packwise.cli.rulebook import rules
-
-            return rules(command)
-        case Function():
-            from packwise.function import main as run_function
-
-            return run_function(validate=command.validate)
+        return run_function(validate=command.validate)
+    # Help and wrong usage need none of the commands' imports.
+    module, name = _COMMANDS[type(command)]
+    run: Callable[[Command], int] = getattr(import_module(f"packwise.cli.{module}"), name)
+    return run(command)

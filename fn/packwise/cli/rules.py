@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from packwise.cli.find import RULES as FIND_RULES
 from packwise.cli.folder import RULES as FOLDER_RULES
 from packwise.cli.write import RULES as WRITE_RULES
+from packwise.migrate import RULES as MIGRATE_RULES
 from packwise.pipeline import rule_table
 
 if TYPE_CHECKING:
@@ -14,5 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES_BY_NAME"]
 
-RULES_BY_NAME: dict[str, Rule] = {rule.name: rule for rule in (*rule_table(), *FIND_RULES, *FOLDER_RULES, *WRITE_RULES)}
-"""The rules of a render and of the command line."""
+RULES_BY_NAME: dict[str, Rule] = {
+    rule.name: rule for rule in (*rule_table(), *FIND_RULES, *FOLDER_RULES, *WRITE_RULES, *MIGRATE_RULES)
+}
+"""The rules of a render, of the command line, of migrations."""

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.kubeobject import KubeObject
+    from packwise.migrate.step import Step
     from packwise.plan import Cluster, ListedTopology, Use, WorkloadPlan
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
@@ -27,6 +28,13 @@ class FrontEnd(Protocol):
         """One of its workloads with what can be mended without a decision; anything else as it is.
 
         Raises FieldError where an anchor or alias is in the way.
+        """
+        ...
+
+    def migrate(self, item: KubeObject, step: Step) -> KubeObject:
+        """One of its workloads in the words of the step's later revision; anything else as it is.
+
+        Raises FieldError where an anchor or alias is in the way, or a comment could not stay.
         """
         ...
 

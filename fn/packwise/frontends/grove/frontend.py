@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.grove.podgang import PodGang
     from packwise.frontends.grove.schema import ShapeProblem
+    from packwise.migrate.step import Step
     from packwise.plan import Cluster, Condition
     from packwise.revisions import Revision
     from packwise.select.selection import Selection
@@ -82,6 +83,14 @@ class _Grove:
         if identity(item.value)[:2] != (GROUP, KIND):
             return item
         return mend(item, revision)
+
+    def migrate(self, item: KubeObject, step: Step) -> KubeObject:
+        """A PodCliqueSet, rewritten."""
+        if identity(item.value)[:2] != (GROUP, KIND):
+            return item
+        from packwise.frontends.grove.migrate import migrate
+
+        return migrate(item, step)
 
     def uses(self, selection: Selection) -> Iterable[Use]:
         """The PodCliqueSets in their order, each with the ClusterTopology it resolves to."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.objects import Names
     from packwise.frontends.osmo.workflow import Workflow
+    from packwise.migrate.step import Step
     from packwise.plan import Cluster
     from packwise.request import Request
     from packwise.revisions import Revision
@@ -57,6 +58,10 @@ class _Osmo:
 
     def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
         """Itself: what is wrong with OSMO's documents is for people to decide."""
+        return item
+
+    def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
+        """Itself: revisions are Grove's."""
         return item
 
     def uses(self, selection: Selection) -> Iterable[Use]:

@@ -1,0 +1,82 @@
+"""A PodCliqueSet rewritten for a later revision of the API, every comment kept.
+
+Source: operator.md 12 (A -> M -> H), 4.3 (inheritance of topologyName), 3 (packDomain is deprecated).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove.rules.rule import TEMPLATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.migrate.step import Step
+
+__all__ = ["migrate"]
+
+_CONSTRAINT = "topologyConstraint"
+
+
+def migrate(workload: KubeObject, step: Step) -> KubeObject:
+    """`workload` in the words of the target revision; itself where they are the same.
+
+    Raises FieldError where an anchor is in the way, or a comment could not stay.
+    """
+    if not step.target.constraints_choose or step.source.constraints_choose:
+        return workload
+    name = step.topology
+    field = step.source.topology_name_field
+    if field is not None:
+        chosen = workload.get((*TEMPLATE, field))
+        name = chosen if isinstance(chosen, str) else name
+    if not step.keep_pack_domain:
+        for path in list(_constraints(workload)):
+            if workload.get((*path, "packDomain")) is not None:
+                workload = workload.rename((*path, "packDomain"), "required").nest((*path, "required"), "pack")
+        for path in _preferring(workload) if step.preferred is not None else ():
+            workload = workload.set((*path, "pack", "preferred"), step.preferred)
+    for path in _naming(workload):
+        workload = workload.set((*path, "topologyName"), name)
+    if field is not None:
+        workload = workload.remove((*TEMPLATE, field), keep_comments=True)
+    return workload
+
+
+def _preferring(workload: KubeObject) -> list[FieldPath]:
+    """Where constraints must stand for all that is rendered to prefer a domain: not at groups that have none."""
+    found = [(*TEMPLATE, _CONSTRAINT)]
+    found += [(*path, _CONSTRAINT) for path, _ in _entries(workload, "cliques")]
+    return found + [path for path in _constraints(workload) if path[2] == "podCliqueScalingGroups"]
+
+
+def _naming(workload: KubeObject) -> list[FieldPath]:
+    """The constraints that must name their topology, since they inherit it from none."""
+    of_set = (*TEMPLATE, _CONSTRAINT)
+    constrained = list(_constraints(workload))
+    if of_set in constrained:
+        return [of_set]
+    groups = [path for path in constrained if path[2] == "podCliqueScalingGroups"]
+    inheriting: set[Value] = set()
+    for path in groups:
+        names = workload.get((*path[:-1], "cliqueNames"))
+        inheriting.update(name for name in (names if isinstance(names, list) else ()) if isinstance(name, str))
+    cliques = [path for path in constrained if path[2] == "cliques"]
+    return groups + [path for path in cliques if workload.get((*path[:-1], "name")) not in inheriting]
+
+
+def _constraints(workload: KubeObject) -> Iterator[FieldPath]:
+    """Where constraints stand: the set's, the cliques', the groups'."""
+    owners = [(TEMPLATE, workload.get(TEMPLATE)), *_entries(workload, "cliques")]
+    for path, owner in [*owners, *_entries(workload, "podCliqueScalingGroups")]:
+        if isinstance(owner, dict) and isinstance(owner.get(_CONSTRAINT), dict):
+            yield (*path, _CONSTRAINT)
+
+
+def _entries(workload: KubeObject, key: str) -> list[tuple[FieldPath, Value]]:
+    found = workload.get((*TEMPLATE, key))
+    return [((*TEMPLATE, key, index), entry) for index, entry in enumerate(found if isinstance(found, list) else ())]

@@ -1,0 +1,125 @@
+"""What the scheduler would be told before and after a migration, and every difference that nobody asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.edit import same
+from krmfn.fieldpath import format_path
+from krmfn.kubeobject import KubeObject
+from krmfn.result import Severity, exit_code
+from packwise.api import API_VERSION, KIND
+from packwise.finding import Finding, Rule
+from packwise.pipeline import render
+from packwise.select.index import identity, is_earlier, told_identity
+
+if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.migrate.step import Step
+    from packwise.select import Package
+    from packwise.select.index import Identity
+
+__all__ = ["MEANING", "changed_meanings"]
+
+MEANING = Rule("migrate-meaning", "The scheduler is told the same before and after a migration.", "revisions.md")
+
+_TOLD = ("Topology", "PodGang")
+
+
+def changed_meanings(before: Package, after: Package, step: Step) -> list[Result]:
+    """What `after` says otherwise than `before`; or why one of them cannot be rendered.
+
+    Labels and annotations count for nothing: later revisions write others. Nor does what every object of the source
+    prefers, where the target has no words for it.
+    """
+    drops = step.preferred is not None and (not step.target.constraints_choose or step.keep_pack_domain)
+    known, results = _told(before, step.source.name, drops=drops)
+    if results:
+        return results
+    now, results = _told(after, step.target.name, drops=drops)
+    if results:
+        return results
+    renamed = {step.source.default_topology: step.topology}
+    findings: list[Finding] = []
+    for key, spec in known.items():
+        group, kind, namespace, name = key
+        at = key if kind != "Topology" or key in now else (group, kind, namespace, renamed.get(name, name))
+        found = now.get(at)
+        if found is None:
+            findings.append(Finding.of(MEANING, None, (), f"{told_identity(key)} would no longer be rendered"))
+        elif (difference := _difference(spec, found, ("spec",))) is not None:
+            path, old, new = difference
+            message = f"{told_identity(key)} would be told otherwise: {format_path(path)} is {old}, and would be {new}"
+            findings.append(Finding.of(MEANING, None, (), message))
+    return [finding.to_result() for finding in findings]
+
+
+def _told(package: Package, name: str, *, drops: bool) -> tuple[dict[Identity, Value], list[Result]]:
+    """What the schedulers read of each rendered object; or the errors of the render."""
+    items = tuple([item for item in package.items if not is_earlier(item.value)])
+    rendered = render(package._replace(items=items, function_config=_as_existing(package)))
+    if exit_code(rendered.results):
+        return {}, [
+            result._replace(message=f'as revision "{name}": {result.message}')
+            for result in rendered.results
+            if result.severity is Severity.ERROR
+        ]
+    found = {identity(item.value): item.value.get("spec") for item in rendered.generated}
+    return {key: _without_preferred(spec) if drops else spec for key, spec in found.items() if key[1] in _TOLD}, []
+
+
+def _as_existing(package: Package) -> KubeObject:
+    """The package's TopologyRender for workloads that run: what only new ones may not say is no matter here."""
+    own = [item for item in package.items if item.kind == KIND and item.api_version == API_VERSION]
+    given = package.function_config or (own[0] if own else None)
+    if given is None:
+        return KubeObject.new(
+            {
+                "apiVersion": API_VERSION,
+                "kind": KIND,
+                "metadata": {"name": "migrate"},
+                "spec": {"admission": "Existing"},
+            }
+        )
+    return given.set(("data" if given.kind == "ConfigMap" else "spec", "admission"), "Existing")
+
+
+def _without_preferred(value: Value) -> Value:
+    if isinstance(value, dict):
+        kept = {key: _without_preferred(entry) for key, entry in value.items() if key != "preferred"}
+        # A constraint that only preferred something is none.
+        return {key: entry for key, entry in kept.items() if not (key == "topologyConstraint" and _is_empty(entry))}
+    if isinstance(value, list):
+        return [_without_preferred(entry) for entry in value]
+    return value
+
+
+def _is_empty(constraint: Value) -> bool:
+    return isinstance(constraint, dict) and constraint.get("packConstraint") == {}
+
+
+def _difference(old: Value, new: Value, path: FieldPath) -> tuple[FieldPath, str, str] | None:
+    """The first place where two values differ, and what stands there."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            found = _difference(old.get(key), new.get(key), (*path, key))
+            if found is not None:
+                return found
+        return None
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, pair in enumerate(zip(old, new, strict=True)):
+            found = _difference(*pair, (*path, index))
+            if found is not None:
+                return found
+        return None
+    return None if same(old, new) else (path, _shown(old), _shown(new))
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "absent"
+    import json
+
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,24 @@
+"""What the rewriting of one object must know of the whole: the two revisions, and the topology that workloads mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from packwise.revisions import Revision
+
+__all__ = ["Step"]
+
+
+class Step(NamedTuple):
+    """From `source` to `target`. `topology` is what the operator's own topology is called after it.
+
+    `preferred` is the domain that the source prefers on everything it renders, None where it prefers none.
+    `keep_pack_domain` leaves the deprecated field, which alone a running workload may keep.
+    """
+
+    source: Revision
+    target: Revision
+    topology: str
+    preferred: str | None = None
+    keep_pack_domain: bool = False

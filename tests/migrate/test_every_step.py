@@ -1,0 +1,120 @@
+"""Each example, from its revision to every later one: the scheduler is told the same, where both can say it."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from krmfn.result import exit_code
+from packwise.cli.arguments import Named
+from packwise.cli.inputs import read_inputs
+from packwise.cli.main import main
+from packwise.cli.rendered import rendered_of
+from packwise.pipeline import Rendered
+from packwise.revisions import REVISIONS
+from packwise.select import select
+from tests.cli.calling import listing
+from tests.places import ROOT
+
+ORDER = list(REVISIONS)
+
+CANNOT_PREFER = {"grep-244", "grep-244-multi"}
+"""Revisions without words for what the two designs before them prefer on everything."""
+
+
+REFUSED = {
+    "second-design": 'must be the lowest level where it is "kubernetes.io/hostname"; "example.com/numa" is below it',
+}
+"""Examples that no later revision takes, and why: what only its condition told before is an error from then on."""
+
+
+def rendered(folder: Path) -> Rendered:
+    found = rendered_of(read_inputs(Named((str(folder),))))
+    assert not exit_code(found.results), [result.message for result in found.results]
+    return found
+
+
+def revision_of(folder: Path) -> str:
+    return select(read_inputs(Named((str(folder),))).package).revision.name
+
+
+def examples() -> list[Path]:
+    """The examples that hold workloads of Grove."""
+    return [
+        path
+        for path in sorted((ROOT / "examples").iterdir())
+        if path.is_dir() and any("kind: PodCliqueSet" in each.read_text() for each in path.rglob("*.yaml"))
+    ]
+
+
+STEPS = [(example, target) for example in examples() for target in ORDER[ORDER.index(revision_of(example)) + 1 :]]
+
+
+def podgangs(folder: Path, *, preferred: bool = True) -> dict[str, Any]:
+    specs = {item.id.short: item.value["spec"] for item in rendered(folder).generated if item.kind == "PodGang"}
+    return specs if preferred else without_preferred(specs)
+
+
+def without_preferred(value: Any) -> Any:
+    if isinstance(value, list):
+        return [without_preferred(entry) for entry in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    entries = cast("dict[str, Any]", value)
+    kept = {key: without_preferred(entry) for key, entry in entries.items() if key != "preferred"}
+    return {key: entry for key, entry in kept.items() if entry != {"packConstraint": {}}}
+
+
+def test_every_revision_but_the_last_has_an_example() -> None:
+    assert {revision_of(example) for example in examples()} >= set(ORDER) - {"grep-244", "upstream"}
+
+
+@pytest.mark.parametrize(
+    ("example", "target"), [(e, t) for e, t in STEPS if e.name in REFUSED], ids=lambda part: getattr(part, "name", part)
+)
+def test_what_a_later_revision_refuses_is_not_migrated(
+    example: Path, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(example, tmp_path / "in")
+    before = listing(folder)
+
+    assert main(["migrate", str(folder), "--to", target]) == 1
+
+    assert f'as revision "{target}": {REFUSED[example.name]}' in capsys.readouterr().err
+    assert listing(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("example", "target"),
+    [(e, t) for e, t in STEPS if e.name not in REFUSED],
+    ids=lambda part: getattr(part, "name", part),
+)
+def test_podgangs_stay_the_same(example: Path, target: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(example, tmp_path / "in")
+    before, source = podgangs(folder), REVISIONS[revision_of(folder)]
+
+    assert main(["migrate", str(folder), "--to", target]) == 0
+
+    assert revision_of(folder) == target
+    if source.always_preferred and target in CANNOT_PREFER:
+        assert podgangs(folder) != before
+        assert podgangs(folder) == without_preferred(before)
+    else:
+        assert podgangs(folder) == before
+
+
+@pytest.mark.parametrize("example", [e for e in examples() if e.name not in REFUSED], ids=lambda path: path.name)
+def test_one_revision_after_the_other_leads_where_one_step_does(example: Path, tmp_path: Path) -> None:
+    at_once, stepwise = (shutil.copytree(example, tmp_path / name) for name in ("at-once", "stepwise"))
+    later = ORDER[ORDER.index(revision_of(example)) :]
+
+    for _, target in pairwise(later):
+        assert main(["migrate", str(stepwise), "--to", target]) == 0
+    assert main(["migrate", str(at_once), "--to", later[-1]]) == 0
+
+    # On the way some revisions have no words for what is preferred.
+    assert podgangs(stepwise, preferred=False) == podgangs(at_once, preferred=False)
