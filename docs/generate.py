@@ -138,6 +138,7 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("`grove.io/topology-name`", ("annotate_topology", "annotate_unconstrained"), annotation),
     ("labels and annotations of PodGangs", ("mirrors_metadata",),
      lambda r: "the operator's, and the workload's own" if r.mirrors_metadata else "the operator's"),
+    ("names and labels are checked as Kubernetes does it in", ("apimachinery",), lambda r: r.apimachinery),
     ("TAS disabled, existing workload", ("keeps_preferred",), existing_while_disabled),
 ]  # fmt: skip
 """Title, the fields of the record that it tells, and the cell."""

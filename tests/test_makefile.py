@@ -19,7 +19,8 @@ LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock"
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """What `make setup` looks at, in a folder without an environment."""
-    for name in ("Makefile", "pyproject.toml", *LOCKS):
+    for name in ("Makefile", "pyproject.toml", *LOCKS, "tests/e2e/control_plane/go.mod"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 

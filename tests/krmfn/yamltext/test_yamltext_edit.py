@@ -86,7 +86,9 @@ def test_a_replaced_value_is_read_back_and_nothing_else_changes(
     assert read(edited) == with_value(value, path, new), edited
     start, end = unchanged(text, edited)
     if start < end:
-        first = text.rfind("\n", 0, min(start, span.start)) + 1
+        # Where the new value begins as the old one does, the first change stands further on.
+        start = min(start, span.start)
+        first = text.rfind("\n", 0, start) + 1
         assert text[first:start].count("\n") <= text[first : span.start].count("\n")
         last = text.find("\n", span.end)
         assert end <= (last + 1 if last >= 0 else len(text))
