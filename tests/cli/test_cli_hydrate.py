@@ -332,7 +332,7 @@ def test_what_kustomize_builds_is_built_first(call: Call, package: Path) -> None
     assert (ran.code, ran.stderr.splitlines()[0]) == (
         1,
         "error: in/kustomization.yaml:3:18: Kustomization k metadata.name: must be built before it is rendered for "
-        "`gitops`, which moves files: kustomize build DIR | packwise render - -o OUT [output-path]",
+        "`gitops`, which moves files: kustomize build DIR | packwise render - --config FILE -o OUT [output-path]",
     )
 
 

@@ -32,7 +32,7 @@ RULES = (OUTPUT,)
 _LAST = 1 << 31
 _BUILD = (
     "must be built before it is rendered for `gitops`, which moves files: "
-    "kustomize build DIR | packwise render - -o OUT"
+    "kustomize build DIR | packwise render - --config FILE -o OUT"
 )
 
 

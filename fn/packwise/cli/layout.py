@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from packwise.api import GROUP
 from packwise.cli.stream import joined
-from packwise.render.gitops import TOPOLOGY_KINDS
+from packwise.render.gitops import BEFORE_WORKLOADS
 from packwise.render.mark import LOCAL_CONFIG
 from packwise.select.index import identity
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FOLLOWED", "LOCAL", "TOPOLOGIES", "WORKLOADS", "is_kustomization", "part_of", "parts_of", "placed"]
 
 TOPOLOGIES = "topologies"
-"""Folder of ClusterTopologies, the schedulers' topologies, and the CRDs of any kind."""
+"""Folder of what workloads name, topologies and queues, and of CRDs of any kind."""
 
 WORKLOADS = "workloads"
 """Folder of everything else that a cluster takes."""
@@ -37,7 +37,7 @@ FOLLOWED = (TOPOLOGIES, WORKLOADS)
 _PARTS = (TOPOLOGIES, WORKLOADS, LOCAL)
 _GENERATED = {f"packwise/{part}/": f"{part}/packwise/" for part in (TOPOLOGIES, WORKLOADS)}
 
-_FIRST = TOPOLOGY_KINDS | {("grove.io", "ClusterTopologyBinding"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
+_FIRST = BEFORE_WORKLOADS | {("apiextensions.k8s.io", "CustomResourceDefinition")}
 _LOCAL_GROUPS = frozenset({GROUP, "operator.config.grove.io"})
 
 

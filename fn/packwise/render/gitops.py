@@ -10,10 +10,17 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.plan import Generated
 
-__all__ = ["TOPOLOGY_KINDS", "gitops_annotations"]
+__all__ = ["BEFORE_WORKLOADS", "gitops_annotations"]
 
-TOPOLOGY_KINDS = frozenset({("grove.io", "ClusterTopology"), ("kai.scheduler", "Topology")})
-"""What must be there before a workload that names it: Grove's webhook looks for it."""
+BEFORE_WORKLOADS = frozenset(
+    {
+        ("grove.io", "ClusterTopology"),
+        ("grove.io", "ClusterTopologyBinding"),
+        ("kai.scheduler", "Topology"),
+        ("scheduling.run.ai", "Queue"),
+    }
+)
+"""What must be there before a workload that names it: Grove's webhook looks for it, KAI for queues."""
 
 _CLUSTERTOPOLOGY = ("grove.io", "ClusterTopology")
 
@@ -29,7 +36,7 @@ def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Col
     kept = kind == _CLUSTERTOPOLOGY and name in in_use
     annotations: dict[str, str] = {}
     if "argocd" in tools:
-        if kind in TOPOLOGY_KINDS:
+        if kind in BEFORE_WORKLOADS:
             annotations["argocd.argoproj.io/sync-wave"] = "-1"
         # Force alone fails beside server-side apply, Replace alone is refused by the API server.
         options = "Replace=true,Force=true" if generated.recreate else "Prune=false" if kept else ""

@@ -23,7 +23,7 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 _PREFIX = "packwise.dev/"
 
 
-def marked(generated: Generated, *, apply: bool, gitops: Mapping[str, str] | None = None) -> dict[str, Value]:
+def marked(generated: Generated, *, apply: bool, gitops: Mapping[str, str]) -> dict[str, Value]:
     """The manifest of `generated` with packwise's annotations and those for `gitops` tools, sorted by key."""
     value = dict(generated.value)
     metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
@@ -33,7 +33,7 @@ def marked(generated: Generated, *, apply: bool, gitops: Mapping[str, str] | Non
         annotations[_PREFIX + name] = text
     if not apply:
         annotations[LOCAL_CONFIG] = "true"
-    elif gitops:
+    else:
         annotations.update(gitops)
     metadata["annotations"] = {key: annotations[key] for key in sorted(annotations)}
     value["metadata"] = metadata

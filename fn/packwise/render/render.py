@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from krmfn.kubeobject import KubeObject
 from packwise.finding import Finding, Rule
 from packwise.render.carry import carry
-from packwise.render.gitops import gitops_annotations
 from packwise.render.mark import marked
 from packwise.select.index import identity, told_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from packwise.api import TopologyRender
     from packwise.plan import Generated
@@ -63,11 +62,18 @@ def render(
             findings.append(_twice(one, first[key], key))
         else:
             first[key] = one
-            gitops = gitops_annotations(one, settings.gitops, in_use) if settings.gitops else None
-            value = marked(one, apply=settings.apply, gitops=gitops)
+            value = marked(one, apply=settings.apply, gitops=_gitops(one, settings, in_use))
             before = index.earlier.get(key)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     return Rendering(() if findings else tuple(objects), tuple(findings))
+
+
+def _gitops(one: Generated, settings: TopologyRender, in_use: Collection[str]) -> Mapping[str, str]:
+    if not settings.gitops:
+        return {}
+    from packwise.render.gitops import gitops_annotations
+
+    return gitops_annotations(one, settings.gitops, in_use)
 
 
 def _clash(one: Generated, other: KubeObject) -> Finding:
