@@ -17,11 +17,25 @@ discover() {
   fi
 }
 
+# Whoever may write an Application chooses these paths: they lead to nothing but the application's own repository.
+refuse_outside() {
+  root=$(pwd -P)
+  root=${root%"/${ARGOCD_APP_SOURCE_PATH:-.}"}
+  case $(realpath -m "$1") in
+    "$root"/*) ;;
+    *) echo "error: \"$1\" must stand within the repository; correct the parameters of the Application" >&2 && exit 1 ;;
+  esac
+}
+
 generate() {
   set -- # the options of packwise
-  if [ -n "${PARAM_CONFIG:-}" ]; then set -- "$@" --config "$PARAM_CONFIG"; fi
+  if [ -n "${PARAM_CONFIG:-}" ]; then
+    refuse_outside "$PARAM_CONFIG"
+    set -- "$@" --config "$PARAM_CONFIG"
+  fi
   number=0
   while crd=$(printenv "PARAM_CRDS_$number"); do
+    refuse_outside "$crd"
     set -- "$@" --crds "$crd"
     number=$((number + 1))
   done

@@ -348,6 +348,18 @@ def test_two_files_for_one_place_are_refused(call: Call, package: Path) -> None:
     )
 
 
+def test_folders_of_the_sources_that_are_called_so_decide_nothing(call: Call, package: Path) -> None:
+    files = {"local/a.yaml": "a", "topologies/b.yaml": "b", "workloads/c.yaml": "c"}
+    write(package, {name: SERVICE.replace("web", text) for name, text in files.items()})
+    write(package, {"topology.yaml": GITOPS, "workloads/mine.yaml": TOPOLOGY})
+
+    assert call("render", "in", "-o", "out").code == 0
+
+    for name in ("workloads/local/a.yaml", "workloads/topologies/b.yaml", "workloads/c.yaml"):
+        assert (package.parent / "out" / name).is_file()
+    assert (package.parent / "out/topologies/workloads/mine.yaml").is_file()
+
+
 def test_documents_of_stdin_have_the_layout_too(call: Call, package: Path) -> None:
     stream = f"{GITOPS}---\n{WORKLOAD}---\n{SERVICE}"
 

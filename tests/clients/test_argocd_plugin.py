@@ -97,7 +97,7 @@ def test_a_folder_becomes_manifests_without_configuration(plugin: Plugin, app: P
 
 
 def test_a_kustomization_becomes_manifests_with_its_names(plugin: Plugin, kustomization: Path) -> None:
-    ran = plugin("generate", kustomization, PARAM_CONFIG="../topology.yaml")
+    ran = plugin("generate", kustomization, PARAM_CONFIG="../topology.yaml", ARGOCD_APP_SOURCE_PATH="overlay")
 
     assert ran.code == 0, ran.stderr
     assert sorted(ran.kinds) == ["ClusterTopology", "PodCliqueSet", "PodGang", "Topology"]
@@ -116,7 +116,7 @@ def test_an_error_leaves_stdout_empty(plugin: Plugin, app: Path) -> None:
 def test_a_kustomization_that_cannot_be_built_leaves_stdout_empty(plugin: Plugin, kustomization: Path) -> None:
     (kustomization / "workload.yaml").unlink()
 
-    ran = plugin("generate", kustomization, PARAM_CONFIG="../topology.yaml")
+    ran = plugin("generate", kustomization, PARAM_CONFIG="../topology.yaml", ARGOCD_APP_SOURCE_PATH="overlay")
 
     assert (ran.code, ran.stdout) == (1, "")
 
@@ -130,6 +130,22 @@ def test_a_configuration_that_does_not_name_argocd_is_refused(plugin: Plugin, ap
         1,
         "",
         "error: spec.gitops of the TopologyRender must name argocd, so that the output is what Argo CD applies",
+    )
+
+
+@pytest.mark.parametrize("path", ["/etc/hosts", "../../bin/packwise-argocd", "../../app-2/topology.yaml", "out.yaml"])
+@pytest.mark.parametrize("parameter", ["PARAM_CONFIG", "PARAM_CRDS_0"])
+def test_no_parameter_leads_out_of_the_repository(
+    parameter: str, path: str, plugin: Plugin, kustomization: Path
+) -> None:
+    (kustomization / "out.yaml").symlink_to("/etc/hosts")
+
+    ran = plugin("generate", kustomization, ARGOCD_APP_SOURCE_PATH="overlay", **{parameter: path})
+
+    assert (ran.code, ran.stdout, ran.stderr) == (
+        1,
+        "",
+        f'error: "{path}" must stand within the repository; correct the parameters of the Application\n',
     )
 
 

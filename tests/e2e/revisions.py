@@ -19,12 +19,14 @@ Crd = dict[str, Any]
 class Revision:
     """`crds` are folders of ../shared/crds; `amended` changes what was published to what the revision means.
 
+    `spelt` changes the text of a source, written for v0.1.0-alpha.7, to what this revision's workloads look like.
     `rendered` are the kinds that must come out of the examples, lest nothing is tested.
     """
 
     name: str
     crds: tuple[str, ...]
     amended: Callable[[Crd], Crd] = copy.copy
+    spelt: Callable[[str], str] = str
     rendered: frozenset[str] = frozenset({"ClusterTopology", "Topology", "PodGang", "PodCliqueSet"})
 
     def definitions(self, shared: Path) -> Sequence[Crd]:

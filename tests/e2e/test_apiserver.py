@@ -40,6 +40,8 @@ def cluster(
 def rendered(packwise: Path, source: Path, revision: Revision, folder: Path) -> Path:
     """The source rendered for this revision, for both GitOps tools."""
     copied = Path(shutil.copytree(source, folder / "in"))
+    for file in copied.glob("*.yaml"):
+        file.write_text(revision.spelt(file.read_text(encoding="utf-8")), encoding="utf-8")
     topology = copied / "topology.yaml"
     config = yaml.safe_load(topology.read_text(encoding="utf-8"))
     config["spec"] |= {"revision": revision.name, "gitops": ["argocd", "flux"]}

@@ -50,8 +50,8 @@ def part_of(item: KubeObject) -> str:
 
 
 def placed(part: str, path: str) -> str:
-    """`path` within the folder `part`; one that stands in a part already stays, so that a second render moves none."""
-    if path.split("/", 1)[0] in _PARTS and "/" in path:
+    """`path` within the folder `part`; one that stands in it already stays, so that a second render moves none."""
+    if path.startswith(f"{part}/"):
         return path
     for before, after in _GENERATED.items():
         if path.startswith(before) and part != LOCAL:
