@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from packwise.frontends.osmo.names import MAX_NAME
 from packwise.frontends.osmo.rules import DIFFERS
+from packwise.frontends.osmo.tree import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,6 +67,9 @@ def _messages(submission: Submission, group: Group, tree: Tree) -> Iterator[str]
             f"has subgroups of other names than OSMO's ({names}{_more(renamed)}): KAI refuses those, or would take two "
             "groups for one"
         )
+    shared = [joined(tree.shared[:depth]) for depth in range(1, len(tree.shared) + 1)]
+    if len(set(shared)) < len(shared) or not {node.wanted for node in nodes}.isdisjoint(shared):
+        yield "has levels whose groups lead to one name; OSMO would take them for one level, the broadest of them"
     padded = [
         leaf for leaf, node in zip(tree.leaves, _leaf_nodes(tree), strict=True) if node is not None and _is_padded(node)
     ]

@@ -15,7 +15,7 @@ from packwise.request import Bounds, PodSet
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PADDED", "Levelled", "Node", "Path", "Step", "Tree", "build", "paths_of"]
+__all__ = ["PADDED", "Levelled", "Node", "Path", "Step", "Tree", "build", "joined", "paths_of"]
 
 PADDED = "unconstrained"
 """What the node is called that holds the tasks which ask for nothing at its level."""
@@ -91,12 +91,12 @@ def build(tasks: Sequence[Sequence[Levelled]], keys: Sequence[str], *, pad: bool
         branching = children[branching][0]
     bounds = _shared_bounds(branching, nodes, keys)
     below = _preorder(branching, children)
-    names = unique_names([(path, _wanted(path), _identity(path)) for path in below])
+    names = unique_names([(path, joined(path), _identity(path)) for path in below])
     members = Counter(paths)
     written = tuple([
         Node(
             path,
-            _wanted(path),
+            joined(path),
             PodSet(
                 names[path],
                 names.get(path[:-1]),
@@ -150,8 +150,13 @@ def _preorder(root: Path, children: Mapping[Path, list[Path]]) -> list[Path]:
     return found
 
 
-def _wanted(path: Path) -> str:
-    return "-".join([PADDED if step.group is None else step.group for step in path])
+def joined(path: Path) -> str:
+    """The name that OSMO gives a node: its groups by dashes, without a dash after nothing."""
+    name = ""
+    for step in path:
+        group = PADDED if step.group is None else step.group
+        name = f"{name}-{group}" if name else group
+    return name
 
 
 def _identity(path: Path) -> str:
