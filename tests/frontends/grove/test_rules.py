@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from packwise.frontends.grove.rules import RULES
+from packwise.frontends.grove.rules import all_rules
 
 from .cases import load_cases, outcome
 
+RULES = all_rules()
 CASES = [*load_cases("grove-rules"), *load_cases("grep-244-multi"), *load_cases("upstream")]
 
 

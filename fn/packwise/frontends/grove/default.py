@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.revisions import GREP_244
@@ -34,31 +34,18 @@ _CONSTRAINT_FIELDS = frozenset({"topologyName", "pack", "packDomain"})
 _PACK_FIELDS = frozenset({"required", "preferred"})
 
 
-class _Api(NamedTuple):
-    """What is filled in by API: the fields that are kept, and how a constraint is written back.
-
-    `annotates_mnnvl`: D9. `shares_resources`: there are fields of that meaning.
-    """
-
-    template: frozenset[str] = _TEMPLATE_FIELDS
-    clique: frozenset[str] = _CLIQUE_FIELDS
-    group: frozenset[str] = _GROUP_FIELDS
-    requires_pack_domain: bool = True
-    annotates_mnnvl: bool = True
-    shares_resources: bool = False
-
-
-_APIS = {
-    "alpha7": _Api(),
-    "head": _Api(
-        template=_TEMPLATE_FIELDS | {"resourceClaimTemplates", "resourceSharing"},
-        clique=_CLIQUE_FIELDS | {"resourceSharing"},
-        group=_GROUP_FIELDS | {"annotations", "resourceSharing"},
-        requires_pack_domain=False,
-        annotates_mnnvl=False,
-        shares_resources=True,
+_KNOWN = {
+    "alpha7": (_TEMPLATE_FIELDS, _CLIQUE_FIELDS, _GROUP_FIELDS),
+    "head": (
+        _TEMPLATE_FIELDS | {"resourceClaimTemplates", "resourceSharing"},
+        _CLIQUE_FIELDS | {"resourceSharing"},
+        _GROUP_FIELDS | {"annotations", "resourceSharing"},
     ),
 }
+"""The fields of the template, a clique and a group that are kept, by API."""
+
+_WITH_PACK_DOMAIN = frozenset({"alpha7"})
+"""APIs in which a constraint is a packDomain and nothing else; and which know grove.io/auto-mnnvl (D9)."""
 
 
 def default(
@@ -77,7 +64,7 @@ def default(
         metadata["namespace"] = "default"
     spec = dict(_mapping(value.get("spec")))
     given = spec.get("template")
-    api = _APIS[revision.workload_api]
+    api = revision.workload_api
     template = _template(_mapping(given), api, revision.topology_name_field)
     if given is None:
         # The API server fills in nothing below an object that is not there.
@@ -92,7 +79,7 @@ def default(
     if (
         create
         and auto_mnnvl
-        and api.annotates_mnnvl
+        and api in _WITH_PACK_DOMAIN
         and _MNNVL not in _mapping(metadata.get("annotations"))
         and _wants_gpu(template)
     ):
@@ -102,8 +89,10 @@ def default(
     return out
 
 
-def _template(value: Mapping[str, Value], api: _Api, topology_name_field: str | None) -> dict[str, Value]:
-    known = api.template | {topology_name_field} if topology_name_field else api.template
+def _template(value: Mapping[str, Value], api: str, topology_name_field: str | None) -> dict[str, Value]:
+    known = _KNOWN[api][0]
+    if topology_name_field:
+        known |= {topology_name_field}
     out = _keep(value, known)
     _default_constraint(out, api)
     if "cliqueStartupType" not in out:
@@ -133,8 +122,8 @@ def _template(value: Mapping[str, Value], api: _Api, topology_name_field: str | 
     return _without_empty(out, ("podCliqueScalingGroups", "priorityClassName"))
 
 
-def _clique(value: Mapping[str, Value], api: _Api) -> Mapping[str, Value]:
-    out = _keep(value, api.clique)
+def _clique(value: Mapping[str, Value], api: str) -> Mapping[str, Value]:
+    out = _keep(value, _KNOWN[api][1])
     spec = _keep(_mapping(out.get("spec")), _CLIQUE_SPEC_FIELDS)
     replicas = spec.get("replicas", 0)
     spec["replicas"] = 1 if replicas == 0 and replicas is not False else replicas
@@ -153,8 +142,8 @@ def _clique(value: Mapping[str, Value], api: _Api) -> Mapping[str, Value]:
     return _without_empty(out, ("labels", "annotations"))
 
 
-def _group(value: Mapping[str, Value], api: _Api) -> Mapping[str, Value]:
-    out = _keep(value, api.group)
+def _group(value: Mapping[str, Value], api: str) -> Mapping[str, Value]:
+    out = _keep(value, _KNOWN[api][2])
     out.setdefault("replicas", 1)
     out.setdefault("minAvailable", 1)
     out.setdefault("name", "")
@@ -166,11 +155,11 @@ def _group(value: Mapping[str, Value], api: _Api) -> Mapping[str, Value]:
     return _without_empty(out, ("annotations",))
 
 
-def _default_constraint(owner: dict[str, Value], api: _Api) -> None:
+def _default_constraint(owner: dict[str, Value], api: str) -> None:
     found = owner.get("topologyConstraint")
     if not isinstance(found, dict):
         return
-    if api.requires_pack_domain:
+    if api in _WITH_PACK_DOMAIN:
         owner["topologyConstraint"] = {"packDomain": found.get("packDomain") or ""}
         return
     out = _without_empty(_keep(found, _CONSTRAINT_FIELDS), ("topologyName", "packDomain"))
@@ -180,8 +169,8 @@ def _default_constraint(owner: dict[str, Value], api: _Api) -> None:
     owner["topologyConstraint"] = out
 
 
-def _default_sharing(owner: dict[str, Value], api: _Api) -> None:
-    if not api.shares_resources or owner.keys().isdisjoint(("resourceSharing", "resourceClaimTemplates")):
+def _default_sharing(owner: dict[str, Value], api: str) -> None:
+    if api in _WITH_PACK_DOMAIN or owner.keys().isdisjoint(("resourceSharing", "resourceClaimTemplates")):
         return
     # Few workloads have any.
     from packwise.frontends.grove.resourceclaims import claim_templates, resource_sharing
@@ -219,18 +208,22 @@ def _container(value: Mapping[str, Value]) -> Mapping[str, Value]:
     out = {key: entry for key, entry in value.items() if entry is not None and entry != []}
     out.setdefault("name", "")
     resources = out.setdefault("resources", {})
-    if isinstance(resources, dict):
-        out["resources"] = {
-            key: _quantities(entry) if isinstance(entry, dict) and entry else entry for key, entry in resources.items()
-        }
+    if isinstance(resources, dict) and _has_number(resources):
+        out["resources"] = {key: _quantities(amounts) for key, amounts in resources.items()}
     ports = out.get("ports")
     if isinstance(ports, list):
         out["ports"] = [{"protocol": "TCP", **port} if isinstance(port, dict) else port for port in ports]
     return out
 
 
-def _quantities(amounts: Mapping[str, Value]) -> Mapping[str, Value]:
+def _has_number(resources: Mapping[str, Value]) -> bool:
+    return any(isinstance(amounts, dict) and int in map(type, amounts.values()) for amounts in resources.values())
+
+
+def _quantities(amounts: Value) -> Value:
     """Go writes a quantity back as a text, also one that was a number."""
+    if not isinstance(amounts, dict):
+        return amounts
     return {name: str(found) if type(found) is int else found for name, found in amounts.items()}
 
 

@@ -19,8 +19,7 @@ from packwise.frontends.grove.podgang import KIND as PODGANG
 from packwise.frontends.grove.podgang import count_podgangs, podgangs
 from packwise.frontends.grove.preferred import earlier_podgangs, keep_preferred
 from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
-from packwise.frontends.grove.rules import RULES as WEBHOOK_RULES
-from packwise.frontends.grove.rules import Context, Violation
+from packwise.frontends.grove.rules import Context, Violation, all_rules
 from packwise.frontends.grove.rules import Rule as WebhookRule
 from packwise.frontends.grove.schema import check_shape
 from packwise.plan import Generated, ListedTopology, Use, WorkloadPlan
@@ -283,7 +282,7 @@ def _some(condition: Condition | None) -> tuple[Condition, ...]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    webhook: list[Any] = [*WEBHOOK_RULES, *ADVICE]
+    webhook: list[Any] = [*all_rules(), *ADVICE]
     return [*RULES, *(Rule(rule.name, rule.summary, rule.source, rule.severity) for rule in webhook)]
 
 

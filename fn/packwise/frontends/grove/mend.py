@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.rules.places import constraint_places
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.table import replacement
 from packwise.frontends.grove.written import pod_specs, tool_dependent_words, unquoted_quantities
@@ -35,6 +33,9 @@ def mend(workload: KubeObject, revision: Revision) -> KubeObject:
 
 def _packed(workload: KubeObject) -> KubeObject:
     """`workload` with pack.required in the place of packDomain, wherever there is not one of another domain."""
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.frontends.grove.rules.places import constraint_places
+
     for place in constraint_places(PodCliqueSet.read(workload.value)):
         path, constraint = (*place.path, "packDomain"), place.constraint
         if constraint is None or not constraint.pack_domain:

@@ -163,7 +163,7 @@ def _clique(value: Mapping[str, Value]) -> Clique:
         auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
         topology=_topology(value),
         pod_spec=_mapping(spec, "podSpec"),
-        resource_sharing=tuple(_entries(value, "resourceSharing")),
+        resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
     )
 
 
@@ -177,7 +177,7 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
         topology=_topology(value),
         lists_cliques=value.get("cliqueNames") is not None,
         annotations=_texts_by_key(value, "annotations"),
-        resource_sharing=tuple(_entries(value, "resourceSharing")),
+        resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
     )
 
 

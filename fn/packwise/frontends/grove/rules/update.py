@@ -5,9 +5,8 @@ Source: operator.md 5 (U01..U12), revisions.md `grep-244-multi` rule 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from krmfn.fieldpath import format_path
 from packwise.frontends.grove.resolution import chosen_topology
 from packwise.frontends.grove.rules.rule import (
     TEMPLATE,
@@ -25,30 +24,31 @@ from packwise.frontends.grove.rules.topology import TOPOLOGY, Placed, placed_con
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText, go_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
     from packwise.frontends.grove.rules.rule import Node
 
-__all__ = ["COMPOSITION", "UPDATE", "update_rules"]
+__all__ = ["RECREATE", "UPDATE", "CliqueChange", "GroupChange", "immutable", "update_rules"]
 
 _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
 _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
-_RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
+RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
+"""What every message about a change that is never allowed ends with."""
 
 
 def _clique_count(update: Update, _context: Context) -> Iterator[Violation]:
     old, new = len(update.old.cliques), len(update.new.cliques)
     if old != new:
-        message = f"must keep the number of its cliques, {old}, once the PodCliqueSet exists; got {new}; {_RECREATE}"
+        message = f"must keep the number of its cliques, {old}, once the PodCliqueSet exists; got {new}; {RECREATE}"
         text = "not allowed to change clique composition"
         yield forbidden((*TEMPLATE, "cliques"), text, message)
 
 
-class _CliqueChange:
+class CliqueChange:
     """A clique of the new set and the one of that name in the old; `old` None: there was none."""
 
     __slots__ = ("at", "old", "old_index", "ordered")
@@ -59,23 +59,23 @@ class _CliqueChange:
         self.ordered = ordered
 
 
-def _clique_changes(update: Update, _context: Context) -> Iterable[_CliqueChange]:
+def _clique_changes(update: Update, _context: Context) -> Iterable[CliqueChange]:
     old = {clique.name: (index, clique) for index, clique in enumerate(update.old.cliques)}
     ordered = update.new.startup_type in _ORDERED
     for index, clique in enumerate(update.new.cliques):
         at = CliqueAt(update.new, index, clique, False)
-        yield _CliqueChange(at, old.get(clique.name), ordered)
+        yield CliqueChange(at, old.get(clique.name), ordered)
 
 
-def _clique_known(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_known(change: CliqueChange, _context: Context) -> Iterator[Violation]:
     if change.old is None:
         name = change.at.clique.name
         text = f"not allowed to change clique composition, new clique name '{name}' is not allowed"
-        message = f'must be the name of a clique that existed before; got "{name}"; {_RECREATE}'
+        message = f'must be the name of a clique that existed before; got "{name}"; {RECREATE}'
         yield forbidden(change.at.path("name"), text, message, field=f"{_CLIQUES}.name")
 
 
-def _clique_order(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_order(change: CliqueChange, _context: Context) -> Iterator[Violation]:
     at, name = change.at, change.at.clique.name
     if change.old is not None and change.ordered and change.old_index != at.index:
         text = (
@@ -88,26 +88,26 @@ def _clique_order(change: _CliqueChange, _context: Context) -> Iterator[Violatio
         yield invalid(at.path(), name, text, message, field=_CLIQUES)
 
 
-def _clique_role(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_role(change: CliqueChange, _context: Context) -> Iterator[Violation]:
     if change.old and change.old.role != change.at.clique.role:
         path = change.at.path("spec", "roleName")
-        yield _immutable(path, f"{_CLIQUES}.spec.roleName", change.old.role, change.at.clique.role)
+        yield immutable(path, f"{_CLIQUES}.spec.roleName", change.old.role, change.at.clique.role)
 
 
-def _clique_min(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_min(change: CliqueChange, _context: Context) -> Iterator[Violation]:
     old, new = change.old, change.at.clique
     if old and old.min_available != new.min_available:
         path = change.at.path("spec", "minAvailable")
         hint = " (left out, it follows replicas: write it out to change replicas alone)"
-        yield _immutable(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
+        yield immutable(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
 
 
-def _clique_starts_after(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_starts_after(change: CliqueChange, _context: Context) -> Iterator[Violation]:
     old, new = change.old, change.at.clique
     if old and (old.starts_after or ()) != (new.starts_after or ()):
         path = change.at.path("spec", "startsAfter")
         value = list(new.starts_after) if new.starts_after else None
-        yield _immutable(path, f"{_CLIQUES}.spec.startsAfter", list(old.starts_after or ()), value)
+        yield immutable(path, f"{_CLIQUES}.spec.startsAfter", list(old.starts_after or ()), value)
 
 
 def _startup_type(update: Update, _context: Context) -> Iterator[Violation]:
@@ -115,20 +115,20 @@ def _startup_type(update: Update, _context: Context) -> Iterator[Violation]:
     if old != new:
         path = (*TEMPLATE, "cliqueStartupType")
         value = None if new is None else TypedText(new)
-        yield _immutable(path, "spec.template.cliqueStartupType", old, value)
+        yield immutable(path, "spec.template.cliqueStartupType", old, value)
 
 
 def _group_count(update: Update, _context: Context) -> Iterator[Violation]:
     old, new = len(update.old.groups), len(update.new.groups)
     if old != new:
         message = (
-            f"must keep the number of its scaling groups, {old}, once the PodCliqueSet exists; got {new}; {_RECREATE}"
+            f"must keep the number of its scaling groups, {old}, once the PodCliqueSet exists; got {new}; {RECREATE}"
         )
         text = "not allowed to add or remove PodCliqueScalingGroupConfigs"
         yield forbidden((*TEMPLATE, "podCliqueScalingGroups"), text, message)
 
 
-class _GroupChange:
+class GroupChange:
     """A scaling group of the new set and the one of that name in the old; `old` None: there was none."""
 
     __slots__ = ("at", "old")
@@ -137,35 +137,35 @@ class _GroupChange:
         self.at, self.old = at, old
 
 
-def _group_changes(update: Update, _context: Context) -> Iterable[_GroupChange]:
+def _group_changes(update: Update, _context: Context) -> Iterable[GroupChange]:
     # With another number of groups the operator looks no further.
     if len(update.old.groups) == len(update.new.groups):
         old = {group.name: group for group in update.old.groups}
         for index, group in enumerate(update.new.groups):
-            yield _GroupChange(GroupAt(update.new, index, group), old.get(group.name))
+            yield GroupChange(GroupAt(update.new, index, group), old.get(group.name))
 
 
-def _group_known(change: _GroupChange, _context: Context) -> Iterator[Violation]:
+def _group_known(change: GroupChange, _context: Context) -> Iterator[Violation]:
     if change.old is None:
         name = change.at.group.name
         text = f"not allowed to change scaling group composition, new scaling group name '{name}' is not allowed"
-        message = f'must be the name of a scaling group that existed before; got "{name}"; {_RECREATE}'
+        message = f'must be the name of a scaling group that existed before; got "{name}"; {RECREATE}'
         yield forbidden(change.at.path("name"), text, message, field=f"{_GROUPS}.name")
 
 
-def _group_members(change: _GroupChange, _context: Context) -> Iterator[Violation]:
+def _group_members(change: GroupChange, _context: Context) -> Iterator[Violation]:
     old, new = change.old, change.at.group
     if old and old.clique_names != new.clique_names:
         path = change.at.path("cliqueNames")
         value = list(new.clique_names) if new.lists_cliques else None
-        yield _immutable(path, f"{_GROUPS}.cliqueNames", list(old.clique_names), value)
+        yield immutable(path, f"{_GROUPS}.cliqueNames", list(old.clique_names), value)
 
 
-def _group_min(change: _GroupChange, _context: Context) -> Iterator[Violation]:
+def _group_min(change: GroupChange, _context: Context) -> Iterator[Violation]:
     old, new = change.old, change.at.group
     if old and old.min_available != new.min_available:
         path = change.at.path("minAvailable")
-        yield _immutable(path, f"{_GROUPS}.minAvailable", old.min_available, new.min_available)
+        yield immutable(path, f"{_GROUPS}.minAvailable", old.min_available, new.min_available)
 
 
 def _constraints(update: Update, context: Context) -> Iterator[Violation]:
@@ -178,7 +178,7 @@ def _constraints(update: Update, context: Context) -> Iterator[Violation]:
             detail, message = change
             text = f"{owner.owner} topology constraint {detail}"
             error = OperatorError(owner.field, ErrorType.FORBIDDEN, None, text)
-            yield Violation(owner.path, f"{message}; {_RECREATE}", error)
+            yield Violation(owner.path, f"{message}; {RECREATE}", error)
 
 
 def _constraint_change(before: Placed | None, after: Placed | None) -> tuple[str, str] | None:
@@ -226,46 +226,10 @@ def _shown(value: Value) -> str:
     return f'"{value}"' if isinstance(value, str | int) else go_json(value)
 
 
-def _immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Violation:
+def immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Violation:
+    """What the operator says of a changed field, which it calls `field`."""
     message = f"must stay {_shown(old)} once the PodCliqueSet exists; got {_shown(new)}{hint}"
     return invalid(path, new, "field is immutable", message, field=field)
-
-
-def _clique_scheduler(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
-    old, new = change.old, change.at.clique
-    if old and old.scheduler != new.scheduler:
-        path = change.at.path("spec", "podSpec", "schedulerName")
-        yield _immutable(path, f"{_CLIQUES}.spec.podSpec.schedulerName", old.scheduler, new.scheduler)
-
-
-def _clique_sharing(change: _CliqueChange, _context: Context) -> Iterator[Violation]:
-    if change.old:
-        path = change.at.path("resourceSharing")
-        yield from _same(path, format_path(path), change.old.resource_sharing, change.at.clique.resource_sharing)
-
-
-def _group_sharing(change: _GroupChange, _context: Context) -> Iterator[Violation]:
-    if change.old:
-        path, field = change.at.path("resourceSharing"), f"{_GROUPS}.resourceSharing"
-        yield from _same(path, field, change.old.resource_sharing, change.at.group.resource_sharing)
-
-
-def _claim_templates(update: Update, _context: Context) -> Iterator[Violation]:
-    path = (*TEMPLATE, "resourceClaimTemplates")
-    yield from _same(path, format_path(path), update.old.claim_templates, update.new.claim_templates)
-
-
-def _sharing(update: Update, _context: Context) -> Iterator[Violation]:
-    path = (*TEMPLATE, "resourceSharing")
-    yield from _same(path, format_path(path), update.old.resource_sharing, update.new.resource_sharing)
-
-
-def _same(
-    path: FieldPath, field: str, old: Sequence[Mapping[str, Value]], new: Sequence[Mapping[str, Value]]
-) -> Iterator[Violation]:
-    if tuple(old) != tuple(new):
-        value = cast("Value", list(new)) if new else None
-        yield invalid(path, value, "field is immutable", f"must stay as it was; {_RECREATE}", field=field)
 
 
 def _renamed(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
@@ -278,19 +242,21 @@ def _rule(name: str, summary: str, source: str, check: Callable[[Any, Context], 
     return Rule(name, summary, source, check)
 
 
-def update_rules(*constraints: Node, shares_resources: bool = False) -> tuple[Node, ...]:
+def update_rules(
+    *constraints: Node, clique: tuple[Node, ...] = (), group: tuple[Node, ...] = (), rest: tuple[Node, ...] = ()
+) -> tuple[Node, ...]:
     """Rules of an update, in the operator's order; they run when the new object itself is valid.
 
-    `constraints` are those of topology constraints. `shares_resources`: with those of the API that has fields for it.
+    `constraints` are those of topology constraints; `clique`, `group` and `rest` what an API adds for its own fields.
     """
     return (
         _rule("update-clique-count", "No clique is added or removed.", "operator.md U01", _clique_count),
-        Scope(_clique_changes, (*_CLIQUE, *(_CLIQUE_SHARING if shares_resources else ()))),
+        Scope(_clique_changes, (*_CLIQUE, *clique)),
         _rule("update-startup-type", "cliqueStartupType never changes.", "operator.md U07", _startup_type),
         _rule("update-group-count", "No scaling group is added or removed.", "operator.md U08", _group_count),
-        Scope(_group_changes, (*_GROUP, *(_GROUP_SHARING if shares_resources else ()))),
+        Scope(_group_changes, (*_GROUP, *group)),
         *constraints,
-        *(_SET_SHARING if shares_resources else ()),
+        *rest,
     )
 
 
@@ -301,26 +267,11 @@ _CLIQUE = (
     _rule("update-clique-min-available", "minAvailable never changes.", "operator.md U05", _clique_min),
     _rule("update-clique-starts-after", "startsAfter never changes.", "operator.md U06", _clique_starts_after),
 )
-_CLIQUE_SHARING = (
-    _rule("update-scheduler", "schedulerName never changes.", "operator.md U14", _clique_scheduler),
-    _rule("update-clique-sharing", "A clique's resourceSharing never changes.", "operator.md U14", _clique_sharing),
-)
 _GROUP = (
     _rule("update-group-name", "No scaling group is renamed.", "operator.md U09", _group_known),
     _rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10", _group_members),
     _rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11", _group_min),
 )
-_GROUP_SHARING = (
-    _rule("update-group-sharing", "A group's resourceSharing never changes.", "operator.md 5, H", _group_sharing),
-)
-_SET_SHARING = (
-    _rule("update-claim-templates", "resourceClaimTemplates never change.", "operator.md 5, H", _claim_templates),
-    _rule("update-sharing", "resourceSharing never changes.", "operator.md 5, H", _sharing),
-)
-
-COMPOSITION = update_rules()
-"""Rules of an update where constraints may change."""
-
 UPDATE = (
     *update_rules(
         _rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),

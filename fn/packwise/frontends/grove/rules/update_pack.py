@@ -5,25 +5,29 @@ Source: operator.md 5 (U12 and what H allows).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from krmfn.fieldpath import format_path
 from packwise.finding import Severity
 from packwise.frontends.grove.rules.pack import PACK, named_constraints
 from packwise.frontends.grove.rules.places import constraint_places
-from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Scope, Update, Violation
-from packwise.frontends.grove.rules.update import update_rules
+from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Scope, Update, Violation, invalid
+from packwise.frontends.grove.rules.update import RECREATE, CliqueChange, GroupChange, immutable, update_rules
 from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
 
 __all__ = ["UPDATE_HEAD"]
 
+_CLIQUES = "spec.template.cliques"
+_GROUPS = "spec.template.podCliqueScalingGroups"
 _NAME = "topologyName"
 _NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
-_RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
 
 _NAMELESS = "topology constraints require an explicit or inherited topologyName"
 _EMPTY = "topology constraints require at least one pack domain"
@@ -55,7 +59,7 @@ def _trouble_of(update: Update) -> str | None:
 def _contradiction(update: Update, _context: Context) -> Iterator[Violation]:
     trouble = _trouble_of(update)
     if trouble not in (None, _NAMELESS):
-        message = "must mean one topology already, before anything else about it may change; " + _RECREATE
+        message = "must mean one topology already, before anything else about it may change; " + RECREATE
         yield Violation(
             (*TEMPLATE, "topologyConstraint"), message, OperatorError(_NAME_FIELD, ErrorType.INTERNAL, None, trouble)
         )
@@ -84,12 +88,12 @@ def _changes(update: Update, *, mends_names: bool) -> Iterator[Violation]:
             text = f"topologyName cannot be changed from {go_quote(_name(before))} to {go_quote(_name(after))}"
             error = OperatorError(place.field(_NAME), ErrorType.FORBIDDEN, None, text)
             message = f"must stay as it was, {_told(before)}, once the PodCliqueSet exists; got {_told(after)}"
-            yield Violation(place.path, f"{message}; {_RECREATE}", error)
+            yield Violation(place.path, f"{message}; {RECREATE}", error)
         elif (change := _change(before, after)) is not None:
             detail, message = change
             text = f"{place.owner} {detail}"
             error = OperatorError(place.field(), ErrorType.FORBIDDEN, None, text)
-            yield Violation(place.path, f"{message}; {_RECREATE}", error)
+            yield Violation(place.path, f"{message}; {RECREATE}", error)
 
 
 def _change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
@@ -177,12 +181,63 @@ def _deprecated(update: Update, _context: Context) -> Iterator[Violation]:
             yield Violation((*place.path, "packDomain"), message, proposed=None)
 
 
+def _clique_scheduler(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+    old, new = change.old, change.at.clique
+    if old and old.scheduler != new.scheduler:
+        path = change.at.path("spec", "podSpec", "schedulerName")
+        yield immutable(path, f"{_CLIQUES}.spec.podSpec.schedulerName", old.scheduler, new.scheduler)
+
+
+def _clique_sharing(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+    if change.old:
+        path = change.at.path("resourceSharing")
+        yield from _same(path, format_path(path), change.old.resource_sharing, change.at.clique.resource_sharing)
+
+
+def _group_sharing(change: GroupChange, _context: Context) -> Iterator[Violation]:
+    if change.old:
+        path, field = change.at.path("resourceSharing"), f"{_GROUPS}.resourceSharing"
+        yield from _same(path, field, change.old.resource_sharing, change.at.group.resource_sharing)
+
+
+def _claim_templates(update: Update, _context: Context) -> Iterator[Violation]:
+    path = (*TEMPLATE, "resourceClaimTemplates")
+    yield from _same(path, format_path(path), update.old.claim_templates, update.new.claim_templates)
+
+
+def _sharing(update: Update, _context: Context) -> Iterator[Violation]:
+    path = (*TEMPLATE, "resourceSharing")
+    yield from _same(path, format_path(path), update.old.resource_sharing, update.new.resource_sharing)
+
+
+def _same(
+    path: FieldPath, field: str, old: Sequence[Mapping[str, Value]], new: Sequence[Mapping[str, Value]]
+) -> Iterator[Violation]:
+    if tuple(old) != tuple(new):
+        value = cast("Value", list(new)) if new else None
+        yield invalid(path, value, "field is immutable", f"must stay as it was; {RECREATE}", field=field)
+
+
+_CLIQUE_SHARING = (
+    Rule("update-scheduler", "schedulerName never changes.", "operator.md U14", _clique_scheduler),
+    Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "operator.md U14", _clique_sharing),
+)
+_GROUP_SHARING = (
+    Rule("update-group-sharing", "A group's resourceSharing never changes.", "operator.md 5, H", _group_sharing),
+)
+_SET_SHARING = (
+    Rule("update-claim-templates", "resourceClaimTemplates never change.", "operator.md 5, H", _claim_templates),
+    Rule("update-sharing", "resourceSharing never changes.", "operator.md 5, H", _sharing),
+)
+
 UPDATE_HEAD = update_rules(
     Rule("update-topology-names", "A workload that exists means one topology.", "operator.md 5, H", _contradiction),
     Rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),
     Scope(_mended, PACK),
     Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.", "operator.md 5, H",
          _deprecated, Severity.WARNING),
-    shares_resources=True,
+    clique=_CLIQUE_SHARING,
+    group=_GROUP_SHARING,
+    rest=_SET_SHARING,
 )  # fmt: skip
 """Rules of an update where a constraint has required and preferred domains."""

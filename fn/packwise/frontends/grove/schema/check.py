@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.grove.schema.kinds import Kind, ObjectRule
+    from packwise.frontends.grove.schema.kinds import Kind
+    from packwise.frontends.grove.schema.objectrule import ObjectRule
     from packwise.revisions import Revision
 
 __all__ = ["ShapeProblem", "check_shape", "explain_shape"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.schema.kinds import Array, Field, Object, ObjectRule, Reference, Text, TextMap
+from packwise.frontends.grove.schema.kinds import Array, Field, Object, Reference, Text, TextMap
+from packwise.frontends.grove.schema.objectrule import ObjectRule
 from packwise.kubernetes.field_error import ErrorType
 
 if TYPE_CHECKING:

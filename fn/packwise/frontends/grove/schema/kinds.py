@@ -6,11 +6,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
-    from packwise.kubernetes.field_error import ErrorType
+    from packwise.frontends.grove.schema.objectrule import ObjectRule
 
 __all__ = [
     "INT32",
@@ -23,7 +21,6 @@ __all__ = [
     "Kind",
     "Number",
     "Object",
-    "ObjectRule",
     "Open",
     "Quantities",
     "Quantity",
@@ -111,21 +108,6 @@ class Array(NamedTuple):
     go: str
     keys: Mapping[str, str | None] = _NO_KEYS
     json: str = "array"
-
-
-class ObjectRule(NamedTuple):
-    """What the CRD says in CEL of a mapping, naming the field `at` below it.
-
-    `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is told
-    elsewhere. `new_only`: asked of new objects only.
-    """
-
-    breaches: Callable[[Mapping[str, Value]], Sequence[FieldPath]]
-    at: tuple[str, ...]
-    type: ErrorType
-    detail: str
-    message: str
-    new_only: bool = False
 
 
 class Object(NamedTuple):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
-from packwise.frontends.grove.schema import head
 from packwise.frontends.grove.schema.kinds import (
     INT32,
     INT64,
@@ -14,7 +13,6 @@ from packwise.frontends.grove.schema.kinds import (
     Field,
     Flag,
     Object,
-    ObjectRule,
     Open,
     Reference,
     Text,
@@ -26,7 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from packwise.frontends.grove.schema.objectrule import ObjectRule
     from packwise.revisions import Revision
+
+    Fields: TypeAlias = Mapping[str, Field]
+    # The constraint; what a clique, a group and the template have beside; the fields that tell cliques apart, where the
+    # CRD says so; rules of the whole.
+    API: TypeAlias = tuple[Object, Fields, Fields, Fields, Mapping[str, str | None], tuple[ObjectRule, ...]]
 
 __all__ = ["podcliqueset", "replacement"]
 
@@ -105,27 +109,19 @@ _METADATA = Object("ObjectMeta", {
 }, package="v1")  # fmt: skip
 
 
-class _Api(NamedTuple):
-    """Where the APIs differ: `constraint`, what a clique, a group and the template have beside, `rules` of the whole.
-
-    `clique_keys` are the fields that tell cliques apart, where the CRD says so.
-    """
-
-    constraint: Object
-    clique: Mapping[str, Field] = {}
-    group: Mapping[str, Field] = {}
-    template: Mapping[str, Field] = {}
-    clique_keys: Mapping[str, str | None] = {}
-    rules: tuple[ObjectRule, ...] = ()
+_ALPHA7: API = (Object("TopologyConstraint", {
+    "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
+}), {}, {}, {}, {}, ())  # fmt: skip
 
 
-_APIS = {
-    "alpha7": _Api(Object("TopologyConstraint", {
-        "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
-    })),
-    "head": _Api(head.CONSTRAINT, head.CLIQUE, head.GROUP, head.TEMPLATE, {"name": ""}, head.RULES),
-}  # fmt: skip
-"""By the name that a revision has for it."""
+def _api(name: str) -> API:
+    """The API that a revision calls `name`."""
+    if name == "alpha7":
+        return _ALPHA7
+    # Few runs need another.
+    from packwise.frontends.grove.schema import head
+
+    return head.CONSTRAINT, head.CLIQUE, head.GROUP, head.TEMPLATE, {"name": ""}, head.RULES
 
 
 def podcliqueset(revision: Revision) -> Object:
@@ -135,17 +131,17 @@ def podcliqueset(revision: Revision) -> Object:
 
 @cache
 def _podcliqueset(name: str, topology_name_field: str | None) -> Object:
-    api = _APIS[name]
-    constraint = {"topologyConstraint": Field(api.constraint)}
-    clique = Object("PodCliqueTemplateSpec", _sorted({**_CLIQUE, **api.clique, **constraint}))
-    group = Object("PodCliqueScalingGroupConfig", _sorted({**_GROUP, **api.group, **constraint}))
+    packed, of_clique, of_group, of_template, clique_keys, rules = _api(name)
+    constraint = {"topologyConstraint": Field(packed)}
+    clique = Object("PodCliqueTemplateSpec", _sorted({**_CLIQUE, **of_clique, **constraint}))
+    group = Object("PodCliqueScalingGroupConfig", _sorted({**_GROUP, **of_group, **constraint}))
     own = {topology_name_field: _TEXT} if topology_name_field else {}
     template = Object("PodCliqueSetTemplateSpec", _sorted({
         **_TEMPLATE,
-        **api.template,
+        **of_template,
         **constraint,
         **own,
-        "cliques": Field(Array(clique, "[]*v1alpha1.PodCliqueTemplateSpec", api.clique_keys)),
+        "cliques": Field(Array(clique, "[]*v1alpha1.PodCliqueTemplateSpec", clique_keys)),
         "podCliqueScalingGroups": Field(Array(group, "[]v1alpha1.PodCliqueScalingGroupConfig")),
     }))  # fmt: skip
     spec = Object("PodCliqueSetSpec", {
@@ -159,7 +155,7 @@ def _podcliqueset(name: str, topology_name_field: str | None) -> Object:
         "metadata": Field(_METADATA),
         "spec": Field(spec, zero_when_absent=True),
         "status": _ANY,
-    }, rules=api.rules)  # fmt: skip
+    }, rules=rules)  # fmt: skip
 
 
 def _sorted(fields: Mapping[str, Field]) -> dict[str, Field]:
