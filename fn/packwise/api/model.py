@@ -92,7 +92,8 @@ class TopologyRenderSpec(_Model):
     scheduler: SchedulerModel | None = Field(default=None, description="The cluster's schedulers.")
     revision: Literal["design-1", "design-2", "grep-244", "grep-244-multi", "upstream"] | None = Field(
         default=None,
-        description="The design revision of the cluster's operator; unset: chosen by the topology section's key.",
+        description="The design revision of the cluster's operator; unset: a ClusterTopologyBinding chooses upstream, "
+        "else the topology section's key chooses.",
     )
     topologyNameAnnotation: bool = Field(
         default=False, description="design-1 only: write grove.io/topology-name on PodGangs."
