@@ -129,8 +129,8 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize("command", ["render", "check"])
 def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
     """No render pays for what only people who ask for it read."""
-    example = str(ROOT / "examples" / "disaggregated-inference")
-    words = [sys.executable, "-X", "importtime", "-m", "packwise", command, example]
+    example = ROOT / "examples" / "disaggregated-inference"
+    words = [sys.executable, "-X", "importtime", "-m", "packwise", command, str(example)]
 
     done = subprocess.run(words, capture_output=True, text=True, check=False)
 
