@@ -139,6 +139,8 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("labels and annotations of PodGangs", ("mirrors_metadata",),
      lambda r: "the operator's, and the workload's own" if r.mirrors_metadata else "the operator's"),
     ("names and labels are checked as Kubernetes does it in", ("apimachinery",), lambda r: r.apimachinery),
+    ("KAI PodGroups are made by", ("podgroups_by_operator",),
+     lambda r: "the operator, with `minSubGroup`" if r.podgroups_by_operator else "KAI's pod-grouper"),
     ("TAS disabled, existing workload", ("keeps_preferred",), existing_while_disabled),
 ]  # fmt: skip
 """Title, the fields of the record that it tells, and the cell."""

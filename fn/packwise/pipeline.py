@@ -157,6 +157,7 @@ def rule_table() -> tuple[Rule, ...]:
     from packwise.crds import objects
     from packwise.frontends.grove import frontend
     from packwise.frontends.osmo import rules as osmo
+    from packwise.schedulers import podgroups as grouped
     from packwise.schedulers import references, requests
     from packwise.schedulers import topologies as scheduled
     from packwise.select import configuration, definitions, index, protection, schedulers, selection, topologies
@@ -173,6 +174,7 @@ def rule_table() -> tuple[Rule, ...]:
         schedulers,
         clustertopologybinding,
         scheduled,
+        grouped,
         requests,
         references,
         by_crd,
@@ -198,13 +200,16 @@ def _render(package: Package) -> Rendered:
     topologies, told = _with_status(known, statuses, selection)
     answered, unanswered = _answers(plans, selection)
     generated = [*topologies, *made.generated, *(one for plan in plans for one in plan.generated), *answered]
+    groups, faults = _podgroups(plans, selection)
     in_use = {plan.topology for plan in plans if plan.topology is not None}
-    rendering = render_objects(generated, selection.index, selection.settings, in_use)
+    rendering = render_objects([*generated, *groups], selection.index, selection.settings, in_use)
     protected = check_protection(selection, uses)
     findings = [
         *known.findings,
         *protected,
         *made.findings,
+        *_own_objects(selection, made.generated),
+        *faults,
         *unanswered,
         *(f for plan in plans for f in plan.findings),
         *rendering.findings,
@@ -257,6 +262,25 @@ def _answers(plans: list[WorkloadPlan], selection: Selection) -> tuple[list[Gene
     return answers(KAI, requests, selection)
 
 
+def _podgroups(plans: list[WorkloadPlan], selection: Selection) -> tuple[list[Generated], list[Finding]]:
+    """The scheduler's groups of pods, where these are rendered: no other run pays for the import."""
+    if all(plan.gangs is None for plan in plans):
+        return [], []
+    from packwise.schedulers.podgroups import scheduler_podgroups
+
+    return scheduler_podgroups(KAI, plans, selection)
+
+
+def _own_objects(selection: Selection, topologies: Iterable[Generated]) -> Iterable[Finding]:
+    """What the scheduler has against users' own objects of its kinds; nothing is imported where there are none."""
+    kinds = ((KAI.group, KAI.topology_kind), (KAI.podgroup_group, KAI.podgroup_kind))
+    if not any(selection.index.of_kind(*kind) for kind in kinds):
+        return ()
+    from packwise.schedulers.podgroups import check_own_objects
+
+    return check_own_objects(KAI, selection, topologies)
+
+
 def _by_definitions(selection: Selection, generated: list[Generated]) -> Iterable[Finding]:
     """What the cluster's CRDs refuse; nothing is imported where there are none."""
     if not selection.definitions.by_kind:
@@ -275,6 +299,7 @@ def _cluster(selection: Selection, known: KnownTopologies) -> Cluster:
         {name: found.topology for name, found in known.by_name.items()},
         auto_mnnvl=configuration is not None and configuration.auto_mnnvl,
         schedulers=selection.schedulers,
+        grouped=selection.settings.emits(KAI.podgroup_kind),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.finding import Finding
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cluster",
     "Condition",
+    "GangTraits",
     "Generated",
     "LastError",
     "ListedTopology",
@@ -39,6 +41,7 @@ class Cluster(NamedTuple):
 
     `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
     topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled. `schedulers`: where the revision has them.
+    `grouped`: whether the scheduler's groups of pods are rendered of PodGangs.
     """
 
     revision: Revision
@@ -47,6 +50,7 @@ class Cluster(NamedTuple):
     topologies: Mapping[str, ClusterTopology] = {}
     auto_mnnvl: bool = False
     schedulers: Schedulers | None = None
+    grouped: bool = False
 
 
 class Condition(NamedTuple):
@@ -89,6 +93,22 @@ class Generated(NamedTuple):
     unasked: bool = False
 
 
+class GangTraits(NamedTuple):
+    """What a front end knows of a workload's PodGangs and their manifests do not say.
+
+    `queue`: where their pods queue, None where the workload does not say; `queues` are all that it names. `scheduler`
+    is the one of its pods, "" where they name none. `topology` is the one that constraints without a name of their own
+    are about. `place_of` tells where in the workload a PodGang is written, by its name; or one of its podgroups or
+    group configs, by the name of that.
+    """
+
+    queue: str | None
+    queues: tuple[str, ...]
+    scheduler: str
+    topology: str | None
+    place_of: Callable[[str, str | None], FieldPath]
+
+
 class Use(NamedTuple):
     """`workload` is placed by `topology` (None: by none), which it names itself (`explicit`) or gets by default.
 
@@ -120,7 +140,8 @@ class WorkloadPlan(NamedTuple):
     """What becomes of one workload. With an error among `findings` there is nothing to write.
 
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `requests` are
-    for the scheduler to answer with objects of its own.
+    for the scheduler to answer with objects of its own. `gangs`: of the PodGangs among `generated`, where the cluster's
+    groups of pods are rendered of them.
     """
 
     workload: KubeObject
@@ -129,3 +150,4 @@ class WorkloadPlan(NamedTuple):
     conditions: tuple[Condition, ...] = ()
     topology: str | None = None
     requests: tuple[Request, ...] = ()
+    gangs: GangTraits | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["RENDERED", "is_plain"]
+__all__ = ["KAI_VERSIONS", "RENDERED", "is_plain"]
 
 _CHOICES = {
     "revision": frozenset({"design-1", "design-2", "grep-244", "grep-244-multi", "upstream"}),
@@ -16,6 +16,9 @@ _CHOICES = {
 }
 RENDERED = frozenset({"ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod"})
 """Kinds that this version renders."""
+
+KAI_VERSIONS = frozenset({"v0.12", "v0.13", "v0.14", "v0.15", "v0.16", "v0.17"})
+"""Versions that `kai.version` may name."""
 
 _OSMO_CHOICES = {"priority": frozenset({"LOW", "NORMAL", "HIGH"}), "keySets": frozenset({"Uniform", "Pad"})}
 
@@ -32,10 +35,8 @@ def is_plain(spec: Value) -> bool:
 def _takes(key: str, value: Value) -> bool:
     if key in _SECTIONS:
         return _section(value)
-    if key == "scheduler":
-        return _scheduler(value)
-    if key == "osmo":
-        return isinstance(value, dict) and all(_osmo(name, entry) for name, entry in value.items())
+    if key in ("scheduler", "osmo", "kai"):
+        return isinstance(value, dict) and all(_setting(key, name, entry) for name, entry in value.items())
     if key in _CHOICES:
         return isinstance(value, str) and value in _CHOICES[key]
     if key in _LISTS:
@@ -45,6 +46,12 @@ def _takes(key: str, value: Value) -> bool:
 
 def _chosen(value: Value, choices: frozenset[str]) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) and one in choices for one in value)
+
+
+def _setting(section: str, key: str, value: Value) -> bool:
+    if section == "kai":
+        return key == "version" and isinstance(value, str) and value in KAI_VERSIONS
+    return _scheduler(key, value) if section == "scheduler" else _osmo(key, value)
 
 
 def _osmo(key: str, value: Value) -> bool:
@@ -71,13 +78,13 @@ def _section(value: Value) -> bool:
     )
 
 
-def _scheduler(value: Value) -> bool:
-    if not isinstance(value, dict) or value.keys() != {"profiles"} or not isinstance(value["profiles"], list):
+def _scheduler(key: str, value: Value) -> bool:
+    if key != "profiles" or not isinstance(value, list):
         return False
     return all(
         isinstance(profile, dict)
         and profile.keys() <= {"name", "default"}
         and isinstance(profile.get("name"), str)
         and isinstance(profile.get("default", False), bool)
-        for profile in value["profiles"]
+        for profile in value
     )

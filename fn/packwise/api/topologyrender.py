@@ -44,7 +44,8 @@ class TopologyRender(NamedTuple):
 
     `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
     data of a ConfigMap. `without_effect` are the paths of the settings that ask for what this version does not render.
-    `chosen` tells that the user wrote `emit`.
+    `chosen` tells that the user wrote `emit`. `kai_version` is the oldest KAI that the output must suit, None: every
+    known one.
     """
 
     item: KubeObject | None = None
@@ -63,6 +64,7 @@ class TopologyRender(NamedTuple):
     without_effect: tuple[tuple[str, ...], ...] = ()
     osmo: Osmo = Osmo()
     chosen: bool = False
+    kai_version: str | None = None
 
     def emits(self, kind: str, *, unasked: bool = False) -> bool:
         """Whether objects of `kind` are written; with `unasked`, also where nobody chose any kinds."""
@@ -115,6 +117,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         tuple(_without_effect(spec)),
         _osmo(spec.get("osmo") or {}),
         "emit" in spec,
+        _kai_version(spec.get("kai") or {}),
     )
 
 
@@ -126,6 +129,10 @@ def _osmo(section: dict[str, Any]) -> Osmo:
         section.get("submittedBy", default.submitted_by),
         section.get("keySets", default.key_sets),
     )
+
+
+def _kai_version(section: dict[str, Any]) -> str | None:
+    return section.get("version")
 
 
 def _refuse_unknown(item: KubeObject) -> None:

@@ -104,6 +104,9 @@ class Revision(NamedTuple):
     names_missing_domain: bool
     """Whether an empty packDomain has a webhook error of its own, or is an unknown domain like any other."""
 
+    podgroups_by_operator: bool
+    """Whether the operator makes KAI's PodGroups of PodGangs, or KAI's own pod-grouper does once there are pods."""
+
     conditions: ConditionTexts
     """The condition of workloads."""
 
@@ -176,6 +179,7 @@ DESIGN_1 = Revision(
     annotate_unconstrained=True,
     fixed_domain_order=False,
     names_missing_domain=False,
+    podgroups_by_operator=False,
     conditions=ConditionTexts(
         type="TopologyConstraints",
         disabled=ConditionCase("False", "TopologyDisabled", f"{_DISABLED}. Required constraints removed."),
@@ -228,6 +232,7 @@ DESIGN_2 = Revision(
     annotate_unconstrained=True,
     fixed_domain_order=True,
     names_missing_domain=False,
+    podgroups_by_operator=False,
     conditions=ConditionTexts(
         type="TopologyConstraintSatisfied",
         disabled=ConditionCase("False", "TopologyDisabled", _DISABLED),
@@ -278,6 +283,7 @@ GREP_244 = Revision(
     annotate_unconstrained=True,
     fixed_domain_order=False,
     names_missing_domain=False,
+    podgroups_by_operator=False,
     conditions=ConditionTexts(
         type="TopologyLevelsUnavailable",
         disabled=None,
@@ -324,6 +330,7 @@ GREP_244_MULTI = Revision(
     annotate_unconstrained=False,
     fixed_domain_order=True,
     names_missing_domain=True,
+    podgroups_by_operator=False,
     conditions=ConditionTexts(
         type="TopologyLevelsUnavailable",
         disabled=_DISABLED_CONSTRAINTS,
@@ -370,6 +377,7 @@ UPSTREAM = Revision(
     annotate_unconstrained=False,
     fixed_domain_order=False,
     names_missing_domain=False,
+    podgroups_by_operator=True,
     conditions=ConditionTexts(
         type="TopologyLevelsUnavailable",
         disabled=_DISABLED_CONSTRAINTS,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from packwise.finding import Finding, Rule, Severity, Stage
 from packwise.plan import Generated
-from packwise.request import NodeLevels
+from packwise.request import Gang, NodeLevels
+from packwise.schedulers.podgroups import requested_faults
 from packwise.schedulers.topologies import REFUSED, refusals_of
 from packwise.select.index import identity
 
@@ -43,6 +44,8 @@ def answers(
             found, surely_valid = _of_levels(scheduler, request, request.asked, value, selection)
             findings += found
             recreate = scheduler.topology_immutable and surely_valid
+        elif isinstance(request.asked, Gang):
+            findings += requested_faults(scheduler, value, request.subject, selection, unasked=request.unasked)
         generated.append(Generated(value, request.origin, request.subject, recreate=recreate, unasked=request.unasked))
     return generated, findings
 

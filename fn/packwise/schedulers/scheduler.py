@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
+    from packwise.plan import GangTraits
     from packwise.request import Asked
+    from packwise.schedulers.fault import Fault, Target
     from packwise.topology import ClusterTopology
 
 __all__ = ["Refusal", "Scheduler"]
@@ -68,4 +70,44 @@ class Scheduler(Protocol):
 
     def requested_value(self, asked: Asked) -> Mapping[str, Value]:
         """The scheduler's own object for what a front end asks."""
+        ...
+
+    @property
+    def podgroup_group(self) -> str:
+        """API group of its groups of pods."""
+        ...
+
+    @property
+    def podgroup_kind(self) -> str:
+        """Kind of its groups of pods, as in `emit`."""
+        ...
+
+    @property
+    def default_queue(self) -> str:
+        """The queue of pods that name none."""
+        ...
+
+    def podgroup_value(self, podgang: Mapping[str, Value], traits: GangTraits, target: Target) -> Mapping[str, Value]:
+        """Its own object for a PodGang.
+
+        Raises ValueError, with the scheduler's own text, where a constraint is of no topology.
+        """
+        ...
+
+    def podgroup_notes(self, target: Target) -> Sequence[str]:
+        """What its objects for PodGangs do without, for the sake of the version."""
+        ...
+
+    def podgroup_faults(
+        self, value: Mapping[str, Value], target: Target, *, update: bool = False, schema: bool = True
+    ) -> Sequence[Fault]:
+        """What it has against a group of pods; `update` of one that is there. Without `schema` its CRD is left out."""
+        ...
+
+    def topology_faults(self, value: Mapping[str, Value], target: Target, *, schema: bool = True) -> Sequence[Fault]:
+        """What it has against a topology object that a user wrote, beside what `refusals` tells."""
+        ...
+
+    def level_names(self, value: Mapping[str, Value]) -> Sequence[str]:
+        """What constraints may call the levels of one of its topology objects."""
         ...

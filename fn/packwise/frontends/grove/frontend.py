@@ -186,7 +186,13 @@ class _Planner:
         if admitted.existing:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
-        return WorkloadPlan(workload, (*findings, *noted), generated, _some(condition), used)
+        traits = None
+        if cluster.grouped and gangs:
+            # Only runs that render the scheduler's groups of pods pay for the import.
+            from packwise.frontends.grove.gangs import gang_traits
+
+            traits = gang_traits(pcs, resolved)
+        return WorkloadPlan(workload, (*findings, *noted), generated, _some(condition), used, gangs=traits)
 
     def _podgangs(
         self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None

@@ -19,7 +19,10 @@ PODGROUP_KIND = "PodGroup"
 
 
 class TopologyConstraint(NamedTuple):
-    """Node label keys of the Topology named `topology`: `required` bounds the pods, `preferred` is a wish within."""
+    """Node label keys of the Topology named `topology`: `required` bounds the pods, `preferred` is a wish within.
+
+    With an empty name there is no constraint, and the mapping is written empty.
+    """
 
     topology: str
     required: str | None = None
@@ -27,7 +30,7 @@ class TopologyConstraint(NamedTuple):
 
     def to_value(self) -> Mapping[str, Value]:
         """A PodGroup's or subgroup's `topologyConstraint`."""
-        value: dict[str, Value] = {"topology": self.topology}
+        value: dict[str, Value] = {"topology": self.topology} if self.topology else {}
         if self.required is not None:
             value["requiredTopologyLevel"] = self.required
         if self.preferred is not None:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
+    from packwise.plan import GangTraits
     from packwise.request import Asked
+    from packwise.schedulers.fault import Fault, Target
+    from packwise.schedulers.kai.versions import Versions
     from packwise.topology import ClusterTopology
 
 __all__ = ["API_VERSION", "KAI", "TOPOLOGY_KIND"]
@@ -39,6 +42,9 @@ class _Kai:
     group = _GROUP
     topology_kind = TOPOLOGY_KIND
     topology_immutable = True
+    podgroup_group = "scheduling.run.ai"
+    podgroup_kind = "PodGroup"
+    default_queue = "default-queue"
 
     def topology_value(self, topology: ClusterTopology) -> dict[str, Value]:
         """`kai.scheduler/v1alpha1 Topology`, cluster-scoped, of the same name."""
@@ -86,6 +92,60 @@ class _Kai:
         from packwise.schedulers.kai.requested import requested_value
 
         return requested_value(asked)
+
+    def podgroup_value(self, podgang: Mapping[str, Value], traits: GangTraits, target: Target) -> Mapping[str, Value]:
+        """The PodGroup of a PodGang. Raises ValueError where a constraint is of no topology."""
+        from packwise.schedulers.kai.podgang import podgroup
+        from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
+
+        counts = target.by_operator and _suits(target).first >= SUBGROUP_COUNTS
+        queue = traits.queue or self.default_queue
+        return podgroup(
+            podgang, queue, traits.topology, by_operator=target.by_operator, counts_subgroups=counts
+        ).to_value()
+
+    def podgroup_notes(self, target: Target) -> Sequence[str]:
+        """That minSubGroup is left out, where the operator writes it and the version does not know it."""
+        from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
+
+        first = _suits(target).first
+        if not target.by_operator or first >= SUBGROUP_COUNTS:
+            return ()
+        return [
+            f"PodGroups do without minSubGroup, which KAI v0.{first} does not know; all subgroups of a group are "
+            "needed all the same"
+        ]
+
+    def podgroup_faults(
+        self, value: Mapping[str, Value], target: Target, *, update: bool = False, schema: bool = True
+    ) -> Sequence[Fault]:
+        """By the CRD, the webhook and the scheduler of every version that is rendered for."""
+        from packwise.schedulers.kai.podgroup_rules import podgroup_faults
+
+        return podgroup_faults(value, _suits(target), update=update, schema=schema)
+
+    def topology_faults(self, value: Mapping[str, Value], target: Target, *, schema: bool = True) -> Sequence[Fault]:
+        """Its API version, and the aliases of its levels."""
+        from packwise.schedulers.kai.aliases import alias_faults
+        from packwise.schedulers.kai.podgroup_schema import refused
+
+        suits, version = _suits(target), value.get("apiVersion")
+        found = list(alias_faults(value, suits, schema=schema))
+        if version != API_VERSION:
+            found.append(refused(("apiVersion",), f'must be "{API_VERSION}"; got "{version}"', suits))
+        return found
+
+    def level_names(self, value: Mapping[str, Value]) -> Sequence[str]:
+        """Node labels and aliases."""
+        from packwise.schedulers.kai.aliases import level_names
+
+        return level_names(value)
+
+
+def _suits(target: Target) -> Versions:
+    from packwise.schedulers.kai.versions import suited
+
+    return suited(target.version, counts_subgroups=target.by_operator)
 
 
 def _levels(value: Value, detail: str, kind: ErrorType = ErrorType.INVALID) -> str:

@@ -1,0 +1,98 @@
+"""Aliases of a Topology's levels, which KAI has from v0.17 on. Source: kai.md "Topology (CRD)"."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from krmfn.errors import told
+from krmfn.fieldpath import format_path
+from packwise.finding import Stage
+from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.schedulers.fault import Effect, Fault
+from packwise.schedulers.kai.podgroup_schema import refused
+from packwise.schedulers.kai.versions import KNOWN, Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from krmfn.value import Value
+
+__all__ = ["alias_faults", "level_names"]
+
+_KNOWN = Versions(17, KNOWN.last)
+_BEFORE = Versions(KNOWN.first, _KNOWN.first - 1)
+_LONGEST = 316
+_PATTERN = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+_ALIAS = re.compile(_PATTERN)
+
+
+def alias_faults(value: Mapping[str, Value], suits: Versions, *, schema: bool = True) -> Iterator[Fault]:
+    """What the versions `suits` have against the aliases of the Topology `value`."""
+    levels = _levels(value)
+    aliases = {index: level["alias"] for index, level in levels if level.get("alias") is not None}
+    known = suits.within(_KNOWN) is not None
+    for index, alias in aliases.items():
+        if suits.within(_BEFORE) is not None and schema:
+            consequence = f"{_BEFORE.told()} drops it, and knows the level by its nodeLabel only"
+            yield Fault(_path(index), f"is a field of {_KNOWN.told()}", consequence, Effect.UNKNOWN)
+        if known and schema:
+            yield from _schema(index, alias)
+    if known:
+        texts = {index: alias for index, alias in aliases.items() if isinstance(alias, str) and alias}
+        yield from _webhook(texts, [level.get("nodeLabel") for _, level in levels])
+
+
+def level_names(value: Mapping[str, Value]) -> list[str]:
+    """What a constraint may call the levels of the Topology `value`: node labels and aliases."""
+    names = [level.get(key) for _, level in _levels(value) for key in ("nodeLabel", "alias")]
+    return [name for name in names if isinstance(name, str)]
+
+
+def _schema(index: int, alias: Value) -> Iterator[Fault]:
+    text = format_path(_path(index))
+    if not isinstance(alias, str):
+        yield refused(_path(index), f"must be a string; got {told(alias)}", _KNOWN)
+    elif len(alias) > _LONGEST:
+        error = OperatorError(text, ErrorType.TOO_LONG, alias, f"may not be more than {_LONGEST} bytes").text()
+        yield refused(_path(index), f"must not be longer than {_LONGEST} characters; got {len(alias)}", _KNOWN, error)
+    elif not alias:
+        error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should be at least 1 chars long").text()
+        yield refused(_path(index), "must not be empty", _KNOWN, error)
+    elif not _ALIAS.fullmatch(alias):
+        error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should match '{_PATTERN}'").text()
+        yield refused(_path(index), f"must look like a label key; got {told(alias)}", _KNOWN, error)
+
+
+def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Fault]:
+    """The webhook tells all of them in one text, which stands with the first."""
+    seen: dict[str, int] = {}
+    twice = [(index, alias) for index, alias in aliases.items() if seen.setdefault(alias, index) != index]
+    taken = [(index, alias) for index, alias in aliases.items() if alias in labels]
+    parts: list[str] = []
+    if twice:
+        parts.append(f"aliases must be unique within the topology; duplicated: {_listed(twice)}")
+    if taken:
+        parts.append(f"an alias must not equal a nodeLabel; conflicting: {_listed(taken)}")
+    said: str | None = f"invalid topology aliases: {'; '.join(parts)}"
+    for found, rule in ((twice, "must be unique among the aliases"), (taken, "must not be the nodeLabel of a level")):
+        for index, alias in found:
+            yield refused(_path(index), f"{rule}; got {told(alias)}", _KNOWN, said, stage=Stage.WEBHOOK)
+            said = None
+
+
+def _listed(found: Sequence[tuple[int, str]]) -> str:
+    return f"[{' '.join(sorted([alias for _, alias in found]))}]"
+
+
+def _path(index: int) -> tuple[str, str, int, str]:
+    return ("spec", "levels", index, "alias")
+
+
+def _levels(value: Mapping[str, Value]) -> list[tuple[int, Mapping[str, Value]]]:
+    spec = value.get("spec")
+    levels = spec.get("levels") if isinstance(spec, dict) else None
+    entries = levels if isinstance(levels, list) else []
+    return [(index, level) for index, level in enumerate(entries) if isinstance(level, dict)]

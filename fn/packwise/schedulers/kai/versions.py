@@ -1,0 +1,46 @@
+"""The versions of KAI that packwise knows, and ranges of them. Source: kai.md (v0.12 to v0.17)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["KNOWN", "SUBGROUP_COUNTS", "Versions", "suited"]
+
+
+class Versions(NamedTuple):
+    """The minor versions from `first` to `last`, both included: (15, 17) is v0.15 to v0.17."""
+
+    first: int
+    last: int
+
+    def within(self, other: Versions) -> Versions | None:
+        """What both have in common; None where that is nothing."""
+        found = Versions(max(self.first, other.first), min(self.last, other.last))
+        return found if found.first <= found.last else None
+
+    def told(self) -> str:
+        """The range as a message names it, in the singular: `KAI from v0.15 on`."""
+        if self == KNOWN:
+            return "KAI"
+        if self.last == KNOWN.last:
+            return f"KAI from v0.{self.first} on"
+        if self.first == self.last:
+            return f"KAI v0.{self.first}"
+        return f"KAI v0.{self.first} to v0.{self.last}"
+
+
+KNOWN = Versions(12, 17)
+"""All that are known. What holds for the last holds for newer ones as far as anybody can tell."""
+
+SUBGROUP_COUNTS = 15
+"""The first one that lets a PodGroup say how many subgroups it needs (minSubGroup)."""
+
+
+def suited(version: str | None, *, counts_subgroups: bool = False) -> Versions:
+    """What the output must suit: `version` (`v0.15`, as in `kai.version`) and newer ones; None: all.
+
+    A PodGroup that counts subgroups suits none before v0.15, whatever is asked. Source: product.md "Names".
+    """
+    if version is not None:
+        return Versions(int(version.rpartition(".")[2]), KNOWN.last)
+    return Versions(SUBGROUP_COUNTS, KNOWN.last) if counts_subgroups else KNOWN

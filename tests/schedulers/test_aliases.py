@@ -1,0 +1,64 @@
+"""Other names of a Topology's levels, which KAI has from v0.17 on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krmfn.fieldpath import format_path
+from packwise.schedulers.fault import Effect, Target
+from packwise.schedulers.kai import KAI
+
+TOPOLOGIES: list[list[Any]] = [
+    [{"nodeLabel": "example.com/rack", "alias": "rack"}],
+    [{"nodeLabel": "example.com/rack", "alias": ""}],
+    [{"nodeLabel": "example.com/rack", "alias": "a" * 317}],
+    [{"nodeLabel": "example.com/rack", "alias": "Up.per/rack"}],
+    [{"nodeLabel": "example.com/rack", "alias": "ends-"}],
+    [{"nodeLabel": "example.com/rack", "alias": 7}],
+    [{"nodeLabel": "example.com/rack", "alias": None}],
+]
+"""The levels of Topologies that no webhook looks at."""
+
+
+def told(levels: list[Any], version: str | None = None) -> list[tuple[str, str, Effect, str | None]]:
+    """Field, who does what, effect and KAI's text."""
+    value = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "spec": {"levels": levels}}
+    faults = KAI.topology_faults(value, Target(version))
+    return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in faults]
+
+
+def test_old_versions_drop_an_alias() -> None:
+    consequence = "KAI v0.12 to v0.16 drops it, and knows the level by its nodeLabel only"
+
+    for version in (None, "v0.12", "v0.16"):
+        assert told(TOPOLOGIES[0], version) == [("spec.levels[0].alias", consequence, Effect.UNKNOWN, None)]
+    assert told(TOPOLOGIES[0], "v0.17") == []
+
+
+def test_the_webhook_tells_everything_in_one_text() -> None:
+    levels = [
+        {"nodeLabel": "b", "alias": "rack"},
+        {"nodeLabel": "rack", "alias": "x"},
+        {"nodeLabel": "c", "alias": "x"},
+    ]
+
+    assert told(levels, "v0.17") == [
+        ("spec.levels[2].alias", "KAI from v0.17 on refuses it", Effect.REFUSED,
+         "invalid topology aliases: aliases must be unique within the topology; duplicated: [x]; an alias must not "
+         "equal a nodeLabel; conflicting: [rack]"),
+        ("spec.levels[0].alias", "KAI from v0.17 on refuses it", Effect.REFUSED, None),
+    ]  # fmt: skip
+
+
+def test_there_is_one_version_of_the_api() -> None:
+    value = {"apiVersion": "kai.scheduler/v1", "kind": "Topology", "spec": {"levels": [{"nodeLabel": "a"}]}}
+
+    (fault,) = KAI.topology_faults(value, Target())
+
+    assert fault.told() == 'must be "kai.scheduler/v1alpha1"; got "kai.scheduler/v1": KAI refuses it'
+
+
+def test_a_level_goes_by_its_label_and_its_alias() -> None:
+    value = {"spec": {"levels": [{"nodeLabel": "a", "alias": "b"}, {"nodeLabel": "c"}, "d", {"nodeLabel": 1}]}}
+
+    assert KAI.level_names(value) == ["a", "b", "c"]
