@@ -20,6 +20,9 @@ pytestmark = pytest.mark.client
 KAI_VERSIONS = ("kai-v0.12.0", "kai-v0.17.0")
 """The oldest and the newest KAI that the output must suit."""
 
+COUNTING = ("kai-v0.15.0", "kai-v0.17.0")
+"""Those that know minSubGroup, which the PodGroups of revision `upstream` have."""
+
 NO_MANIFESTS = ("TopologyRender", "Kptfile")
 """Read by tools, never sent to an API server."""
 
@@ -37,16 +40,16 @@ def refusals(validator: Path, manifests: Path, *crds: Path) -> str:
     return "" if done.returncode == 0 else f"{failed}\n{done.stderr}"
 
 
-def emitted_for_goldens(packwise: Path, shared: Path) -> dict[str, list[dict[str, Any]]]:
+def emitted_for_goldens(packwise: Path, shared: Path, revision: str) -> dict[str, list[dict[str, Any]]]:
     """The generated objects of each golden that packwise accepts, by case."""
     goldens = comparer()
 
     def objects(record: Any) -> list[dict[str, Any]]:
         _, settled = goldens.answers([str(packwise)], record)
-        kinds = ("ClusterTopology", "Topology", "PodGang") if settled.accepted else ()
+        kinds = ("ClusterTopology", "Topology", "PodGang", "PodGroup") if settled.accepted else ()
         return [made for kind in kinds for made in settled.made(kind)]
 
-    records = [r for r in goldens.records(shared / "golden" / "alpha7") if r.kind != "update"]
+    records = [r for r in goldens.records(shared / "golden" / revision) if r.kind != "update"]
     with ThreadPoolExecutor(2) as pool:
         found = dict(zip((r.case for r in records), pool.map(objects, records), strict=True))
     return {case: made for case, made in found.items() if made}
@@ -57,18 +60,51 @@ def write(folder: Path, name: str, objects: list[dict[str, Any]]) -> None:
     (folder / f"{name}.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
 
 
-def crd_folders(shared: Path, kai: str) -> tuple[Path, Path]:
-    return shared / "crds" / "alpha7", shared / "crds" / kai
+def crd_folders(shared: Path, kai: str, revision: str = "alpha7") -> tuple[Path, Path]:
+    return shared / "crds" / revision, shared / "crds" / kai
 
 
-def test_objects_made_for_the_goldens(packwise: Path, shared: Path, kubectl_validate: Path, tmp_path: Path) -> None:
-    made = emitted_for_goldens(packwise, shared)
+@pytest.mark.parametrize(("revision", "kais"), [("alpha7", KAI_VERSIONS), ("head", COUNTING)])
+def test_objects_made_for_the_goldens(
+    packwise: Path, shared: Path, kubectl_validate: Path, tmp_path: Path, revision: str, kais: tuple[str, ...]
+) -> None:
+    made = emitted_for_goldens(packwise, shared, revision)
     assert len(made) > 50, "too few goldens were rendered to show anything"
+    kinds = {one["kind"] for objects in made.values() for one in objects}
+    assert ("PodGroup" in kinds) == (revision == "head")
     for case, objects in made.items():
         write(tmp_path / "made", case, objects)
 
-    for kai in KAI_VERSIONS:
-        assert refusals(kubectl_validate, tmp_path / "made", *crd_folders(shared, kai)) == "", kai
+    for kai in kais:
+        assert refusals(kubectl_validate, tmp_path / "made", *crd_folders(shared, kai, revision)) == "", kai
+
+
+@pytest.mark.parametrize(
+    ("version", "kais"),
+    [("v0.12", ("kai-v0.12.0", "kai-2026-03", *COUNTING)), ("v0.15", COUNTING)],
+)
+def test_podgroups_of_the_examples_suit_their_kai(
+    packwise: Path, shared: Path, kubectl_validate: Path, tmp_path: Path, version: str, kais: tuple[str, ...]
+) -> None:
+    for example in ("podgroups", "disaggregated-inference", "first-design", "several-topologies", "two-topologies"):
+        source = tmp_path / example
+        shutil.copytree(ROOT / "examples" / example, source)
+        for file in source.glob("*.yaml"):
+            text = file.read_text(encoding="utf-8")
+            if "kind: TopologyRender" in text:
+                settings = yaml.safe_load(text)
+                settings["spec"] |= {"emit": ["PodGroup"], "kai": {"version": version}}
+                file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        done = subprocess.run(
+            [str(packwise), "render", str(source)], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        documents = [d for d in yaml.safe_load_all(done.stdout) if d is not None and d["kind"] == "PodGroup"]
+        assert documents, example
+        write(tmp_path / "made", example, documents)
+
+    for kai in kais:
+        assert refusals(kubectl_validate, tmp_path / "made", shared / "crds" / kai) == "", kai
 
 
 @pytest.mark.parametrize("kai", KAI_VERSIONS)

@@ -140,8 +140,8 @@ class WorkloadPlan(NamedTuple):
     """What becomes of one workload. With an error among `findings` there is nothing to write.
 
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `requests` are
-    for the scheduler to answer with objects of its own. `gangs`: of the PodGangs among `generated`, where the cluster's
-    groups of pods are rendered of them.
+    for the scheduler to answer with objects of its own. `gangs`: of the PodGangs among `generated`, where groups of
+    pods are rendered of them for the scheduler, or it might refuse those that others make.
     """
 
     workload: KubeObject

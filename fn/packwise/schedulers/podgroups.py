@@ -45,9 +45,14 @@ _LEVELS = ("requiredTopologyLevel", "preferredTopologyLevel")
 def scheduler_podgroups(
     scheduler: Scheduler, plans: Iterable[WorkloadPlan], selection: Selection
 ) -> tuple[list[Generated], list[Finding]]:
-    """The scheduler's object for each PodGang of its own pods, in their order, and what is wrong with them."""
+    """The scheduler's object for each PodGang of its own pods, in their order, and what is wrong with them.
+
+    Where none are rendered, what it would refuse in those that others make is told as a warning.
+    """
     maker = _Maker(scheduler, selection)
     generated = [one for plan in plans if plan.gangs is not None for one in maker.of_plan(plan, plan.gangs)]
+    if not maker.rendered:
+        return [], maker.findings
     if any(_counts(one.value) for one in generated):
         notes = scheduler.podgroup_notes(maker.target)
         maker.findings += [Finding.of(NOTE, selection.settings.item, (), note) for note in notes]
@@ -57,13 +62,14 @@ def scheduler_podgroups(
 class _Maker:
     """What all workloads have in common."""
 
-    __slots__ = ("_definition", "_scheduler", "_selection", "findings", "target")
+    __slots__ = ("_definition", "_scheduler", "_selection", "findings", "rendered", "target")
 
     def __init__(self, scheduler: Scheduler, selection: Selection) -> None:
         self._scheduler = scheduler
         self._selection = selection
         self._definition = selection.definitions.of_kind(scheduler.podgroup_group, scheduler.podgroup_kind)
         self.target = _target(selection)
+        self.rendered = selection.settings.emits(scheduler.podgroup_kind)
         self.findings: list[Finding] = []
 
     def of_plan(self, plan: WorkloadPlan, gangs: GangTraits) -> Iterator[Generated]:
@@ -88,8 +94,9 @@ class _Maker:
                 continue
             self._judge(plan, gangs, value, told)
             yield Generated(value, one.origin, one.subject)
-        self.findings += self._elsewhere(plan, elsewhere)
-        if made:
+        if self.rendered:
+            self.findings += self._elsewhere(plan, elsewhere)
+        if self.rendered and made:
             self.findings += self._queue(plan, gangs)
 
     def _judge(
@@ -112,7 +119,7 @@ class _Maker:
             message = _becomes(value, fault)
             if fault.effect is Effect.REFUSED:
                 self.findings.append(self._finding(plan, place, message, fault.operator_message, fault.stage))
-            else:
+            elif self.rendered:
                 self.findings.append(Finding.of(IGNORED, plan.workload, place, message))
 
     def _other_scheduler(self, podgang: Mapping[str, Value], gangs: GangTraits) -> str | None:
@@ -140,8 +147,11 @@ class _Maker:
     def _finding(
         self, plan: WorkloadPlan, place: FieldPath, message: str, text: str | None, stage: Stage | None = None
     ) -> Finding:
-        message += f"; change it, or render none: `emit` without {self._scheduler.podgroup_kind}"
-        return Finding.of(REFUSED, plan.workload, place, message, operator_message=text, stage=stage)
+        severity = Severity.WARNING
+        if self.rendered:
+            severity = Severity.ERROR
+            message += f"; change it, or render none: `emit` without {self._scheduler.podgroup_kind}"
+        return Finding.of(REFUSED, plan.workload, place, message, severity=severity, operator_message=text, stage=stage)
 
     def _elsewhere(self, plan: WorkloadPlan, elsewhere: Mapping[str, str]) -> Iterator[Finding]:
         kind = self._scheduler.podgroup_kind

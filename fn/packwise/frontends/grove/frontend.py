@@ -187,8 +187,8 @@ class _Planner:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         traits = None
-        if cluster.grouped and gangs:
-            # Only runs that render the scheduler's groups of pods pay for the import.
+        if gangs and (cluster.grouped or "." in pcs.name):
+            # No other run pays for the import. Of names that the webhook takes, schedulers may mind those with dots.
             from packwise.frontends.grove.gangs import gang_traits
 
             traits = gang_traits(pcs, resolved)

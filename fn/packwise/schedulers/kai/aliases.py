@@ -48,7 +48,7 @@ def alias_faults(value: Mapping[str, Value], suits: Versions, *, schema: bool = 
 def level_names(value: Mapping[str, Value]) -> list[str]:
     """What a constraint may call the levels of the Topology `value`: node labels and aliases."""
     names = [level.get(key) for _, level in _levels(value) for key in ("nodeLabel", "alias")]
-    return [name for name in names if isinstance(name, str)]
+    return list(dict.fromkeys([name for name in names if isinstance(name, str)]))
 
 
 def _schema(index: int, alias: Value) -> Iterator[Fault]:
