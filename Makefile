@@ -13,7 +13,7 @@ KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
 SARIF_SCHEMA := $(TOOLS)/sarif-2.1.0-rtm.4.json
 # What `make e2e` starts, at the versions of this Go module.
 CONTROL_PLANE := tests/e2e/control_plane
-version = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ {print $$2; exit}' $(CONTROL_PLANE)/go.mod)
+version = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ {print $$2; exit}' $(wildcard $(CONTROL_PLANE)/go.mod) < /dev/null)
 KUBERNETES := k8s.io/kubernetes
 SOURCE_CONTROLLER := github.com/fluxcd/source-controller
 KUSTOMIZE_CONTROLLER := github.com/fluxcd/kustomize-controller
