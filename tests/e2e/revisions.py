@@ -17,17 +17,11 @@ Crd = dict[str, Any]
 
 @dataclass(frozen=True)
 class Revision:
-    """`crds` are folders of ../shared/crds; `amended` changes what was published to what the revision means.
-
-    `spelt` changes the text of a source, written for v0.1.0-alpha.7, to what this revision's workloads look like.
-    `rendered` are the kinds that must come out of the examples, lest nothing is tested.
-    """
+    """`crds` are folders of ../shared/crds; `amended` changes what was published to what the revision means."""
 
     name: str
     crds: tuple[str, ...]
     amended: Callable[[Crd], Crd] = copy.copy
-    spelt: Callable[[str], str] = str
-    rendered: frozenset[str] = frozenset({"ClusterTopology", "Topology", "PodGang", "PodCliqueSet"})
 
     def definitions(self, shared: Path) -> Sequence[Crd]:
         """The CustomResourceDefinitions of a cluster of this revision."""
@@ -48,6 +42,9 @@ def _with_topology_name(crd: Crd) -> Crd:
 
 
 REVISIONS = (
+    Revision("design-1", ("alpha7", "kai-v0.12.0")),
+    Revision("design-2", ("alpha7", "kai-2026-03")),
     Revision("grep-244", ("alpha7", "kai-v0.12.0")),
     Revision("grep-244-multi", ("alpha7", "kai-v0.17.0"), _with_topology_name),
+    Revision("upstream", ("head", "kai-v0.15.0")),
 )

@@ -16,11 +16,8 @@ from packwise.cli.main import main
 from packwise.cli.rendered import rendered_of
 from packwise.pipeline import Rendered
 from packwise.revisions import REVISIONS
-from packwise.select import select
 from tests.cli.calling import listing
-from tests.places import ROOT
-
-ORDER = list(REVISIONS)
+from tests.examples import EXAMPLES, ORDER, holds_workloads_of_grove, revision_of
 
 CANNOT_PREFER = {"grep-244", "grep-244-multi"}
 """Revisions without words for what the two designs before them prefer on everything."""
@@ -38,17 +35,9 @@ def rendered(folder: Path) -> Rendered:
     return found
 
 
-def revision_of(folder: Path) -> str:
-    return select(read_inputs(Named((str(folder),))).package).revision.name
-
-
 def examples() -> list[Path]:
     """The examples that hold workloads of Grove."""
-    return [
-        path
-        for path in sorted((ROOT / "examples").iterdir())
-        if path.is_dir() and any("kind: PodCliqueSet" in each.read_text() for each in path.rglob("*.yaml"))
-    ]
+    return [path for path in EXAMPLES if holds_workloads_of_grove(path)]
 
 
 STEPS = [(example, target) for example in examples() for target in ORDER[ORDER.index(revision_of(example)) + 1 :]]

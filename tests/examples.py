@@ -1,0 +1,28 @@
+"""The examples of the repository, and the revision of the design that each is of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from packwise.cli.arguments import Named
+from packwise.cli.inputs import read_inputs
+from packwise.revisions import REVISIONS
+from packwise.select import select
+from tests.places import ROOT
+
+__all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "revision_of"]
+
+ORDER = list(REVISIONS)
+"""The revisions, the earliest first."""
+
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
+
+
+def revision_of(folder: Path) -> str:
+    """What the configuration in `folder` chooses."""
+    return select(read_inputs(Named((str(folder),))).package).revision.name
+
+
+def holds_workloads_of_grove(folder: Path) -> bool:
+    """Whether anything in `folder` is of a revision; OSMO's documents are of none."""
+    return any("kind: PodCliqueSet" in file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml"))
