@@ -30,7 +30,7 @@ def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:
     """The results of functions that ran before; what packwise itself said of an earlier state no longer holds."""
     if not results:
         return ()
-    from packwise.pipeline import rule_table
+    from packwise.pipeline.rules import rule_table
 
     own = {rule.name for rule in rule_table()}
     return tuple([result for result in results if result.tags.get("rule") not in own])

@@ -18,7 +18,7 @@ from packwise.cli.report.json import as_json
 from packwise.cli.report.lines import as_lines, count
 from packwise.cli.report.text import as_text
 from packwise.cli.rules import RULES_BY_NAME
-from packwise.pipeline import rule_table
+from packwise.pipeline.rules import rule_table
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]

@@ -11,7 +11,7 @@ from packwise.cli.document import edited_text
 from packwise.cli.inputs import read_inputs
 from packwise.cli.usage import UsageError
 from packwise.cli.write import replace_file
-from packwise.pipeline import mend
+from packwise.pipeline.rewrite import mend
 
 __all__ = ["fix"]
 

@@ -8,7 +8,7 @@ from packwise.cli.find import RULES as FIND_RULES
 from packwise.cli.folder import RULES as FOLDER_RULES
 from packwise.cli.write import RULES as WRITE_RULES
 from packwise.migrate import RULES as MIGRATE_RULES
-from packwise.pipeline import rule_table
+from packwise.pipeline.rules import rule_table
 
 if TYPE_CHECKING:
     from packwise.finding import Rule

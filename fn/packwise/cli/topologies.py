@@ -15,14 +15,14 @@ from packwise.cli.console import is_coloured, say, show
 from packwise.cli.inputs import read_inputs
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import visible, width
-from packwise.pipeline import overview
+from packwise.pipeline.overview import overview
 from packwise.select.index import identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from packwise.cli.arguments import Topologies
-    from packwise.pipeline import Overview
+    from packwise.pipeline.overview import Overview
     from packwise.plan import ListedTopology, Use
 
 __all__ = ["topologies"]

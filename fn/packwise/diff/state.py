@@ -8,7 +8,8 @@ from krmfn.result import Severity, exit_code
 from packwise.diff.change import ORDER, by_identity
 from packwise.diff.counted import is_deeper
 from packwise.finding import Finding
-from packwise.pipeline import has_sources, overview, render
+from packwise.pipeline import render
+from packwise.pipeline.overview import has_sources, overview
 from packwise.select import select
 from packwise.select.index import READABLE, identity, is_earlier, told_identity
 

@@ -16,7 +16,7 @@ from packwise.migrate.binding import levels_text
 from packwise.migrate.meaning import MEANING, changed_meanings
 from packwise.migrate.section import edited, renamed, text_at
 from packwise.migrate.step import Step
-from packwise.pipeline import migrate_workload
+from packwise.pipeline.rewrite import migrate_workload
 from packwise.revisions import REVISIONS
 from packwise.select import select
 from packwise.select.index import READABLE, is_earlier

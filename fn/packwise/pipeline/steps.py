@@ -8,7 +8,7 @@ from krmfn.errors import FieldError
 from krmfn.result import Severity, exit_code
 from packwise.annotate import annotate, annotate_generated
 from packwise.finding import Finding, Rule
-from packwise.frontends.grove.frontend import GROVE
+from packwise.pipeline.front_ends import front_ends
 from packwise.plan import Cluster, Status
 from packwise.render import render as render_objects
 from packwise.schedulers.kai import KAI
@@ -17,7 +17,6 @@ from packwise.schedulers.topologies import scheduler_topologies
 from packwise.select import select
 from packwise.select.index import READABLE, identity, is_earlier
 from packwise.select.protection import check_protection
-from packwise.select.selection import ABSENT
 from packwise.select.topologies import known_topologies, with_finalizer
 
 if TYPE_CHECKING:
@@ -25,29 +24,15 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.frontends.frontend import FrontEnd
-    from packwise.migrate.step import Step
-    from packwise.plan import Generated, ListedTopology, Use, WorkloadPlan
+    from packwise.plan import Generated, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.select.topologies import KnownTopologies
 
-__all__ = [
-    "RULES",
-    "Overview",
-    "Rendered",
-    "has_sources",
-    "mend",
-    "migrate_workload",
-    "overview",
-    "render",
-    "rule_table",
-]
+__all__ = ["RULES", "Rendered", "render", "results_of", "unreadable"]
 
 NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "clients.md 5", Severity.INFO)
 RULES = (NO_WORKLOADS,)
 """Rules of a whole render."""
-
-_FRONT_ENDS = (GROVE,)
 
 
 class Rendered(NamedTuple):
@@ -73,128 +58,19 @@ def render(package: Package) -> Rendered:
     try:
         return _render(package)
     except FieldError as error:
-        return Rendered(package.items, (), (_unreadable(error),))
-
-
-def mend(package: Package) -> tuple[KubeObject, ...]:
-    """The items with what can be mended without a decision.
-
-    Those that need none come back as they are, and so do those where an anchor or alias is in the way.
-    """
-    selection = select(package)
-    mended: list[KubeObject] = []
-    for item in package.items:
-        found = item
-        try:
-            for front_end in _FRONT_ENDS:
-                found = front_end.mend(found, selection.revision)
-            if selection.schedulers is not None:
-                from packwise.schedulers.references import with_reference
-
-                found = with_reference(found, KAI, selection)
-        except FieldError:
-            # The finding stays, and says what to mend by hand.
-            found = item
-        mended.append(found)
-    return tuple(mended)
-
-
-def has_sources(package: Package) -> bool:
-    """Whether something among the package is to be rendered: a configuration, a topology or a workload."""
-    selection = select(package)
-    configured = selection.settings.item is not None or selection.configuration is not None or bool(selection.results)
-    # TAS is enabled by users' topologies alone, too.
-    found = configured or selection.enabled or bool(selection.foreign)
-    return found or any(True for front_end in _FRONT_ENDS for _ in front_end.uses(selection))
-
-
-class Overview(NamedTuple):
-    """The topologies there are, by name, and which workload uses which; `enabled`: whether TAS is.
-
-    With an error among `results`, which are about the configuration, nothing can be told.
-    """
-
-    topologies: tuple[ListedTopology, ...] = ()
-    uses: tuple[Use, ...] = ()
-    enabled: bool = False
-    results: tuple[Result, ...] = ()
-
-
-def overview(package: Package) -> Overview:
-    """Which topologies the package has, and who uses them."""
-    selection = select(package)
-    found = _results(selection.findings, selection.results)
-    if exit_code(found):
-        return Overview(results=found)
-    front_ends = _front_ends(selection)
-    try:
-        known = known_topologies(selection)
-        topologies = tuple([one for front_end in front_ends for one in front_end.topologies(selection, known)])
-    except FieldError as error:
-        return Overview(results=(*found, _unreadable(error)))
-    uses = tuple([use for front_end in front_ends for use in front_end.uses(selection)])
-    if selection.enabled or selection.configuration is not None or not topologies:
-        return Overview(topologies, uses, selection.enabled, found)
-    # What a cluster has, as an export of it shows, needs no configuration that says so.
-    told = tuple([result for result in found if result.tags.get("rule") != ABSENT.name])
-    return Overview(topologies, uses, enabled=True, results=told)
-
-
-def migrate_workload(item: KubeObject, step: Step) -> KubeObject:
-    """`item` in the words of the step's later revision; itself where it is no workload, or says the same in both.
-
-    Raises FieldError where an anchor is in the way, or a comment could not stay.
-    """
-    for front_end in _FRONT_ENDS:
-        item = front_end.migrate(item, step)
-    return item
-
-
-def rule_table() -> tuple[Rule, ...]:
-    """Every rule that a result of a render can name."""
-    from packwise import annotate, render
-    from packwise.crds import findings as by_crd
-    from packwise.crds import objects
-    from packwise.frontends.grove import frontend
-    from packwise.frontends.osmo import rules as osmo
-    from packwise.schedulers import podgroups as grouped
-    from packwise.schedulers import references, requests
-    from packwise.schedulers import topologies as scheduled
-    from packwise.select import configuration, definitions, index, protection, schedulers, selection, topologies
-    from packwise.topology import clustertopology, clustertopologybinding
-
-    parts = (
-        index,
-        selection,
-        definitions,
-        configuration,
-        topologies,
-        protection,
-        clustertopology,
-        schedulers,
-        clustertopologybinding,
-        scheduled,
-        grouped,
-        requests,
-        references,
-        by_crd,
-        objects,
-        render,
-        annotate,
-    )
-    return (*(rule for part in parts for rule in part.RULES), *frontend.rule_table(), *osmo.RULES, *RULES)
+        return Rendered(package.items, (), (unreadable(error),))
 
 
 def _render(package: Package) -> Rendered:
     selection = select(package)
-    found = _results(selection.findings, selection.results)
+    found = results_of(selection.findings, selection.results)
     if exit_code(found):
         # With a configuration that means nothing, every answer about a workload would be a guess.
         return Rendered(package.items, (), found)
     known = known_topologies(selection)
-    front_ends = _front_ends(selection)
-    plans = [plan for front_end in front_ends for plan in front_end.plans(selection, _cluster(selection, known))]
-    uses = (use for front_end in front_ends for use in front_end.uses(selection))
+    chosen = front_ends(selection)
+    plans = [plan for front_end in chosen for plan in front_end.plans(selection, _cluster(selection, known))]
+    uses = (use for front_end in chosen for use in front_end.uses(selection))
     made = scheduler_topologies(KAI, known, selection)
     statuses = {name: topology_status(selection.revision, made.refused.get(name)) for name in known.by_name}
     topologies, told = _with_status(known, statuses, selection)
@@ -215,7 +91,7 @@ def _render(package: Package) -> Rendered:
         *rendering.findings,
         *_by_definitions(selection, generated),
     ]
-    results = (*found, *_results(findings))
+    results = (*found, *results_of(findings))
     if exit_code(results):
         return Rendered(package.items, (), results)
     annotated = {id(plan.workload): Status(plan.conditions) for plan in plans}
@@ -225,7 +101,7 @@ def _render(package: Package) -> Rendered:
     told += said
     if not plans:
         told.append(_no_workloads())
-    return Rendered(kept, rendering.objects, (*results, *_results(told)), selection.settings.gitops)
+    return Rendered(kept, rendering.objects, (*results, *results_of(told)), selection.settings.gitops)
 
 
 def _with_status(
@@ -241,15 +117,6 @@ def _with_status(
         generated.append(with_status)
         told += findings
     return generated, told
-
-
-def _front_ends(selection: Selection) -> tuple[FrontEnd, ...]:
-    """Grove's, and OSMO's where there is anything for it: no other run pays for its import."""
-    if not selection.foreign:
-        return _FRONT_ENDS
-    from packwise.frontends.osmo.frontend import OSMO
-
-    return (*_FRONT_ENDS, OSMO)
 
 
 def _answers(plans: list[WorkloadPlan], selection: Selection) -> tuple[list[Generated], list[Finding]]:
@@ -324,15 +191,17 @@ def _annotated(
     return tuple(kept), told
 
 
-def _results(findings: Iterable[Finding], results: Iterable[Result] = ()) -> tuple[Result, ...]:
+def results_of(findings: Iterable[Finding], results: Iterable[Result] = ()) -> tuple[Result, ...]:
+    """The results that the findings are, and `results` after them."""
     return (*(finding.to_result() for finding in findings), *results)
-
-
-def _unreadable(error: FieldError) -> Result:
-    result = error.to_result()
-    return result._replace(tags={**result.tags, "rule": READABLE.name})
 
 
 def _no_workloads() -> Finding:
     message = "there is no PodCliqueSet among the input; what needs none was rendered"
     return Finding.of(NO_WORKLOADS, None, (), message)
+
+
+def unreadable(error: FieldError) -> Result:
+    """The result that says what cannot be read."""
+    result = error.to_result()
+    return result._replace(tags={**result.tags, "rule": READABLE.name})

@@ -1,0 +1,7 @@
+"""What packwise does with a package, from front ends to schedulers; nothing else knows both."""
+
+from __future__ import annotations
+
+from packwise.pipeline.steps import Rendered, render
+
+__all__ = ["Rendered", "render"]
