@@ -107,3 +107,17 @@ def test_one_revision_after_the_other_leads_where_one_step_does(example: Path, t
 
     # On the way some revisions have no words for what is preferred.
     assert podgangs(stepwise, preferred=False) == podgangs(at_once, preferred=False)
+
+
+@pytest.mark.parametrize(
+    "example", [e for e, t in STEPS if t == "upstream" and e.name not in REFUSED], ids=lambda path: path.name
+)
+def test_the_two_steps_of_running_workloads_lead_where_one_does(example: Path, tmp_path: Path) -> None:
+    at_once, stepwise = (shutil.copytree(example, tmp_path / name) for name in ("at-once", "stepwise"))
+
+    assert main(["migrate", str(stepwise), "--to", "upstream", "--keep-pack-domain"]) == 0
+    main(["check", str(stepwise), "--fix"])
+    assert main(["migrate", str(at_once), "--to", "upstream"]) == 0
+
+    # What the first designs prefer cannot be added to a workload that runs.
+    assert podgangs(stepwise) == podgangs(at_once, preferred=False)

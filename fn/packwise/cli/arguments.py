@@ -388,8 +388,8 @@ def _add_migrate(commands: Any) -> None:
     migrate.add_argument(
         "--keep-pack-domain",
         action="store_true",
-        help="upstream: name the topology, and leave packDomain for a second run; the webhook refuses both changes at "
-        "once for a workload that runs",
+        help="upstream: name the topology, and leave packDomain to a later `packwise check --fix`; the webhook refuses "
+        "both changes at once for a workload that runs",
     )
 
 
