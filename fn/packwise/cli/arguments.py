@@ -16,6 +16,7 @@ __all__ = [
     "STDIN",
     "Check",
     "Command",
+    "Completion",
     "Diff",
     "DiffFormat",
     "Format",
@@ -26,6 +27,7 @@ __all__ = [
     "Rules",
     "Topologies",
     "parse",
+    "parsers",
 ]
 
 STDIN = "-"
@@ -138,6 +140,17 @@ examples:
 
 exit codes: 0 no error, 2 wrong usage"""
 
+_COMPLETION = """\
+Prints the script by which a shell completes commands, options, rules and paths."""
+
+_COMPLETION_EPILOG = """\
+examples:
+  packwise completion bash > ~/.local/share/bash-completion/completions/packwise
+  packwise completion zsh > "${fpath[1]}/_packwise"
+  packwise completion fish > ~/.config/fish/completions/packwise.fish
+
+exit codes: 0 no error, 2 wrong usage"""
+
 _FUNCTION = """\
 The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig
 stands the TopologyRender; without one, the TopologyRender among the items counts."""
@@ -224,18 +237,25 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class Completion:
+    """`packwise completion`."""
+
+    shell: str
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """`packwise fn`."""
 
     validate: bool = False
 
 
-Command = Render | Check | Diff | Topologies | Migrate | Rules | Function
+Command = Render | Check | Diff | Topologies | Migrate | Rules | Completion | Function
 
 
 def parse(arguments: Sequence[str]) -> Command:
     """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
-    parser, commands = _parsers()
+    parser, commands = parsers()
     name = arguments[0] if arguments else ""
     if name in commands:
         # Options may stand among the paths.
@@ -260,6 +280,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         tuple(given.paths), given.to, given.config, given.source, given.dry_run, given.keep_pack_domain
     ),
     "rules": lambda given: Rules(given.name, given.output == "json"),
+    "completion": lambda given: Completion(given.shell),
     "fn": lambda given: Function(given.validate),
 }
 """What the words of each command say."""
@@ -278,7 +299,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(**given, formatter_class=layout, allow_abbrev=False)
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The parser of the whole command line, and those of the commands."""
     parser = _Parser(
         prog="packwise",
@@ -293,6 +314,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _add_topologies(commands)
     _add_migrate(commands)
     _add_rules(commands)
+    _add_completion(commands)
     _add_function(commands)
     return parser, commands.choices
 
@@ -405,6 +427,12 @@ def _add_rules(commands: Any) -> None:
     rules = commands.add_parser("rules", help=text, description=_RULES, epilog=_RULES_EPILOG)
     rules.add_argument("name", nargs="?", metavar="NAME", help="the rule to explain; without it, all are listed")
     rules.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
+
+
+def _add_completion(commands: Any) -> None:
+    text = "print the script of a shell's completion"
+    completion = commands.add_parser("completion", help=text, description=_COMPLETION, epilog=_COMPLETION_EPILOG)
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "powershell"), help="the shell")
 
 
 def _add_function(commands: Any) -> None:

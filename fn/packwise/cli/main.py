@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from packwise.cli.arguments import Check, Diff, Function, Migrate, Render, Rules, Topologies, parse
+from packwise.cli.arguments import Check, Completion, Diff, Function, Migrate, Render, Rules, Topologies, parse
 from packwise.cli.usage import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _COMMANDS = {
     Topologies: ("topologies", "topologies"),
     Migrate: ("migrate", "migrate"),
     Rules: ("rulebook", "rules"),
+    Completion: ("completion", "completion"),
 }
 """The module and function of each command, by what it was parsed to."""
 
