@@ -78,15 +78,13 @@ def document_location(source: Source, path: FieldPath, file: str, *, key: bool =
 
 
 def _nearest(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
-    from krmfn.yamltext import YamlError, locate, locate_nearest
+    from krmfn.yamltext import YamlError
+    from krmfn.yamltext.places import nearest
 
-    whole = source.root + path
     try:
-        span = locate(source.text, whole, key=True) if key and path else None
-        span = span or locate_nearest(source.text, whole)
+        return nearest(source.text, source.root + path, key=key and bool(path))
     except YamlError as error:
         return error.line, error.column
-    return span.line, span.column
 
 
 def _lines_added(source: Source, before_line: int) -> int:
