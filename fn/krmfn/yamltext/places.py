@@ -81,36 +81,31 @@ def _places(text: str) -> _Place:
 
 def _fill(walk: Walk, event: Event, root: _Place) -> None:
     """The parts of the node that begins with `event`. Loops, since a document may nest deeper than calls."""
-    open_nodes: list[tuple[_Place, bool, int]] = []
+    open_nodes: list[tuple[_Place, bool]] = []
     place: _Place | None = root
     while True:
         kind = type(event)
-        if place is not None and (kind is MappingStartEvent or kind is SequenceStartEvent):
-            open_nodes.append((place, kind is MappingStartEvent, 0))
+        if place is None:
+            open_nodes.pop()
+            walk.flow_end(event)
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            open_nodes.append((place, kind is MappingStartEvent))
         else:
-            if kind is MappingEndEvent or kind is SequenceEndEvent:
-                open_nodes.pop()
-                if event.start_mark.index != event.end_mark.index:
-                    walk.flow_end(event)
-            else:
-                walk.skip(event)
-                if place is not None and kind is not MappingStartEvent and kind is not SequenceStartEvent:
-                    # An empty scalar's mark can stand at the token after it.
-                    place.start = min(place.start, walk.end)
-            if not open_nodes:
-                return
-        event, place = _next(walk, open_nodes)
+            walk.skip(event)
+            # An empty scalar's mark can stand at the token after it.
+            place.start = min(place.start, walk.end)
+        if not open_nodes:
+            return
+        event, place = _next(walk, *open_nodes[-1])
 
 
-def _next(walk: Walk, open_nodes: list[tuple[_Place, bool, int]]) -> tuple[Event, _Place | None]:
-    """The next value within the innermost open node, and the place it gets; the event of that node's end, and None."""
-    parent, is_mapping, count = open_nodes[-1]
+def _next(walk: Walk, parent: _Place, is_mapping: bool) -> tuple[Event, _Place | None]:
+    """The next value within `parent` and the place it gets; the event of its end, and None."""
     event = walk.step()
     if type(event) is MappingEndEvent or type(event) is SequenceEndEvent:
         return event, None
-    name: str | int | None = count
+    name: str | int | None = len(parent.parts)
     key = -1
-    open_nodes[-1] = (parent, is_mapping, count + 1)
     if is_mapping:
         key = event.start_mark.index + walk.skipped
         name = _name(event)

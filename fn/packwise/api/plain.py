@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["KAI_VERSIONS", "RENDERED", "is_plain"]
+__all__ = ["KAI_VERSIONS", "is_plain"]
 
 _CHOICES = {
     "revision": frozenset({"design-1", "design-2", "grep-244", "grep-244-multi", "upstream"}),

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from packwise.api.plain import RENDERED, is_plain
+from packwise.api.plain import is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
@@ -43,9 +43,8 @@ class TopologyRender(NamedTuple):
     """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
 
     `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
-    data of a ConfigMap. `without_effect` are the paths of the settings that ask for what this version does not render.
-    `chosen` tells that the user wrote `emit`. `kai_version` is the oldest KAI that the output must suit, None: every
-    known one.
+    data of a ConfigMap. `chosen` tells that the user wrote `emit`. `kai_version` is the oldest KAI that the output must
+    suit, None: every known one.
     """
 
     item: KubeObject | None = None
@@ -61,7 +60,6 @@ class TopologyRender(NamedTuple):
     apply: bool = True
     topology_name_annotation: bool = False
     finalizers: bool = False
-    without_effect: tuple[tuple[str, ...], ...] = ()
     osmo: Osmo = Osmo()
     chosen: bool = False
     kai_version: str | None = None
@@ -114,7 +112,6 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         spec.get("apply", default.apply),
         spec.get("topologyNameAnnotation", default.topology_name_annotation),
         spec.get("finalizers", default.finalizers),
-        tuple(_without_effect(spec)),
         _osmo(spec.get("osmo") or {}),
         "emit" in spec,
         _kai_version(spec.get("kai") or {}),
@@ -142,8 +139,3 @@ def _refuse_unknown(item: KubeObject) -> None:
 
             message = f'must be a known field; got "{name}"{closest(name, _FIELDS)}; known: {list_known(_FIELDS)}'
             raise item.error((name,), message, key=True)
-
-
-def _without_effect(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    if not set(spec.get("emit", ())) <= RENDERED:
-        yield ("emit",)

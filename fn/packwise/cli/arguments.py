@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from packwise.cli import words
 from packwise.revisions import REVISIONS
 
 if TYPE_CHECKING:
@@ -38,130 +39,6 @@ Format = Literal["text", "json", "github", "gitlab", "sarif"]
 
 DiffFormat = Literal["text", "json", "patch"]
 """How a comparison is printed."""
-
-_EPILOG = """\
-commands for people and CI:
-  packwise render examples/disaggregated-inference -o rendered
-  packwise check clusters/west --baseline ../main/clusters/west -o json
-  packwise diff git:origin/main clusters/west
-  packwise topologies clusters/west
-  packwise rules topology-hierarchy
-  packwise migrate clusters/west --to upstream --dry-run
-
-as a KRM function of kustomize and kpt:
-  packwise fn
-
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
-
-_RENDER = """\
-Prints the whole result, your objects and the generated ones, or writes it into a folder. Yours keep every byte,
-comments and all, but for the annotations that packwise adds to workloads. With an error nothing is printed or
-written. A folder given with -o changes at once or not at all; its list of files, .packwise.sha256, tells packwise's
-own from those of others, which stay."""
-
-_RENDER_EPILOG = """\
-examples:
-  packwise render examples/disaggregated-inference
-  packwise render inference.yaml topology.yaml -o rendered
-  packwise render --in-place clusters/west
-  packwise render clusters/west -o rendered/west --check   # in CI: is what was committed what a render gives?
-  kustomize build overlays/west | packwise render - --config topology.yaml | kubectl apply -f -
-
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
-
-_CHECK = "Says what is wrong, and writes nothing but what --fix mends."
-
-_CHECK_EPILOG = """\
-examples:
-  packwise check examples/disaggregated-inference
-  packwise check clusters/west --baseline git:origin/main
-  packwise check clusters/west -o github            # shown beside the changed lines of a pull request
-  packwise check clusters/west -o sarif > packwise.sarif
-  packwise check clusters/west --crds ../grove/operator/api/core/v1alpha1/crds
-  packwise check clusters/west --fix
-  kustomize build overlays/west | packwise check -
-  packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
-
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
-
-_DIFF = """\
-Says what changes for the scheduler from A to B: topologies, gangs, groups and queues that are added, removed, changed
-or must be re-created; constraints that are lost, and why; updates that the operator or an API server would refuse.
-Sources are rendered first; what a cluster holds already, as in an export of kubectl, is compared as it is. Status and
-what else a server fills in does not count."""
-
-_DIFF_EPILOG = """\
-examples:
-  packwise diff git:origin/main clusters/west            # what a pull request changes
-  packwise diff git:v1.2:clusters/west git:main:clusters/west
-  packwise diff clusters/west live.yaml                  # what the cluster has otherwise than Git
-  kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
-  packwise diff git:main clusters/west -o json --exit-code
-
-exit codes: 0 no error, 1 errors were found (updates that are refused, sources that cannot be rendered), 2 wrong usage;
-with --exit-code also 1 when anything changes"""
-
-_TOPOLOGIES = """\
-Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and
-names that no topology has stand in it too."""
-
-_TOPOLOGIES_EPILOG = """\
-examples:
-  packwise topologies clusters/west
-  kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
-  packwise topologies clusters/west -o json
-
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
-
-_MIGRATE = """\
-Rewrites configuration, topologies and workloads in place for a later revision of the design: each field by its new name
-at its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
-else, nothing is written."""
-
-_MIGRATE_EPILOG = """\
-examples:
-  packwise migrate clusters/west --to grep-244-multi --dry-run
-  packwise migrate clusters/west --to upstream
-  packwise migrate workloads --from grep-244 --to upstream            # the configuration stands elsewhere
-  packwise migrate clusters/west --to upstream --keep-pack-domain     # for workloads that run, before the step above
-
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
-
-_RULES = """\
-Lists every rule that a finding can name, in the order they run; or explains the one of that name: why there is such a
-rule, what to do, an example that fails and what the operator would say of it, an example that passes. Examples show
-the fields that matter."""
-
-_RULES_EPILOG = """\
-examples:
-  packwise rules
-  packwise rules topology-hierarchy
-  packwise rules topology-hierarchy -o json
-
-exit codes: 0 no error, 2 wrong usage"""
-
-_COMPLETION = """\
-Prints the script by which a shell completes commands, options, rules and paths."""
-
-_COMPLETION_EPILOG = """\
-examples:
-  packwise completion bash > ~/.local/share/bash-completion/completions/packwise
-  packwise completion zsh > "${fpath[1]}/_packwise"
-  packwise completion fish > ~/.config/fish/completions/packwise.fish
-
-exit codes: 0 no error, 2 wrong usage"""
-
-_FUNCTION = """\
-The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig
-stands the TopologyRender; without one, the TopologyRender among the items counts."""
-
-_FUNCTION_EPILOG = """\
-examples:
-  kpt fn source inference | packwise fn | kpt fn sink rendered
-  kpt fn eval inference --exec "packwise fn" --fn-config inference/topology.yaml
-  kustomize build --enable-alpha-plugins --enable-exec overlays/west
-
-exit codes: 0 no error, 1 errors were found (they stand in the list's results, and on stderr)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +181,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     parser = _Parser(
         prog="packwise",
         description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",
-        epilog=_EPILOG,
+        epilog=words.EPILOG,
     )
     parser.add_argument("--version", action=_Version, help="print the version")
     commands: Any = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -321,7 +198,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
 
 def _add_render(commands: Any) -> None:
     text = "print or write your objects and what follows from them"
-    render = commands.add_parser("render", help=text, description=_RENDER, epilog=_RENDER_EPILOG)
+    render = commands.add_parser("render", help=text, description=words.RENDER, epilog=words.RENDER_EPILOG)
     _add_paths(render)
     output = render.add_mutually_exclusive_group()
     output.add_argument(
@@ -341,7 +218,7 @@ def _add_render(commands: Any) -> None:
 
 
 def _add_check(commands: Any) -> None:
-    check = commands.add_parser("check", help="say what is wrong", description=_CHECK, epilog=_CHECK_EPILOG)
+    check = commands.add_parser("check", help="say what is wrong", description=words.CHECK, epilog=words.CHECK_EPILOG)
     _add_paths(check)
     check.add_argument(
         "-o",
@@ -362,7 +239,7 @@ def _add_check(commands: Any) -> None:
 
 def _add_diff(commands: Any) -> None:
     text = "say what changes for the scheduler from one state to another"
-    diff = commands.add_parser("diff", help=text, description=_DIFF, epilog=_DIFF_EPILOG)
+    diff = commands.add_parser("diff", help=text, description=words.DIFF, epilog=words.DIFF_EPILOG)
     about = (
         'a file, a folder, "-" for stdin, or what a path held in a commit: git:COMMIT:PATH; git:COMMIT alone means the '
         "path of the other one, or the current folder"
@@ -384,7 +261,9 @@ def _add_diff(commands: Any) -> None:
 
 def _add_topologies(commands: Any) -> None:
     text = "list the topologies and who uses them"
-    topologies = commands.add_parser("topologies", help=text, description=_TOPOLOGIES, epilog=_TOPOLOGIES_EPILOG)
+    topologies = commands.add_parser(
+        "topologies", help=text, description=words.TOPOLOGIES, epilog=words.TOPOLOGIES_EPILOG
+    )
     _add_paths(topologies, "*", ["."])
     topologies.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
@@ -394,7 +273,7 @@ def _add_topologies(commands: Any) -> None:
 
 def _add_migrate(commands: Any) -> None:
     text = "rewrite your objects for a later revision of the design"
-    migrate = commands.add_parser("migrate", help=text, description=_MIGRATE, epilog=_MIGRATE_EPILOG)
+    migrate = commands.add_parser("migrate", help=text, description=words.MIGRATE, epilog=words.MIGRATE_EPILOG)
     migrate.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder, configuration and workloads")
     migrate.add_argument(
         "--to", required=True, choices=tuple(REVISIONS), help="the revision to write (packwise's docs compare them)"
@@ -424,20 +303,22 @@ def _refuse_earlier(parser: argparse.ArgumentParser, given: argparse.Namespace) 
 
 def _add_rules(commands: Any) -> None:
     text = "list the rules, or explain one"
-    rules = commands.add_parser("rules", help=text, description=_RULES, epilog=_RULES_EPILOG)
+    rules = commands.add_parser("rules", help=text, description=words.RULES, epilog=words.RULES_EPILOG)
     rules.add_argument("name", nargs="?", metavar="NAME", help="the rule to explain; without it, all are listed")
     rules.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
 
 
 def _add_completion(commands: Any) -> None:
     text = "print the script of a shell's completion"
-    completion = commands.add_parser("completion", help=text, description=_COMPLETION, epilog=_COMPLETION_EPILOG)
+    completion = commands.add_parser(
+        "completion", help=text, description=words.COMPLETION, epilog=words.COMPLETION_EPILOG
+    )
     completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "powershell"), help="the shell")
 
 
 def _add_function(commands: Any) -> None:
     text = "run as a KRM function, ResourceList in and out"
-    function = commands.add_parser("fn", help=text, description=_FUNCTION, epilog=_FUNCTION_EPILOG)
+    function = commands.add_parser("fn", help=text, description=words.FUNCTION, epilog=words.FUNCTION_EPILOG)
     function.add_argument(
         "--validate",
         action="store_true",

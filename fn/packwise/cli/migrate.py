@@ -20,6 +20,9 @@ from packwise.revisions import REVISIONS
 from packwise.select.index import identity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krmfn.result import Result
     from packwise.cli.arguments import Migrate
     from packwise.cli.inputs import Inputs
     from packwise.migrate import Migrated
@@ -35,7 +38,7 @@ def migrate(command: Migrate) -> int:
     source = None if command.source is None else REVISIONS[command.source]
     inputs = read_inputs(Named((*command.paths, *_some(command.config)), command.config))
     if exit_code(inputs.results):
-        return _told(inputs, None, command)
+        return _told(inputs, inputs.results)
     migrated = migrate_package(
         _with_own_configuration(inputs.package),
         REVISIONS[command.target],
@@ -43,12 +46,13 @@ def migrate(command: Migrate) -> int:
         keep_pack_domain=command.keep_pack_domain,
     )
     if exit_code(migrated.results):
-        return _told(inputs, migrated, command)
+        return _told(inputs, migrated.results)
     texts = _texts(inputs, migrated)
+    if not texts:
+        say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
         show("".join(_difference(name, before, after) for name, before, after in texts))
-        _told(inputs, migrated, command)
-        return 0
+        return _told(inputs, migrated.results)
     try:
         for name, _, text in texts:
             replace_file(Path(name), encoded(text))
@@ -56,7 +60,7 @@ def migrate(command: Migrate) -> int:
     except OSError as error:
         say([cannot_write(error)])
         return 1
-    return _told(inputs, migrated, command)
+    return _told(inputs, migrated.results)
 
 
 def _some(config: str | None) -> tuple[str, ...]:
@@ -93,18 +97,10 @@ def _difference(name: str, before: str, after: str) -> str:
     return "".join([line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines])
 
 
-def _told(inputs: Inputs, migrated: Migrated | None, command: Migrate) -> int:
+def _told(inputs: Inputs, results: Sequence[Result]) -> int:
     """Says what was found, to stderr where stdout has the difference; returns the exit code."""
-    results = sort_results(inputs.results if migrated is None else migrated.results)
+    results = sort_results(results)
     if results:
         text = as_text(Checked(results, len(inputs.files), inputs.text_of, coloured=is_coloured(sys.stderr)))
         say(text.removesuffix("\n").split("\n"))
-    elif migrated is not None and not command.dry_run and not _texts_changed(inputs, migrated):
-        say([f"nothing to migrate to {command.target}"])
     return exit_code(results)
-
-
-def _texts_changed(inputs: Inputs, migrated: Migrated) -> bool:
-    return bool(migrated.new) or any(
-        now is not before for now, before in zip(migrated.items, inputs.package.items, strict=True)
-    )

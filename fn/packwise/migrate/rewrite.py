@@ -17,10 +17,12 @@ from packwise.migrate.meaning import MEANING, changed_meanings
 from packwise.migrate.section import edited, renamed, text_at
 from packwise.migrate.step import Step
 from packwise.pipeline.rewrite import migrate_workload
+from packwise.pipeline.steps import unreadable
 from packwise.revisions import REVISIONS
 from packwise.select import select
-from packwise.select.index import READABLE, is_earlier
-from packwise.select.place import Place
+from packwise.select.configuration import KAI
+from packwise.select.index import is_earlier
+from packwise.select.place import settings_place
 from packwise.topology import sort_levels
 from packwise.topology.clustertopology import API_VERSION, GROUP, KIND
 from packwise.wording import list_known
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.select import Package, Selection
     from packwise.select.configuration import Configuration
+    from packwise.select.place import Place
 
 __all__ = ["RULES", "Migrated", "NewFile", "migrate"]
 
@@ -42,8 +45,6 @@ LOST = Rule("migrate-lost", "What the later revision cannot say.", _SOURCE, Seve
 GAINED = Rule("migrate-gained", "What had no effect before and has one now.", _SOURCE, Severity.WARNING)
 RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 """Rules of migrations."""
-
-_PROFILE = "kai-scheduler"
 
 
 class NewFile(NamedTuple):
@@ -85,8 +86,7 @@ def migrate(
     try:
         rewriting.run()
     except FieldError as error:
-        result = error.to_result()
-        return Migrated(package.items, (), (result._replace(tags={**result.tags, "rule": READABLE.name}),))
+        return Migrated(package.items, (), (unreadable(error),))
     results = [finding.to_result() for finding in rewriting.findings]
     if configured and not exit_code(results):
         results += changed_meanings(package, rewriting.package, rewriting.step)
@@ -121,8 +121,7 @@ def _step(selection: Selection, given: Revision | None, target: Revision, *, kee
         ):
             topology = configuration.name
         if source.always_preferred and configuration.levels:
-            levels = configuration.levels if source.listed_order else sort_levels(configuration.levels)
-            preferred = levels[-1].domain
+            preferred = configuration.hierarchy(source)[-1].domain
     return Step(source, target, topology, preferred, keep_pack_domain)
 
 
@@ -181,7 +180,7 @@ class _Rewriting:
                     f'"{target.default_topology}"'
                 )
                 self.findings.append(configuration.place.below("name").finding(LOST, message))
-        if target.topology_kind != source.topology_kind and configuration.levels:
+        if self.step.changes_topologies and configuration.levels:
             place = self._moved_levels(configuration, place)
         if source.always_preferred and not target.always_preferred and not target.constraints_choose:
             message = (
@@ -193,8 +192,8 @@ class _Rewriting:
 
     def _moved_levels(self, configuration: Configuration, place: Place) -> Place:
         """`place` without its levels, which become an object of their own."""
-        source, target, name = self.step.source, self.step.target, self.step.topology
-        levels = configuration.levels if source.listed_order else sort_levels(configuration.levels)
+        target, name = self.step.target, self.step.topology
+        levels = configuration.hierarchy(self.step.source)
         own = self._selection.index.of_kind(GROUP, KIND)
         if all(item.name != name for item in own):
             text, path = text_at(place)
@@ -207,30 +206,28 @@ class _Rewriting:
     def _others_make_topologies(self) -> bool:
         """Whether the profiles say that nobody but the cluster's owners makes KAI Topologies, in words that go."""
         configuration = self._selection.configuration
-        leaves = (
-            self.step.target.topology_kind != self.step.source.topology_kind and self.step.source.scheduler_profiles
-        )
+        leaves = self.step.changes_topologies and self.step.source.scheduler_profiles
         return leaves and configuration is not None and configuration.makes_kai_topologies is False
 
     def _external(self, topology: KubeObject) -> KubeObject:
         """`topology` with the scheduler's own object as one that others make, where the profiles say so."""
         if not self._others_make_topologies():
             return topology
-        reference = {"schedulerName": _PROFILE, "topologyReference": topology.name}
+        reference = {"schedulerName": KAI, "topologyReference": topology.name}
         return topology.set("spec.schedulerTopologyBindings", [reference])
 
     def _profiles(self, configuration: Configuration) -> None:
         """The KAI profile, without which the target makes no KAI Topology, in the words that it has for it."""
-        if self.step.target.topology_kind == self.step.source.topology_kind:
+        if not self.step.changes_topologies:
             return
         settings = self._selection.settings
         place = _beside(configuration.place, "scheduler")
         if settings.item is not None and settings.scheduler is not None:
-            place = _settings_place(settings.item, embedded=settings.embedded).below("scheduler")
+            place = settings_place(settings).below("scheduler")
         original = place.item
         place = place._replace(item=self._now[id(original)])
         if place.embedded and not place.inner and place.item.get(place.path) is None:
-            self._now[id(original)] = place.item.set(place.path, f"profiles:\n- name: {_PROFILE}\n")
+            self._now[id(original)] = place.item.set(place.path, f"profiles:\n- name: {KAI}\n")
         else:
             self._now[id(original)] = edited(place, _with_profile).item
 
@@ -239,7 +236,7 @@ class _Rewriting:
         settings, target = self._selection.settings, self.step.target
         original = settings.item
         if original is None:
-            if not target.chosen_by_key and target.topology_kind == self.step.source.topology_kind:
+            if not target.chosen_by_key and not self.step.changes_topologies:
                 message = (
                     f'revision "{target.name}" is chosen by `revision: {target.name}` in a TopologyRender only; add it '
                     "beside the configuration"
@@ -247,7 +244,7 @@ class _Rewriting:
                 self.findings.append(Finding.of(LOST, None, (), message))
             return
         item = self._now[id(original)]
-        place = _settings_place(original, embedded=settings.embedded)
+        place = settings_place(settings)
         if settings.revision is not None or not target.chosen_by_key:
             item = item.set(place.below("revision").path, target.name)
         if self._others_make_topologies() and "Topology" in settings.emit:
@@ -263,7 +260,7 @@ class _Rewriting:
         source, target = self.step.source, self.step.target
         item = migrate_workload(self._now[id(original)], self.step)
         if original.kind == source.topology_kind and original.api_version.startswith(f"{GROUP}/"):
-            if target.topology_kind != source.topology_kind:
+            if self.step.changes_topologies:
                 item = self._external(item.set(("kind",), target.topology_kind))
             if source.user_topologies != "Used" and original.name != source.default_topology:
                 message = (
@@ -318,15 +315,11 @@ def _beside(place: Place, key: str) -> Place:
     return place._replace(path=(*place.path[:-1], f"spec.{key}" if long else key))
 
 
-def _settings_place(item: KubeObject, *, embedded: bool) -> Place:
-    return Place(item, ("data",), texts=True) if embedded else Place(item, ("spec",))
-
-
 def _with_profile(item: KubeObject, path: FieldPath) -> KubeObject:
     """`item`, its scheduler section at `path` with KAI's profile as the newest API spells it. Source: operator.md 9."""
     profiles = item.get((*path, "profiles"))
     if not profiles or not isinstance(profiles, list):
-        return item.set((*path, "profiles"), [{"name": _PROFILE}])
+        return item.set((*path, "profiles"), [{"name": KAI}])
     for index, profile in enumerate(profiles):
         at = (*path, "profiles", index)
         if not isinstance(profile, dict):

@@ -22,3 +22,8 @@ class Step(NamedTuple):
     topology: str
     preferred: str | None = None
     keep_pack_domain: bool = False
+
+    @property
+    def changes_topologies(self) -> bool:
+        """Whether topologies are objects of another kind afterwards, which users make of the configuration's levels."""
+        return self.source.topology_kind != self.target.topology_kind

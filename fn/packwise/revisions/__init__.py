@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.revisions.revision import (
+from packwise.revisions.records import (
     DEFAULT,
     DESIGN_1,
     DESIGN_2,
@@ -10,8 +10,8 @@ from packwise.revisions.revision import (
     GREP_244_MULTI,
     REVISIONS,
     UPSTREAM,
-    Revision,
 )
+from packwise.revisions.revision import Revision
 from packwise.revisions.texts import ConditionCase, ConditionTexts, TopologyStatus
 
 __all__ = [

@@ -12,7 +12,7 @@ from packwise.api.topologyrender import DIALECTS
 from packwise.finding import Finding, Rule, Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
 from packwise.kubernetes.validation import dns_subdomain
-from packwise.topology import DOMAINS, Level
+from packwise.topology import DOMAINS, Level, sort_levels
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
@@ -77,6 +77,10 @@ class Configuration(NamedTuple):
     def domains(self) -> tuple[str, ...]:
         """The domains in the configuration's own order."""
         return tuple([level.domain for level in self.levels])
+
+    def hierarchy(self, revision: Revision) -> tuple[Level, ...]:
+        """The levels broadest first, as `revision` takes their order."""
+        return self.levels if revision.listed_order else sort_levels(self.levels)
 
 
 def read_source(source: Source, findings: list[Finding]) -> Configuration | None:

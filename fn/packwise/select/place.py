@@ -11,9 +11,10 @@ from packwise.finding import Finding
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from packwise.api import TopologyRender
     from packwise.finding import Rule, Severity, Stage
 
-__all__ = ["Place"]
+__all__ = ["Place", "settings_place"]
 
 
 class Place(NamedTuple):
@@ -94,3 +95,11 @@ class Place(NamedTuple):
         before = origin.text[origin.text.rfind("\n", 0, span.start) + 1 : span.start]
         indent = len(first) - len(first.lstrip()) - (len(before) - len(before.lstrip(" -")))
         return Location(outer.file, outer.line + inner.line, name.column + max(indent, 0) + inner.column - 1)
+
+
+def settings_place(settings: TopologyRender) -> Place:
+    """Where packwise's own settings stand. Raises ValueError where nobody gave any."""
+    item = settings.item
+    if item is None:
+        raise ValueError("settings that nobody gave stand nowhere")
+    return Place(item, ("data",), texts=True) if settings.embedded else Place(item, ("spec",))

@@ -15,7 +15,7 @@ from packwise.select.configuration import SOURCES, Configuration, Source, check_
 from packwise.select.definitions import NO_DEFINITIONS, Definitions, definitions_of
 from packwise.select.foreign import foreign_places
 from packwise.select.index import READABLE, Index, identity
-from packwise.select.place import Place
+from packwise.select.place import Place, settings_place
 from packwise.topology.clustertopology import GROUP as TOPOLOGY_GROUP
 from packwise.wording import list_known
 
@@ -147,7 +147,6 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
     first = "the functionConfig" if given is not None else str(chosen.location())
     message = f"must be the only {KIND}; there is another, {first}; keep one, or move this one elsewhere"
     findings += [Finding.of(SOURCES, other, (), message) for other in items]
-    findings += _unsupported(settings)
     return settings
 
 
@@ -168,29 +167,17 @@ def _ruled(result: Result) -> Result:
     return result._replace(tags={**result.tags, "rule": SETTINGS.name})
 
 
-def _unsupported(settings: TopologyRender) -> list[Finding]:
-    message = "asks for what this version of packwise does not render; it is left out"
-    return [_settings_place(settings).below(*path).finding(UNSUPPORTED, message) for path in settings.without_effect]
-
-
 def _without_effect(
     settings: TopologyRender, configuration: Configuration | None, revision: Revision
 ) -> Iterator[Finding]:
     """Settings that are those of another revision."""
     message = f'has no effect with revision "{revision.name}"; leave it out'
     if settings.topology_name_annotation and revision.annotate_topology:
-        yield _settings_place(settings).below("topologyNameAnnotation").finding(UNSUPPORTED, message)
+        yield settings_place(settings).below("topologyNameAnnotation").finding(UNSUPPORTED, message)
     if settings.finalizers and revision.finalizer is None:
-        yield _settings_place(settings).below("finalizers").finding(UNSUPPORTED, message)
+        yield settings_place(settings).below("finalizers").finding(UNSUPPORTED, message)
     if configuration is not None and configuration.name is not None and not revision.named_by_configuration:
         yield configuration.place.below("name").finding(UNSUPPORTED, message)
-
-
-def _settings_place(settings: TopologyRender) -> Place:
-    item = settings.item
-    if item is None:
-        raise ValueError("settings that nobody gave stand nowhere")
-    return Place(item, ("data",), texts=True) if settings.embedded else Place(item, ("spec",))
 
 
 def _sources(settings: TopologyRender, index: Index, findings: list[Finding]) -> tuple[list[Source], Source | None]:
@@ -198,7 +185,7 @@ def _sources(settings: TopologyRender, index: Index, findings: list[Finding]) ->
     found: list[Source] = []
     operator: Source | None = None
     if settings.sections:
-        found.append(Source(f"the {KIND}", _settings_place(settings), settings.sections, settings.scheduler))
+        found.append(Source(f"the {KIND}", settings_place(settings), settings.sections, settings.scheduler))
     for source in (*_operator_items(index), *_operator_documents(index, findings)):
         operator = operator or source
         if sections_of(source.sections):
@@ -257,7 +244,7 @@ def _refuse_second(sources: list[Source], findings: list[Finding]) -> None:
 def _completed(source: Source, settings: TopologyRender, operator: Source | None) -> Source:
     scheduler, place = source.scheduler, source.place
     if scheduler is None and settings.scheduler is not None:
-        scheduler, place = settings.scheduler, _settings_place(settings)
+        scheduler, place = settings.scheduler, settings_place(settings)
     if scheduler is None and operator is not None:
         scheduler, place = operator.scheduler, operator.place
     network = operator.network if source.network is None and operator is not None else source.network
@@ -272,7 +259,7 @@ def _revision(
         revision = REVISIONS.get(settings.revision)
         if revision is None:
             message = f'must be one that this version renders: {list_known(REVISIONS)}; got "{settings.revision}"'
-            findings.append(_settings_place(settings).below("revision").finding(REVISION, message))
+            findings.append(settings_place(settings).below("revision").finding(REVISION, message))
             return DEFAULT
         if configuration is not None and configuration.key != revision.configuration_key:
             message = (

@@ -12,7 +12,7 @@ from packwise.plan import Generated
 from packwise.revisions import REVISIONS
 from packwise.select.index import repeated
 from packwise.select.place import Place
-from packwise.topology import ClusterTopology, Level, sort_levels
+from packwise.topology import ClusterTopology, Level
 from packwise.topology.clustertopology import (
     GROUP,
     KIND,
@@ -154,8 +154,7 @@ def _default(selection: Selection, name: str) -> KnownTopology | None:
     configuration = selection.configuration
     if configuration is None or not configuration.enabled:
         return None
-    levels = configuration.levels
-    topology = ClusterTopology(name, levels if selection.revision.listed_order else sort_levels(levels))
+    topology = ClusterTopology(name, configuration.hierarchy(selection.revision))
     return KnownTopology(topology, configuration.levels, configuration.place.below("levels"), configuration.place.item)
 
 
