@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.edit import same
-from krmfn.fieldpath import format_path
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity, exit_code
 from packwise.api import API_VERSION, KIND
@@ -14,7 +13,6 @@ from packwise.pipeline import render
 from packwise.select.index import identity, is_earlier, told_identity
 
 if TYPE_CHECKING:
-    from krmfn.fieldpath import FieldPath
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.migrate.step import Step
@@ -49,11 +47,19 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
         found = now.get(at)
         if found is None:
             findings.append(Finding.of(MEANING, None, (), f"{told_identity(key)} would no longer be rendered"))
-        elif (difference := _difference(spec, found, ("spec",))) is not None:
-            path, old, new = difference
-            message = f"{told_identity(key)} would be told otherwise: {format_path(path)} is {old}, and would be {new}"
-            findings.append(Finding.of(MEANING, None, (), message))
+        elif not same(spec, found):
+            findings.append(_otherwise(told_identity(key), spec, found))
     return [finding.to_result() for finding in findings]
+
+
+def _otherwise(name: str, old: Value, new: Value) -> Finding:
+    """The first field in which two specs differ; all of them where only the order of entries does."""
+    from packwise.diff.fields import FieldChange, field_changes, format_steps
+
+    whole = FieldChange(("spec",), old, new)
+    change = next(field_changes(old, new, whole.path), whole)
+    told = f"{format_steps(change.path)} is {_shown(change.before)}, and would be {_shown(change.after)}"
+    return Finding.of(MEANING, None, (), f"{name} would be told otherwise: {told}")
 
 
 def _told(package: Package, name: str, *, drops: bool) -> tuple[dict[Identity, Value], list[Result]]:
@@ -98,23 +104,6 @@ def _without_preferred(value: Value) -> Value:
 
 def _is_empty(constraint: Value) -> bool:
     return isinstance(constraint, dict) and constraint.get("packConstraint") == {}
-
-
-def _difference(old: Value, new: Value, path: FieldPath) -> tuple[FieldPath, str, str] | None:
-    """The first place where two values differ, and what stands there."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            found = _difference(old.get(key), new.get(key), (*path, key))
-            if found is not None:
-                return found
-        return None
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, pair in enumerate(zip(old, new, strict=True)):
-            found = _difference(*pair, (*path, index))
-            if found is not None:
-                return found
-        return None
-    return None if same(old, new) else (path, _shown(old), _shown(new))
 
 
 def _shown(value: Value) -> str:
