@@ -7,13 +7,13 @@ WORKDIR /src
 COPY requirements.lock requirements-build.lock ./
 RUN python -m venv /opt/build \
  && /opt/build/bin/python -m pip install --no-cache-dir --require-hashes --requirement requirements-build.lock
-# No pip in what is shipped: the build environment's pip fills it.
+# No pip in what is shipped: the build environment's pip fills it. The lock holds every extra.
 RUN python -m venv --without-pip /opt/packwise \
  && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --require-hashes --requirement requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY fn fn
-RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist . \
- && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/packwise-*.whl
+RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist ./fn/krmfn . \
+ && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/*.whl
 # Compiled once, here: the user below can write no cache. Hash-based files carry no time stamp.
 RUN python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib
 
@@ -42,7 +42,7 @@ RUN apt-get update \
 COPY requirements.lock /opt/
 COPY --from=build /opt/dist /opt/dist
 RUN /opt/packwise/bin/python -m pip install --no-cache-dir --require-hashes --requirement /opt/requirements.lock \
- && /opt/packwise/bin/python -m pip install --no-cache-dir --no-deps --no-index /opt/dist/packwise-*.whl \
+ && /opt/packwise/bin/python -m pip install --no-cache-dir --no-deps --no-index /opt/dist/*.whl \
  && ln -s /opt/packwise/bin/packwise /usr/local/bin/packwise
 USER 999
 

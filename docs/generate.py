@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from packwise.api.model import json_schema
 from packwise.cli.rules import RULES_BY_NAME
-from packwise.explain import explanation, refusal
-from packwise.finding import Rule
+from packwise.commands.rules import explanation, refusal
+from packwise.findings.finding import Rule
 from packwise.revisions import DEFAULT, REVISIONS, ConditionCase, Revision
+from packwise.settings.model import json_schema
 
 __all__ = ["pages"]
 
 HERE = Path(__file__).resolve().parent
+FN = HERE.parent / "fn"
+BEGIN, END = "<!-- imports -->\n", "<!-- /imports -->\n"
+SMALL = frozenset({"__main__", "annotate", "function", "jsontext", "kubernetes", "wording"})
+"""Parts that are one module or know nothing of the domain: they are left out of the drawing."""
+
 
 RULES_HEAD = """\
 # Rules
@@ -124,11 +130,15 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
      lambda r: "an error" if r.topology_status is None else f"not Ready: `{r.topology_status.failed.reason}`"),
     ("schedulers that profiles may name", ("scheduler_backends",),
      lambda r: ", ".join([f"`{name}`" for name in r.scheduler_backends]) or "any"),
+    ("schedulers with topologies that bindings may list", ("topology_backends",),
+     lambda r: ", ".join([f"`{name}`" for name in r.topology_backends]) or "none"),
     ("fields of a workload", ("workload_api",), lambda r: code(r.workload_api)),
     ("rules of the webhook", ("rulebook",), lambda r: code(r.rulebook)),
     ("errors list domains", ("fixed_domain_order",),
      lambda r: "broadest first" if r.fixed_domain_order else "as configured"),
     ("`packDomain` may be left out", ("optional_domain",), lambda r: yes(r.optional_domain)),
+    ("`packDomain` is deprecated for `pack.required`", ("deprecates_pack_domain",),
+     lambda r: yes(r.deprecates_pack_domain)),
     ("an empty `packDomain` has an error of its own", ("names_missing_domain",), lambda r: yes(r.names_missing_domain)),
     ("field of groups in errors", ("group_constraint_field",), lambda r: code(r.group_constraint_field)),
     ("constraints after deployment", ("mutable_constraints",),
@@ -139,6 +149,7 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("labels and annotations of PodGangs", ("mirrors_metadata",),
      lambda r: "the operator's, and the workload's own" if r.mirrors_metadata else "the operator's"),
     ("names and labels are checked as Kubernetes does it in", ("apimachinery",), lambda r: r.apimachinery),
+    ("annotation of new workloads with GPUs", ("mnnvl_annotation",), lambda r: code(r.mnnvl_annotation)),
     ("KAI PodGroups are made by", ("podgroups_by_operator",),
      lambda r: "the operator, with `minSubGroup`" if r.podgroups_by_operator else "KAI's pod-grouper"),
     ("TAS disabled, existing workload", ("keeps_preferred",), existing_while_disabled),
@@ -159,11 +170,61 @@ CONDITION_ROWS = (
 def pages() -> dict[str, str]:
     """Every generated page by its path below docs/."""
     return {
+        "architecture.md": architecture_page(),
         "reference/rules.md": rules_page(),
         "reference/revisions.md": revisions_page(),
         "reference/configuration.md": configuration_page(),
         "reference/topologyrender.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
     }
+
+
+def architecture_page() -> str:
+    """docs/architecture.md with its drawing as the imports are now."""
+    page = (HERE / "architecture.md").read_text(encoding="utf-8")
+    head, _, rest = page.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}{drawing()}{END}{tail}"
+
+
+def drawing() -> str:
+    """A Mermaid graph of the parts: an arrow from each to those it imports and does not reach by another arrow."""
+    imports = part_imports()
+    arrows = [
+        f"  {part} --> {other}"
+        for part in sorted(imports)
+        for other in sorted(imports[part])
+        if not any(other in reached(imports, between) for between in imports[part] - {other})
+    ]
+    return "```mermaid\ngraph LR\n" + "\n".join(arrows) + "\n```\n"
+
+
+def part_imports() -> dict[str, set[str]]:
+    """The parts that each part of packwise imports; krmfn is one part."""
+    imports: dict[str, set[str]] = {}
+    for module in sorted((FN / "packwise").rglob("*.py")):
+        part = module.relative_to(FN / "packwise").with_suffix("").parts[0]
+        names = {name for name in imported_names(module) if name.startswith(("packwise.", "krmfn"))}
+        others = {"krmfn" if name.startswith("krmfn") else name.split(".")[1] for name in names}
+        imports.setdefault(part, set()).update(others - {part})
+    drawn = imports.keys() - SMALL - {"__init__"}
+    return {part: {other for other in imports[part] if other in drawn or other == "krmfn"} for part in drawn}
+
+
+def imported_names(module: Path) -> list[str]:
+    """The names of all modules that a file imports."""
+    nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+    return [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+
+
+def reached(imports: dict[str, set[str]], part: str) -> set[str]:
+    """The parts that `part` imports, at once or through others."""
+    parts: set[str] = set()
+    waiting = [part]
+    while waiting:
+        new = imports.get(waiting.pop(), set()) - parts
+        parts |= new
+        waiting += new
+    return parts
 
 
 def revisions_page() -> str:

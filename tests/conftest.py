@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.absent import without
 from tests.places import ROOT, SHARED, TESTDATA, TOOLS, in_ci, missing
+from tests.without.sitecustomize import block
 
 if not in_ci():
     # Like Hypothesis' own profile for CI, but with new examples every time: how long one takes is the machine's affair.
@@ -24,6 +27,7 @@ CHANGES = pytest.StashKey[list[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite expected outputs and print what changed")
+    parser.addoption("--without-yaml-rs", action="store_true", help="run as if yaml-rs was not installed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
             "--update rewrites expected outputs: run it on your machine, read the change, commit it"
         )
     config.stash[CHANGES] = []
+    if config.getoption("--without-yaml-rs"):
+        # The processes that tests start inherit it. Workers of xdist have blocked the module at their start.
+        os.environ.update(without("yaml_rs"))
+        block()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -63,6 +71,11 @@ def kustomize() -> Path:
 @pytest.fixture(scope="session")
 def kubectl_validate() -> Path:
     return built(TOOLS / "kubectl-validate-v0.0.4" / "kubectl-validate", "kubectl-validate v0.0.4")
+
+
+@pytest.fixture(scope="session")
+def kyaml_oracle() -> Path:
+    return built(TOOLS / "kyaml-oracle-v0.21.2" / "kyaml-oracle", "the program that asks kyaml v0.21.2")
 
 
 @pytest.fixture(scope="session")

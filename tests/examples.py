@@ -6,8 +6,8 @@ from pathlib import Path
 
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
+from packwise.pipeline.steps import selected
 from packwise.revisions import REVISIONS
-from packwise.select import select
 from tests.places import ROOT
 
 __all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "revision_of"]
@@ -20,7 +20,8 @@ EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir(
 
 def revision_of(folder: Path) -> str:
     """What the configuration in `folder` chooses."""
-    return select(read_inputs(Named((str(folder),))).package).revision.name
+    _, selection = selected(read_inputs(Named((str(folder),))).package)
+    return selection.revision.name
 
 
 def holds_workloads_of_grove(folder: Path) -> bool:

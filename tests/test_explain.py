@@ -6,8 +6,8 @@ import pytest
 
 from krmfn.result import Severity
 from packwise.cli.rules import RULES_BY_NAME
-from packwise.explain import Explanation, explained, explanation, refusal, results_of
-from packwise.finding import Stage
+from packwise.commands.rules import Explanation, explained, explanation, refusal, results_of
+from packwise.findings.finding import Stage
 
 EXPLANATIONS = {name: explanation(name) for name in sorted(explained())}
 WITH_EXAMPLES = {name: found for name, found in EXPLANATIONS.items() if found.failing}

@@ -60,6 +60,7 @@ def test_the_pre_commit_hook() -> None:
             "description": "Checks Grove workloads and their topology as the operator's webhooks would.",
             "entry": "packwise check",
             "language": "python",
+            "additional_dependencies": ["./fn/krmfn", ".[crds]"],
             "args": ["."],
             "pass_filenames": False,
             "files": r"\.(yaml|yml|json)$",
@@ -74,7 +75,8 @@ def test_pages_name_this_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
     for page in ("pre-commit.md", "github-actions.md", "gitlab.md"):
-        assert re.findall(r"packwise(?:@|\n +rev: )(\S+?)[\"\n]", snippet(page) + "\n") == [f"v{version}"]
+        named = re.findall(r"packwise(?:@|\n +rev: )([^\s\"#]+)", snippet(page) + "\n")
+        assert set(named) == {f"v{version}"}, page
     assert re.findall(r"packwise==(\S+)", FLUX_WORKFLOW) == [version]
 
 
@@ -116,6 +118,7 @@ def test_the_action_installs_what_the_locks_pin() -> None:
     install = scripts()[0]
 
     assert [name for name in re.findall(r"\$GITHUB_ACTION_PATH/([^\"]+)", install) if not (ROOT / name).exists()] == []
+    assert install.rstrip().endswith('"$GITHUB_ACTION_PATH/fn/krmfn" "$GITHUB_ACTION_PATH"')
     assert install.count("--require-hashes") == 2
 
 

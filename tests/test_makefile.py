@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock"
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """What `make setup` looks at, in a folder without an environment."""
-    for name in ("Makefile", "pyproject.toml", *LOCKS, "tests/e2e/control_plane/go.mod"):
+    for name in ("Makefile", "pyproject.toml", "fn/krmfn/pyproject.toml", *LOCKS, "tests/e2e/control_plane/go.mod"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -68,10 +69,18 @@ def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> Non
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     runtime, build, development = (pins(lock) for lock in LOCKS)
 
-    asked = {re.split(r"[<>=]", requirement)[0] for requirement in project["project"]["dependencies"]}
-    assert asked <= set(runtime)
+    krmfn = tomllib.loads((ROOT / "fn" / "krmfn" / "pyproject.toml").read_text(encoding="utf-8"))
+    asked = [*requirements(project), *requirements(krmfn)]
+    # Both distributions of the repository are built from it, and so in no lock.
+    assert {re.split(r"[\[<>=]", requirement)[0] for requirement in asked} - {"krmfn", "packwise"} <= set(runtime)
     assert runtime.items() | build.items() <= development.items()
     assert [f"hatchling=={build['hatchling']}"] == project["build-system"]["requires"]
+
+
+def requirements(project: dict[str, Any]) -> list[str]:
+    """Everything that a distribution may ask for, its extras included."""
+    extras = project["project"]["optional-dependencies"].values()
+    return [*project["project"]["dependencies"], *(each for extra in extras for each in extra)]
 
 
 def pins(lock: str) -> dict[str, str]:

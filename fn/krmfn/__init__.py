@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from krmfn.config import ConfigError, load_config
     from krmfn.errors import FieldError
     from krmfn.fieldpath import FieldPath, format_path, parse_path
+    from krmfn.fields import Fields
     from krmfn.kubeobject import KubeObject
     from krmfn.resourcelist import ResourceList, ResourceListError
     from krmfn.result import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         exit_code,
         sort_results,
     )
+    from krmfn.selector import Selector
     from krmfn.source import Location, ObjectId, Source
     from krmfn.value import Scalar, Value
     from krmfn.yamltext import YamlError
@@ -31,6 +33,7 @@ __all__ = [
     "ConfigError",
     "FieldError",
     "FieldPath",
+    "Fields",
     "KubeObject",
     "Location",
     "ObjectId",
@@ -41,6 +44,7 @@ __all__ = [
     "ResultField",
     "ResultFile",
     "Scalar",
+    "Selector",
     "Severity",
     "Source",
     "Value",
@@ -56,9 +60,11 @@ _MODULES = {
     "config": ("ConfigError", "load_config"),
     "errors": ("FieldError",),
     "fieldpath": ("FieldPath", "format_path", "parse_path"),
+    "fields": ("Fields",),
     "kubeobject": ("KubeObject",),
     "resourcelist": ("ResourceList", "ResourceListError"),
     "result": ("ResourceRef", "Result", "ResultField", "ResultFile", "Severity", "exit_code", "sort_results"),
+    "selector": ("Selector",),
     "source": ("Location", "ObjectId", "Source"),
     "value": ("Scalar", "Value"),
     "yamltext": ("YamlError",),
@@ -70,9 +76,9 @@ def __getattr__(name: str) -> Any:
         if name in names:
             from importlib import import_module
 
-            found = getattr(import_module(f"krmfn.{module}"), name)
-            globals()[name] = found
-            return found
+            value = getattr(import_module(f"krmfn.{module}"), name)
+            globals()[name] = value
+            return value
     raise AttributeError(f'module "krmfn" has no attribute "{name}"')
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from krmfn.edit import same
+from krmfn.envelope import fields_of
 from krmfn.errors import FieldError
+from krmfn.source import Location
 from krmfn.yamltext import YamlError, read, write
+from krmfn.yamltext.breaks import BREAKS, unified
 from krmfn.yamltext.writer import write_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from krmfn.envelope import Envelope
     from krmfn.fieldpath import FieldPath
@@ -33,10 +36,25 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
     if envelope.head != envelope.text:
         # An anchor of an item may be gone while another item still refers to it: read again, and written out then.
         for expand in (False, True):
-            text = _joined(envelope, kept, results, expand=expand)
-            if _reads_as(text, wanted):
+            text = _attempt(envelope, kept, results, expand=expand)
+            if text is not None and _reads_as(text, wanted):
                 return text
-    return write(wanted)
+    try:
+        return write(wanted)
+    except YamlError as error:
+        raise FieldError(None, (), error.message, Location(None, 1, 1)) from None
+
+
+def _attempt(
+    envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool
+) -> str | None:
+    """The pieces put together, None where the text around them cannot take it."""
+    try:
+        return _joined(envelope, items, results, expand=expand)
+    except FieldError:
+        raise
+    except ValueError:
+        return None
 
 
 def _joined(
@@ -50,12 +68,23 @@ def _joined(
     entries = _entries(envelope, items, expand=expand)
     if not entries:
         return _emptied(head, envelope.newline) + tail
-    if not head.endswith("\n"):
+    if not head.endswith(BREAKS):
         head += envelope.newline
     for number, entry in enumerate(entries):
-        if not entry.endswith("\n") and (tail or number < len(entries) - 1):
-            entries[number] = entry + envelope.newline
+        if not entry.endswith(BREAKS) and (tail or number < len(entries) - 1):
+            entries[number] = _whole(items[number], entry, envelope)
     return head + "".join(entries) + tail
+
+
+def _whole(item: KubeObject, entry: str, envelope: Envelope) -> str:
+    """`entry`, which lacks a line break at its end, with one."""
+    from krmfn.yamltext.lastline import with_last_break
+
+    text = with_last_break(entry, envelope.newline)
+    # What an alias brings from another item is seen when the whole is read again.
+    if not envelope.simple or _reads_as(text, [item.value]):
+        return text
+    return _written(item, cast("str", envelope.indent), envelope.newline)
 
 
 def _entries(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool) -> list[str]:
@@ -102,10 +131,11 @@ def _written(item: KubeObject, indent: str, newline: str) -> str:
 
 def _emptied(head: str, newline: str) -> str:
     """`head` with an empty list at its key, which is on its last line but for comments."""
-    at = head.rfind("\n", 0, _key_end(head)) + 1
+    lined = unified(head)
+    at = lined.rfind("\n", 0, _key_end(lined)) + 1
     key_end = head.index(":", at) + 1
     text = head[:key_end] + " []" + head[key_end:]
-    return text if text.endswith("\n") else text + newline
+    return text if text.endswith(BREAKS) else text + newline
 
 
 def _key_end(head: str) -> int:
@@ -113,7 +143,7 @@ def _key_end(head: str) -> int:
     end = len(head)
     while end > 0:
         start = head.rfind("\n", 0, end) + 1
-        line = head[start:end].strip()
+        line = head[start:end].strip(" \t\r")
         if line and not line.startswith("#"):
             return end
         end = start - 1
@@ -121,15 +151,47 @@ def _key_end(head: str) -> int:
 
 
 def _with_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
+    """Head and tail with `results`, spliced in where that gives what it must, else written anew."""
+    wanted = _fields(envelope.rest, results)
+    try:
+        return _appended_results(envelope, results) or _spliced_results(envelope, results, wanted)
+    except ValueError:
+        pass
+    return (write(wanted) + "items:\n").replace("\n", envelope.newline), ""
+
+
+def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, str] | None:
+    """Head and tail with `results` below; None where it takes a splice, or the tail is such that no key can follow."""
     head, tail, newline = envelope.head, envelope.tail, envelope.newline
-    if results and "results" not in envelope.rest and envelope.simple and _takes_more(tail):
-        added = write({"results": results}).replace("\n", newline)
-        return head, tail + ("" if not tail or tail.endswith("\n") else newline) + added
-    frame = f"{head}{'' if head.endswith(chr(10)) else newline}{envelope.indent}- 0{newline}{tail}"
+    if not results or "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
+        return None
+    tail = _ended(tail, newline)
+    # An empty list in their place: results can be many.
+    if not _are(fields_of(head, tail + "results: []\n"), {**envelope.rest, "results": []}):
+        return None
+    return head, tail + write({"results": results}).replace("\n", newline)
+
+
+def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str, Value]) -> tuple[str, str]:
+    """Head and tail with `results` in the place of those there are. Raises ValueError where they cannot stand there."""
+    head, tail, newline = envelope.head, envelope.tail, envelope.newline
+    frame = f"{head}{'' if head.endswith(BREAKS) else newline}{envelope.indent}- 0{newline}{tail}"
     frame = _set_results(frame, results)
     span = _locate(frame, ("items", 0))
-    start = frame.rfind("\n", 0, span.start) + 1
-    return frame[:start], frame[frame.find("\n", start) + 1 :]
+    lined = unified(frame)
+    start = lined.rfind("\n", 0, span.start) + 1
+    head, tail = frame[:start], frame[lined.find("\n", start) + 1 :]
+    if envelope.simple and not _are(fields_of(head, tail), wanted):
+        raise YamlError("must take other results in their place")
+    return head, tail
+
+
+def _ended(text: str, newline: str) -> str:
+    if not text or text.endswith("\n"):
+        return text
+    from krmfn.yamltext.lastline import with_last_break
+
+    return with_last_break(text, newline)
 
 
 def _set_results(frame: str, results: list[Value]) -> str:
@@ -155,10 +217,24 @@ def _joined_flow(envelope: Envelope, items: Sequence[KubeObject], results: list[
     body = _flow_body(envelope, items, expand=expand)
     if results is None:
         return envelope.head + body + envelope.tail
-    frame = _set_results(envelope.head + envelope.tail, results)
-    span = _locate(frame, ("items",))
-    start = frame.index("[", span.start) + 1
-    return frame[:start] + body + frame[start:]
+    head, tail = _flow_results(envelope, results)
+    return head + body + tail
+
+
+def _flow_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
+    """Head and tail of a flow list with `results`, spliced in where that gives what it must, else written anew."""
+    wanted: dict[str, Value] = {**_fields(envelope.rest, results), "items": []}
+    try:
+        frame = _set_results(envelope.head + envelope.tail, results)
+        if same(read(frame), wanted):
+            start = frame.index("[", _locate(frame, ("items",)).start) + 1
+            return frame[:start], frame[start:]
+    except ValueError:
+        pass
+    from krmfn.yamltext.writer import flow
+
+    frame = flow(wanted)
+    return frame.removesuffix("]}"), "]}" + envelope.newline
 
 
 def _flow_body(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool) -> str:
@@ -184,12 +260,21 @@ def _flow_body(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool)
 
 
 def _wanted(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None) -> dict[str, Value]:
-    rest = dict(envelope.rest)
-    old = rest.pop("results", None)
-    config = {"functionConfig": rest.pop("functionConfig")} if "functionConfig" in rest else {}
-    value: dict[str, Value] = {**rest, "items": [item.value for item in items], **config}
-    new = old if results is None else results
-    return {**value, "results": new} if (new is not None and new != []) or (results is None and old == []) else value
+    rest = _fields(envelope.rest, results)
+    after = {name: rest.pop(name) for name in ("functionConfig", "results") if name in rest}
+    return {**rest, "items": [item.value for item in items], **after}
+
+
+def _fields(rest: Mapping[str, Value], results: list[Value] | None) -> dict[str, Value]:
+    """The list's fields but `items`, with `results` where it names some; None keeps those that came in."""
+    if results is None:
+        return dict(rest)
+    kept = {name: value for name, value in rest.items() if name != "results"}
+    return {**kept, "results": results} if results else kept
+
+
+def _are(fields: dict[str, Value] | None, wanted: dict[str, Value]) -> bool:
+    return fields is not None and same(fields, wanted)
 
 
 def _reads_as(text: str, value: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from krmfn.errors import told
+from krmfn.errors import FieldError, describe, unknown_field
 from krmfn.fieldpath import format_path
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ _WANTED = {
     "none_required": "null",
 }
 
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+
 
 class ConfigError(ValueError):
     """A functionConfig that is not what the function takes; `results` holds one error per wrong field."""
@@ -80,10 +82,14 @@ def _fields(config: KubeObject | None, model: type[BaseModel]) -> tuple[Mapping[
         return {}, {}
     if config.get("kind") == "ConfigMap" and config.get("apiVersion") == "v1":
         return _from_data(config, model)
-    spec = config.get("spec")
-    if spec is not None and not isinstance(spec, dict):
-        raise ConfigError((config.error("spec", f"must be a mapping; got {told(spec)}").to_result(),))
-    return spec or {}, None
+    return _mapping(config, "spec"), None
+
+
+def _mapping(config: KubeObject, name: str) -> Mapping[str, Value]:
+    try:
+        return config.fields().mapping(name).value
+    except FieldError as error:
+        raise ConfigError((error.to_result(),)) from None
 
 
 def _from_data(config: KubeObject, model: type[BaseModel]) -> tuple[Mapping[str, Value], dict[str, str]]:
@@ -92,10 +98,7 @@ def _from_data(config: KubeObject, model: type[BaseModel]) -> tuple[Mapping[str,
     fields: dict[str, Value] = {}
     places: dict[str, str] = {}
     errors: list[Result] = []
-    data = config.get("data")
-    if data is not None and not isinstance(data, dict):
-        raise ConfigError((config.error("data", f"must be a mapping; got {told(data)}").to_result(),))
-    for key, text in (data or {}).items():
+    for key, text in _mapping(config, "data").items():
         try:
             path = parse_path(key.removeprefix("spec."))
             if not path:
@@ -178,19 +181,26 @@ def _annotation(model: Any, path: FieldPath) -> Any:
         if isinstance(step, int):
             current = next((a for option in _options(current) for a in get_args(option)[:1]), None)
             continue
-        found = None
+        inner = None
         for option in _options(current):
             if step in _known(option):
-                found = _known(option)[step]
+                inner = _known(option)[step]
             elif get_args(option)[1:]:
-                found = get_args(option)[1]
-        current = found
+                inner = get_args(option)[1]
+        current = inner
     return current
 
 
 def _known(model: Any) -> dict[str, Any]:
-    """The fields of a model by the names that a configuration spells."""
-    fields: dict[str, Any] = getattr(model, "model_fields", {})
+    """The fields of a model or dataclass by the names that a configuration spells."""
+    from dataclasses import fields as fields_of
+    from dataclasses import is_dataclass
+    from typing import get_type_hints
+
+    if isinstance(model, type) and is_dataclass(model):
+        hints = get_type_hints(model)
+        return {field.name: hints[field.name] for field in fields_of(model)}
+    fields = cast("dict[str, Any]", getattr(cast("Any", model), "model_fields", {}))
     return {info.alias or name: info.annotation for name, info in fields.items()}
 
 
@@ -204,7 +214,7 @@ def _result(
 
         return Result(f"functionConfig: {message}", field=ResultField(format_path(path)))
     if places is None:
-        return config.error(("spec", *path), message, key=detail["type"] == "extra_forbidden").to_result()
+        return config.error(("spec", *path), message, key=detail["type"] in _UNKNOWN).to_result()
     for length in range(len(path), 0, -1):
         # The entry of `data` that holds the field, which may be one of several in its YAML.
         key = places.get(format_path(path[:length]))
@@ -233,44 +243,39 @@ def _holds(option: Any, step: str) -> bool:
 
 
 def _message(model: Any, path: FieldPath, detail: ErrorDetails) -> str:
-    kind, found, context = detail["type"], cast("Value", detail["input"]), detail.get("ctx", {})
-    if kind == "extra_forbidden":
+    kind, value, context = detail["type"], cast("Value", detail["input"]), detail.get("ctx", {})
+    if kind in _UNKNOWN:
         return _unknown(model, path)
     if kind == "missing":
         return "must be given; there is none"
     if kind in ("enum", "literal_error"):
         known = ", ".join(f'"{choice}"' for choice in _choices(_annotation(model, path))) or context.get("expected", "")
-        return f"must be one of {known}; got {told(found)}"
+        return f"must be one of {known}; got {describe(value)}"
     if kind in _WANTED:
-        return f"must be {_WANTED[kind]}; got {told(found)}"
+        return f"must be {_WANTED[kind]}; got {describe(value)}"
     text = detail["msg"].removeprefix("Value error, ")
     for start in ("Input should be ", "String should ", "List should "):
         if text.startswith(start):
             text = "must " + ("be " if start == "Input should be " else "") + text.removeprefix(start)
-    return f"{text}; got {told(found)}" if text.startswith("must ") and "got " not in text else text
+    return f"{text}; got {describe(value)}" if text.startswith("must ") and "got " not in text else text
 
 
 def _unknown(model: Any, path: FieldPath) -> str:
-    from difflib import get_close_matches
-
-    known = sorted({name for option in _options(_annotation(model, path[:-1])) for name in _known(option)})
-    near = get_close_matches(str(path[-1]), known, n=1, cutoff=0.6)
-    listed = ", ".join(f'"{name}"' for name in known)
-    hint = f'; did you mean "{near[0]}"?' if near else ""
-    return f'must be a known field; got "{path[-1]}"{hint}{" known: " if hint else "; known: "}{listed}'
+    known = {name for option in _options(_annotation(model, path[:-1])) for name in _known(option)}
+    return unknown_field(str(path[-1]), known)
 
 
 def _choices(annotation: Any) -> list[str]:
     from enum import Enum
     from typing import Literal, get_args, get_origin
 
-    found: list[str] = []
+    choices: list[str] = []
     for option in _options(annotation):
         if get_origin(option) is Literal:
-            found.extend(str(choice) for choice in get_args(option))
+            choices.extend(str(choice) for choice in get_args(option))
         elif isinstance(option, type) and issubclass(option, Enum):
-            found.extend(str(member.value) for member in option)
-    return found
+            choices.extend(str(member.value) for member in option)
+    return choices
 
 
 def _distinct(results: Sequence[Result]) -> tuple[Result, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from krmfn.errors import told
+from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
-from krmfn.yamltext.edit import remove_value, set_value
+from krmfn.yamltext.edit import remove_value
+from krmfn.yamltext.lines import set_by_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,29 +22,34 @@ __all__ = ["same", "with_name", "with_nesting", "with_quotes", "with_value", "wi
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()
+_NOT_IN_PLACE = (
+    "must be written in block style, an entry on each line, without anchors and aliases, to be changed without a "
+    "change beside it"
+)
 
 
-def same(one: Value, other: Value) -> bool:
+def same(first: Value, other: Value) -> bool:
     """Whether two values are the same JSON: 1, 1.0 and true are three, and the order of keys does not count."""
-    if isinstance(one, dict):
-        mine = one
+    if isinstance(first, dict):
+        mine = first
         if not isinstance(other, dict):
             return False
         theirs = other
         return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
-    if isinstance(one, (list, tuple)):
-        here = cast("list[Value]", one)
+    if isinstance(first, (list, tuple)):
+        here = cast("list[Value]", first)
         if not isinstance(other, (list, tuple)):
             return False
         there = cast("list[Value]", other)
         return len(here) == len(there) and all(map(same, here, there))
-    return type(one) is type(other) and one == other
+    # `.nan` is not equal to itself.
+    return type(first) is type(other) and (first == other or str(first) == str(other) == "nan")
 
 
 def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
     """The source and value of `item` with `value` at `path`; its own where it is there already."""
     if not path and not isinstance(value, dict):
-        raise item.error(path, f"must be a mapping; got {told(value)}")
+        raise item.error(path, f"must be a mapping; got {describe(value)}")
     if same(item.get(path, _ABSENT), value):
         return item.source if item.written else None, item.value
     changed = cast("Mapping[str, Value]", _with(item, item.value, path, 0, value))
@@ -51,11 +57,23 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
         return None, changed
     source = item.source
     try:
-        return _with_text(source, set_value(source.text, source.root + path, value)), changed
+        return _set(source, path, value, changed), changed
     except YamlError as error:
         if _needs_others(source):
             return None, changed
         raise item.error(path, error.message) from None
+
+
+def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
+    """`source` with `value` at `path`; None where no splice gives a text that means `changed`."""
+    text = set_by_lines(source.text, source.root + path, value)
+    if text is None:
+        from krmfn.yamltext.eventedit import set_by_events
+
+        text = set_by_events(source.text, source.root + path, value)
+        if not _means(text, source, changed):
+            return None
+    return _with_text(source, text)
 
 
 def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_comments: bool) -> _Edited:
@@ -71,7 +89,12 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
         return None, changed
     source = item.source
     try:
-        return _with_text(source, remove_value(source.text, source.root + path, keep_comments=keep_comments)), changed
+        text = remove_value(source.text, source.root + path, keep_comments=keep_comments)
+        if _means(text, source, changed):
+            return _with_text(source, text), changed
+        if keep_comments and "#" in source.text:
+            raise item.error(path, _NOT_IN_PLACE)
+        return None, changed
     except YamlError as error:
         if _needs_others(source):
             return None, changed
@@ -80,7 +103,7 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
 
 def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
     """The source and value of `item` with the entry at `path` as the only one of a new mapping `outer` at its place."""
-    from krmfn.yamltext.respell import nest_entry
+    from krmfn.yamltext.rename import nest_entry
 
     source = item.source
     try:
@@ -90,7 +113,7 @@ def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
     parent = cast("Mapping[str, Value]", item.get(path[:-1]))
     nested = {outer if key == path[-1] else key: {key: e} if key == path[-1] else e for key, e in parent.items()}
     changed = _with(item, item.value, path[:-1], 0, nested) if len(path) > 1 else nested
-    return _with_text(source, text), cast("Mapping[str, Value]", changed)
+    return _respelt(item, path, text, changed)
 
 
 def _with_text(source: Source, text: str) -> Source:
@@ -99,7 +122,7 @@ def _with_text(source: Source, text: str) -> Source:
 
 def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
     """The source and value of `item` with the plain scalar at `path` in quotes."""
-    from krmfn.yamltext.respell import quote_scalar
+    from krmfn.yamltext.rename import quote_scalar
 
     source = item.source
     try:
@@ -111,12 +134,12 @@ def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
     quoted = read(text)
     for step in source.root + path:
         quoted = cast("Any", quoted)[step]
-    return _with_text(source, text), cast("Mapping[str, Value]", _with(item, item.value, path, 0, quoted))
+    return _respelt(item, path, text, _with(item, item.value, path, 0, quoted))
 
 
 def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
     """The source and value of `item` with the key at `path` spelt `name`."""
-    from krmfn.yamltext.respell import rename_key
+    from krmfn.yamltext.rename import rename_key
 
     source = item.source
     try:
@@ -126,7 +149,25 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
     parent = cast("Mapping[str, Value]", item.get(path[:-1]))
     renamed = {name if key == path[-1] else key: entry for key, entry in parent.items()}
     changed = _with(item, item.value, path[:-1], 0, renamed) if len(path) > 1 else renamed
-    return _with_text(source, text), cast("Mapping[str, Value]", changed)
+    return _respelt(item, path, text, changed)
+
+
+def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Value) -> _Edited:
+    """The source with `text`, which must mean `changed`, and that value."""
+    if not _means(text, item.source, changed):
+        raise item.error(path, _NOT_IN_PLACE)
+    return _with_text(item.source, text), cast("Mapping[str, Value]", changed)
+
+
+def _means(text: str, source: Source, value: Value) -> bool:
+    """Whether `text`, put in the place of that of `source`, holds `value` where the object is."""
+    try:
+        part: Any = read(text)
+        for step in source.root:
+            part = part[step]
+    except (YamlError, LookupError, TypeError):
+        return False
+    return same(part, value)
 
 
 def _needs_others(source: Source) -> bool:
@@ -157,7 +198,7 @@ def _with(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Valu
         entries[step : step + 1] = [new]
         return entries
     wanted = "a mapping" if isinstance(step, str) else "a list"
-    raise item.error(path[:depth], f"must be {wanted} for {format_path(path)} to be set; got {told(old)}")
+    raise item.error(path[:depth], f"must be {wanted} for {format_path(path)} to be set; got {describe(old)}")
 
 
 def _without(old: Any, path: FieldPath) -> Value:

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
+from krmfn.yamltext.error import line_and_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
 
-__all__ = ["MAX_ITEMS", "Envelope", "cut"]
+__all__ = ["MAX_ITEMS", "Envelope", "cut", "fields_of", "own_start", "too_many_items"]
 
 MAX_ITEMS = 1_000_000
 """How many items are read; each costs memory beyond its text, however small it is."""
 
 _BLANKS = " \t"
+# A dash that is no entry's, line breaks of some readers, a byte order mark.
+_NO_KEY = "-\x85\u2028\u2029\ufeff"
+_SPACE = " \t\r\n"
 # A line at column 0 that is no entry, comment or blank; of the lines that start with a dash, those that are no entry.
-_MARGIN = re.compile(r"\n(?:[^\s#-]|-(?!\s))")
+_MARGIN = re.compile(r"\n(?:[^ \t\r\n#-]|-(?![ \t\r\n]))")
 
 
 class Envelope(NamedTuple):
@@ -71,8 +75,8 @@ def _cut_lines(text: str) -> Envelope | None:
     line_end = text.find("\n", line_start) + 1 or len(text)
     key, after = line_start + 6, text[line_start + 6 : line_end]
     value, _, comment = after.partition("#")
-    empty = value.strip() in ("[]", "null", "~")
-    if (value.strip() and not empty) or (comment and value[-1:] not in (" ", "\t")):
+    empty = value.strip(_SPACE) in ("[]", "null", "~")
+    if (value.strip(_SPACE) and not empty) or (comment and value[-1:] not in (" ", "\t")):
         return None
     bounds = _bounds(text, line_end)
     if bounds is None or (empty and len(bounds[1]) > 1):
@@ -93,7 +97,7 @@ def _bounds(text: str, start: int) -> tuple[str, list[int]] | None:
         if content[:1] == "-" and content[1:2] in (" ", "\n", "\r"):
             indent = line[: len(line) - len(content)]
             break
-        if content.strip() and not content.startswith("#"):
+        if content.strip(_SPACE) and not content.startswith("#"):
             if content != line:
                 return None
             break
@@ -104,31 +108,34 @@ def _bounds(text: str, start: int) -> tuple[str, list[int]] | None:
     edges: list[int] = []
     mark = f"\n{indent}-"
     width = len(mark)
-    found = text.find(mark, at - 1, stop)
+    mark_at = text.find(mark, at - 1, stop)
     low = start
-    while found >= 0:
-        if text[found + width : found + width + 1] in (" ", "\n", "\r"):
-            edge = found + 1
-            if text[text.rfind("\n", low - 1, found) + 1 : edge].lstrip(" ").startswith("#"):
+    while mark_at >= 0:
+        if text[mark_at + width : mark_at + width + 1] in (" ", "\n", "\r"):
+            edge = mark_at + 1
+            if text[text.rfind("\n", low - 1, mark_at) + 1 : edge].lstrip(" ").startswith("#"):
                 edge = own_start(text, edge, low, indent)
             edges.append(edge)
             if len(edges) > MAX_ITEMS:
-                raise YamlError(
-                    f"must hold at most {MAX_ITEMS} items; split the package", text.count("\n", 0, edge) + 1
-                )
-            low = found + 1
-        found = text.find(mark, found + width, stop)
+                raise too_many_items(text, edge)
+            low = mark_at + 1
+        mark_at = text.find(mark, mark_at + width, stop)
     edges.append(own_start(text, stop, low, ""))
     return indent, edges
 
 
+def too_many_items(text: str, start: int) -> YamlError:
+    """The error at the first item, which starts at offset `start`, that is one too many."""
+    return YamlError(f"must hold at most {MAX_ITEMS} items; split the package", *line_and_column(text, start))
+
+
 def _end_of_list(text: str, start: int) -> int | None:
-    """Where the first line after the list starts; None where a dash that is no entry's starts one."""
-    found = _MARGIN.search(text, max(start - 1, 0))
-    if found is None:
+    """Where the first line after the list starts; None where something else than a key may start it."""
+    margin = _MARGIN.search(text, max(start - 1, 0))
+    if margin is None:
         return len(text)
-    stop = found.end() - 1
-    return None if text[stop] == "-" else stop
+    stop = margin.end() - 1
+    return None if text[stop] in _NO_KEY else stop
 
 
 def own_start(text: str, line_start: int, low: int, indent: str) -> int:
@@ -157,7 +164,7 @@ def _read_pieces(text: str, head: str, indent: str, newline: str, edges: Sequenc
             items.append(make(Source(piece, (0,), line), entries[0]))
             line += piece.count("\n")
             start = end
-        rest = _fields(head, tail)
+        rest = fields_of(head, tail)
     except YamlError:
         return None
     if rest is None:
@@ -166,15 +173,20 @@ def _read_pieces(text: str, head: str, indent: str, newline: str, edges: Sequenc
     return Envelope(text, head, tail, indent, newline, tuple(items), rest, config, simple=True)
 
 
-def _fields(head: str, tail: str) -> dict[str, Value] | None:
+def fields_of(head: str, tail: str) -> dict[str, Value] | None:
     """The fields of the list but `items`; None where head and tail are not the two halves of one mapping."""
-    before, after = read(head), read(tail) if tail.strip() else None
+    before, after = read(head), read(tail) if tail.strip(_SPACE) else None
     if not isinstance(before, dict) or not isinstance(after, (dict, type(None))):
         return None
     fields, more = dict(before), after or {}
-    if "items" not in fields or fields.keys() & more.keys():
+    # Items before the first edge have no piece, and their key must be the last one.
+    if (
+        next(reversed(fields), "") != "items"
+        or fields.pop("items") is not None
+        or fields.keys() & more.keys()
+        or "items" in more
+    ):
         return None
-    del fields["items"]
     return {**fields, **more}
 
 

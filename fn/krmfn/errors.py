@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from krmfn.fieldpath import format_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from krmfn.fieldpath import FieldPath
     from krmfn.result import Result
     from krmfn.source import Location, ObjectId
     from krmfn.value import Value
 
-__all__ = ["FieldError", "told"]
+__all__ = ["FieldError", "describe", "unknown_field"]
 
 _LONGEST = 80
 
@@ -49,7 +51,7 @@ class FieldError(ValueError):
         return Result(self.message, resource_ref=ref, field=field, file=file, tags=tags)
 
 
-def told(value: Value) -> str:
+def describe(value: Value) -> str:
     """`value` as an error text quotes it: strings in quotes, mappings and lists by their kind, all of it short."""
     if isinstance(value, str):
         return f'"{value if len(value) <= _LONGEST else value[:_LONGEST] + "…"}"'
@@ -60,3 +62,14 @@ def told(value: Value) -> str:
     if isinstance(value, (int, float)):
         return str(value)
     return "a list" if isinstance(value, (list, tuple)) else "a mapping"
+
+
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """What is said of a field that nobody knows: the nearest known name, and all of them."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.6)
+    listed = ", ".join(f'"{each}"' for each in names)
+    hint = f'; did you mean "{near[0]}"?' if near else ""
+    return f'must be a known field; got "{name}"{hint}{" known: " if hint else "; known: "}{listed}'

@@ -6,7 +6,7 @@ import json
 from json.decoder import JSONDecodeError
 from typing import TYPE_CHECKING, Any, cast
 
-from krmfn.envelope import Envelope
+from krmfn.envelope import MAX_ITEMS, Envelope, too_many_items
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import resolve
@@ -85,7 +85,7 @@ class _Reader:
             if text[at] != ",":
                 break
             at += 1
-        if self._list[0] < 0 or text[self._expect(at, "}") :].strip():
+        if self._list[0] < 0 or text[self._expect(at, "}") :].strip(_SPACE):
             return None
         return self._envelope()
 
@@ -115,6 +115,8 @@ class _Reader:
             value, end = self._read(at)
             if type(value) is not dict:
                 raise _NotPlainError
+            if len(self._spans) >= MAX_ITEMS:
+                raise too_many_items(text, at)
             self._spans.append((at, end))
             self._values.append(cast("dict[str, Value]", value))
             at = self._skip(end)

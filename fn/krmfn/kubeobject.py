@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, cast, final
 
 from krmfn.clientmeta import PATH_KEYS, client_index, client_path
-from krmfn.errors import FieldError, told
+from krmfn.errors import FieldError, describe
 from krmfn.fieldpath import parse_path, steps_of
 from krmfn.source import Location, ObjectId, Source, document_location, text_location
 from krmfn.yamltext import YamlError, read, write
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.fields import Fields
+    from krmfn.result import Result
     from krmfn.value import Value
 
 __all__ = ["FieldError", "KubeObject", "Location", "ObjectId", "Source"]
@@ -52,9 +54,9 @@ class KubeObject:
 
         Raises FieldError where the text is no YAML or no mapping.
         """
-        found = cls(Source(text, (), line, 1, file))
-        _ = found.value
-        return found
+        item = cls(Source(text, (), line, 1, file))
+        _ = item.value
+        return item
 
     @classmethod
     def new(cls, value: Mapping[str, Value], *, path: str | None = None) -> KubeObject:
@@ -62,24 +64,24 @@ class KubeObject:
 
         Clients then write it there. The text is written when it is first asked for.
         """
-        found = cls._edited(None, value, None)
-        return found if path is None else found.with_annotation(PATH_KEYS[1], path)
+        item = cls._edited(None, value, None)
+        return item if path is None else item.with_annotation(PATH_KEYS[1], path)
 
     @classmethod
     def cut(cls, source: Source, value: Mapping[str, Value]) -> KubeObject:
         """The object at `source.root` of `source.text`, already read as `value`."""
-        found = cls(source)
-        found._value = value
-        return found
+        item = cls(source)
+        item._value = value
+        return item
 
     @classmethod
     def _edited(cls, source: Source | None, value: Mapping[str, Value], origin: KubeObject | None) -> KubeObject:
-        found = cls.__new__(cls)
-        found._source = source
-        found._value = value
-        found._id = None
-        found._origin = origin
-        return found
+        item = cls.__new__(cls)
+        item._source = source
+        item._value = value
+        item._id = None
+        item._origin = origin
+        return item
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KubeObject):
@@ -236,22 +238,35 @@ class KubeObject:
         """The list at `path`. Raises FieldError when it is absent or of another type."""
         return cast("Sequence[Value]", self._required(path, list))
 
+    def fields(self, path: FieldPath | str = ()) -> Fields:
+        """The view of the mapping at `path`, of which every error names this object, the field and its place.
+
+        An empty view where there is none. Raises FieldError when it is of another type.
+        """
+        from krmfn.fields import Fields
+
+        steps = steps_of(path)
+        return Fields(self.mapping(steps) or _NOTHING, steps, refuse=self._raise)
+
+    def _raise(self, path: FieldPath, message: str) -> NoReturn:
+        raise self.error(path, message)
+
     def typed(self, path: FieldPath | str, kind: type[Any]) -> Any:
         """The value at `path`, None when absent or null. Raises FieldError when its type is not exactly `kind`."""
-        found = self.get(path)
-        if found is not None and type(found) is not kind:
-            self.refuse(steps_of(path), kind, found)
-        return found
+        value = self.get(path)
+        if value is not None and type(value) is not kind:
+            self.refuse(steps_of(path), kind, value)
+        return value
 
     def _required(self, path: FieldPath | str, kind: type[Any]) -> Any:
-        found = self.typed(path, kind)
-        if found is None:
+        value = self.typed(path, kind)
+        if value is None:
             raise self.error(path, f"must be {_NAMES[kind]}; there is none")
-        return found
+        return value
 
-    def refuse(self, path: FieldPath, kind: type[Any], found: Value) -> NoReturn:
-        """Raises the FieldError that says `kind` must be at `path`, where `found` is."""
-        raise self.error(path, f"must be {_NAMES[kind]}; got {told(found)}")
+    def refuse(self, path: FieldPath, kind: type[Any], value: Value) -> NoReturn:
+        """Raises the FieldError that says `kind` must be at `path`, where `value` is."""
+        raise self.error(path, f"must be {_NAMES[kind]}; got {describe(value)}")
 
     def set(self, path: FieldPath | str, value: Value) -> KubeObject:
         """The object with `value` at `path`, its parents made as needed; itself when it holds that value already.
@@ -330,12 +345,28 @@ class KubeObject:
     def error(self, path: FieldPath | str, message: str, *, key: bool = False) -> FieldError:
         """The error that says `message` of the field at `path`, with the object's id and the field's location.
 
-        With `key`, the location is that of the field's name.
+        With `key`, the location is that of the field's name. It may be raised, or be one of the list's results.
         """
         steps = steps_of(path)
         parts = (self.get(path) for path in _ID)
         object_id = ObjectId(*("" if part is None or isinstance(part, (dict, list)) else str(part) for part in parts))
         return FieldError(object_id, steps, message, self.location(steps, key=key))
+
+    def warning(self, path: FieldPath | str, message: str, *, rule: str = "", proposed: Value = None) -> Result:
+        """The result of severity warning that says `message` of the field at `path`.
+
+        It carries the object's id and file, the field with its value, line and column. `rule` is a stable name for what
+        it says, `proposed` a better value. For an error, raise `error(…)`, or let it be one of the list's results.
+        """
+        from krmfn.result import Severity, result_of
+
+        return result_of(self, Severity.WARNING, path, message, rule=rule, proposed=proposed)
+
+    def info(self, path: FieldPath | str, message: str, *, rule: str = "", proposed: Value = None) -> Result:
+        """As `warning`, of severity info."""
+        from krmfn.result import Severity, result_of
+
+        return result_of(self, Severity.INFO, path, message, rule=rule, proposed=proposed)
 
     def _spliced(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:
         if value is self._value:
@@ -343,15 +374,15 @@ class KubeObject:
         return self._edited(source, value, self if self._origin is None and self.written else self._origin)
 
     def _strings(self, path: FieldPath) -> Mapping[str, str]:
-        found = self.typed(path, dict)
-        for key, item in cast("dict[str, Value]", found or {}).items():
+        entries = self.typed(path, dict)
+        for key, item in cast("dict[str, Value]", entries or {}).items():
             if type(item) is not str:
                 self.refuse((*path, key), str, item)
-        return cast("Mapping[str, str]", found or {})
+        return cast("Mapping[str, str]", entries or {})
 
     def _raw_annotations(self) -> Mapping[str, Value]:
-        found = self.get(_ANNOTATIONS)
-        return cast("Mapping[str, Value]", found) if isinstance(found, dict) else _NOTHING
+        annotations = self.get(_ANNOTATIONS)
+        return cast("Mapping[str, Value]", annotations) if isinstance(annotations, dict) else _NOTHING
 
 
 def _read(source: Source) -> Mapping[str, Value]:
@@ -365,5 +396,5 @@ def _read(source: Source) -> Mapping[str, Value]:
         value = value[step]
     if not isinstance(value, dict):
         place = Location(source.file, source.line, source.column)
-        raise FieldError(None, (), f"must be a mapping; got {told(cast('Value', value))}", place)
+        raise FieldError(None, (), f"must be a mapping; got {describe(cast('Value', value))}", place)
     return cast("dict[str, Value]", value)

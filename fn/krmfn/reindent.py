@@ -25,7 +25,9 @@ def document_text(source: Source, value: Mapping[str, Value]) -> str:
     if source.root != (0,):
         return write(value)
     lines = source.text.split("\n")
-    at = next((n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0)
+    at = next(
+        (n for n, line in enumerate(lines) if line.strip(" \t\r") and not line.lstrip(" \t\r").startswith("#")), 0
+    )
     dash = _DASH.match(lines[at])
     if dash is None:
         return write(value)
@@ -34,10 +36,10 @@ def document_text(source: Source, value: Mapping[str, Value]) -> str:
     for number, line in enumerate(lines):
         if number == at:
             out.append(line[width:])
-        elif not line[:width].strip():
-            out.append(line[width:] if line.strip() else line[width:].lstrip(" "))
-        elif line.lstrip().startswith("#"):
-            out.append(line.lstrip())
+        elif not line[:width].strip(" \t\r"):
+            out.append(line[width:] if line.strip(" \t\r") else line[width:].lstrip(" "))
+        elif line.lstrip(" \t\r").startswith("#"):
+            out.append(line.lstrip(" \t\r"))
         else:
             return write(value)
     return _checked("\n".join(out), value)
@@ -48,7 +50,9 @@ def list_entry(text: str, indent: str, newline: str, value: Mapping[str, Value])
     if _UNMOVABLE.search(text):
         return _indented(write([value]), indent, newline)
     lines = [line.removesuffix("\r") for line in text.rstrip("\n").split("\n")]
-    at = next((n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0)
+    at = next(
+        (n for n, line in enumerate(lines) if line.strip(" \t\r") and not line.lstrip(" \t\r").startswith("#")), 0
+    )
     body = [f"{indent}- {lines[at]}", *(f"{indent}  {line}" if line else "" for line in lines[at + 1 :])]
     entry = newline.join([*(f"{indent}{line}" if line else "" for line in lines[:at]), *body]) + newline
     return entry if _reads_as(entry, [value]) else _indented(write([value]), indent, newline)

@@ -9,14 +9,16 @@ import re
 from typing import TYPE_CHECKING, cast, final
 
 from krmfn.envelope import Envelope, cut
-from krmfn.errors import FieldError, told
+from krmfn.errors import FieldError, describe
 from krmfn.yamltext import YamlError
+from krmfn.yamltext.bounds import check_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.selector import Selector
     from krmfn.value import Value
 
 __all__ = ["API_VERSIONS", "ResourceList", "ResourceListError"]
@@ -83,6 +85,7 @@ class ResourceList:
         decoded = text if isinstance(text, str) else _decode(text)
         _refuse_others(decoded)
         try:
+            check_nodes(decoded)
             envelope = cut(decoded)
         except YamlError as error:
             raise ResourceListError(error.message, error.line, error.column) from None
@@ -94,7 +97,7 @@ class ResourceList:
             from krmfn.yamltext import locate_nearest
 
             span = locate_nearest(decoded, ("functionConfig",))
-            raise ResourceListError(f"functionConfig must be a mapping; got {told(config)}", span.line, span.column)
+            raise ResourceListError(f"functionConfig must be a mapping; got {describe(config)}", span.line, span.column)
         results = _results(envelope.rest.get("results"))
         return cls(envelope.items, results, version, envelope)
 
@@ -102,13 +105,35 @@ class ResourceList:
         """The list with these items: those that came in keep their text, new ones are written in the list's style."""
         return ResourceList(tuple(items), self.results, self.api_version, self)
 
-    def with_results(self, results: Iterable[Result]) -> ResourceList:
-        """The list with these results in the place of those it has."""
-        return ResourceList(self.items, tuple(results), self.api_version, self)
+    def with_results(self, results: Iterable[Result | FieldError]) -> ResourceList:
+        """The list with these results in the place of those it has; a FieldError is the error result that it says."""
+        new = tuple(result.to_result() if isinstance(result, FieldError) else result for result in results)
+        return ResourceList(self.items, new, self.api_version, self)
 
-    def as_read(self) -> ResourceList:
-        """The list as it came in: its own items and results."""
-        return self.with_items(self._envelope.items).with_results(self._read_results)
+    def select(self, selector: Selector) -> tuple[KubeObject, ...]:
+        """The items that `selector` matches, in order."""
+        return tuple(item for item in self.items if selector.matches(item))
+
+    def map(self, change: Callable[[KubeObject], KubeObject], selector: Selector | None = None) -> ResourceList:
+        """The list with `change` of every item, or of every item that `selector` matches, in its place."""
+        return self.with_items(
+            change(item) if selector is None or selector.matches(item) else item for item in self.items
+        )
+
+    def upsert(self, item: KubeObject) -> ResourceList:
+        """The list with `item` in the place of the first that is the same object, else at the end.
+
+        Objects are the same by group, kind, namespace and name. What takes another's place keeps its comments, its
+        order of fields and its file, as far as its text allows. Raises FieldError where one of these is no string.
+        """
+        from krmfn.upsert import identity, replaced
+
+        key = identity(item)
+        for index, old in enumerate(self.items):
+            if old is item or (old.kind == item.kind and identity(old) == key):
+                new = item if old is item else replaced(old, item)
+                return self.with_items((*self.items[:index], new, *self.items[index + 1 :]))
+        return self.with_items((*self.items, item))
 
     def to_text(self) -> str:
         """The list's text: what was not changed stands as it came in, byte for byte.
@@ -127,8 +152,8 @@ class ResourceList:
         return assemble(envelope, items, results)
 
 
-def _all_same(some: tuple[KubeObject, ...], others: tuple[KubeObject, ...]) -> bool:
-    return some is others or (len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True)))
+def _all_same(items: tuple[KubeObject, ...], others: tuple[KubeObject, ...]) -> bool:
+    return items is others or (len(items) == len(others) and all(a is b for a, b in zip(items, others, strict=True)))
 
 
 def _decode(data: bytes) -> str:
@@ -140,8 +165,8 @@ def _decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")) + 1
-        found = f"got byte 0x{data[error.start]:02x} at offset {error.start}"
-        raise ResourceListError(f"must be UTF-8; {found}", line, column) from None
+        got = f"got byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise ResourceListError(f"must be UTF-8; {got}", line, column) from None
 
 
 def _refuse_others(text: str) -> None:
@@ -150,13 +175,13 @@ def _refuse_others(text: str) -> None:
     head = text[:_HEAD]
     if not head.strip("\ufeff \t\r\n") and (len(text) <= _HEAD or not text.strip("\ufeff \t\r\n")):
         raise ResourceListError(f"must be a ResourceList; got nothing: {_ADVICE}")
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for match in re.finditer(_FIRST_KIND, head, re.MULTILINE):
-        found.setdefault(match[1], match[2])
-    if "kind" in found:
-        first = f"{found.get('apiVersion', '')} {found['kind']}".strip()
+        fields.setdefault(match[1], match[2])
+    if "kind" in fields:
+        first = f"{fields.get('apiVersion', '')} {fields['kind']}".strip()
         raise ResourceListError(f"is a stream of manifests (first: {first}), not a ResourceList; {_ADVICE}")
-    raise ResourceListError(f"must be a ResourceList; got {told(head.strip().partition(chr(10))[0])}: {_ADVICE}")
+    raise ResourceListError(f"must be a ResourceList; got {describe(head.strip().partition(chr(10))[0])}: {_ADVICE}")
 
 
 def _version(text: str, fields: Mapping[str, Value]) -> str:
@@ -165,13 +190,13 @@ def _version(text: str, fields: Mapping[str, Value]) -> str:
         first = f"{version if isinstance(version, str) else ''} {kind if isinstance(kind, str) else ''}".strip()
         if first:
             raise ResourceListError(f"is a stream of manifests (first: {first}), not a ResourceList; {_ADVICE}")
-        raise ResourceListError(f'kind must be "ResourceList"; got {told(kind)}')
+        raise ResourceListError(f'kind must be "ResourceList"; got {describe(kind)}')
     if version not in API_VERSIONS:
         known = ", ".join(f'"{name}"' for name in API_VERSIONS)
         from krmfn.yamltext import locate_nearest
 
         span = locate_nearest(text, ("apiVersion",))
-        got = "there is none" if version is None else f"got {told(version)}"
+        got = "there is none" if version is None else f"got {describe(version)}"
         raise ResourceListError(f"apiVersion must be one of {known}; {got}", span.line, span.column)
     return cast("str", version)
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from krmfn.source import ObjectId
     from krmfn.value import Value
 
-__all__ = ["ResourceRef", "Result", "ResultField", "ResultFile", "Severity", "exit_code", "sort_results"]
+__all__ = ["ResourceRef", "Result", "ResultField", "ResultFile", "Severity", "exit_code", "result_of", "sort_results"]
 
 
 class Severity(StrEnum):
@@ -128,6 +130,21 @@ class Result(NamedTuple):
             ResultFile(_text(at.get("path")), index if isinstance(index, int) else None) if at else None,
             {key: tag for key, tag in _mapping(entry.get("tags")).items() if isinstance(tag, str)},
         )
+
+
+def result_of(
+    item: KubeObject, severity: Severity, path: FieldPath | str, message: str, *, rule: str, proposed: Value
+) -> Result:
+    """The result that says `message` of the field at `path` of `item`, by its id, file, line and column."""
+    result = item.error(path, message).to_result()
+    current = item.get(path)
+    shown = None if isinstance(current, (dict, list)) else current
+    return result._replace(
+        severity=severity,
+        field=None if result.field is None else ResultField(result.field.path, shown, proposed),
+        file=None if result.file is None else ResultFile(result.file.path, item.index),
+        tags={**result.tags, "rule": rule} if rule else result.tags,
+    )
 
 
 def sort_results(results: Iterable[Result]) -> tuple[Result, ...]:

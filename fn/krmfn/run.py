@@ -26,10 +26,15 @@ if TYPE_CHECKING:
 
     ConfigT = TypeVar("ConfigT", bound=BaseModel)
 
-__all__ = ["MAX_INPUT", "run"]
+__all__ = ["MAX_INPUT", "NO_MEMORY", "read_input", "run"]
 
 MAX_INPUT = 512 * 1024 * 1024
 """How many bytes are read from stdin; more is an error."""
+
+NO_MEMORY = "error: there must be more memory for an input of this size; split it, or raise the limit"
+"""What is said where the system gives no more memory."""
+
+_PIECE = 1 << 20
 
 
 @overload
@@ -41,7 +46,10 @@ def run(
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
-) -> int: ...
+) -> int:
+    """Runs `function` on the list alone; it reads `function_config` itself, if it has any."""
+
+
 @overload
 def run(
     function: Callable[[ResourceList, ConfigT], ResourceList],
@@ -51,7 +59,10 @@ def run(
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
-) -> int: ...
+) -> int:
+    """Runs `function` on the list and on the functionConfig, which is read as the pydantic model `config`."""
+
+
 def run(
     function: Callable[..., ResourceList],
     *,
@@ -71,17 +82,36 @@ def run(
     sink = sys.stdout.buffer if stdout is None else stdout
     messages = sys.stderr if stderr is None else stderr
     try:
+        text, lines, code = _answer(function, config, source, validator=validator)
+    except MemoryError:
+        text, lines, code = "", [NO_MEMORY], 1
+    # stderr first: a reader that closed stdout early still learns what happened.
+    _say(messages, lines)
+    return code if _write(sink, messages, text) else 1
+
+
+def read_input(stream: IO[bytes]) -> bytes:
+    """All that `stream` holds, up to one byte more than MAX_INPUT; a small input takes little memory."""
+    pieces: list[bytes] = []
+    left = MAX_INPUT + 1
+    while left and (piece := stream.read(min(left, _PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+def _answer(
+    function: Callable[..., ResourceList], config: type[Any] | None, source: IO[bytes], *, validator: bool
+) -> tuple[str, list[str], int]:
+    """The text for stdout, the lines for stderr, the exit code. Raises MemoryError."""
+    try:
         read = _parsed(source)
     except ResourceListError as error:
-        _say(messages, [f"error: {error}"])
-        return 1
+        return "", [f"error: {error}"], 1
     answered, raised = _called(function, config, read)
     if validator:
         read, answered = read.with_items(()), answered.with_items(())
-    text, lines, code = _outcome(read, answered, raised)
-    # stderr first: a reader that closed stdout early still learns what happened.
-    _say(messages, lines)
-    return code if _write(sink, text) else 1
+    return _outcome(read, answered, raised)
 
 
 def _parsed(stdin: IO[bytes]) -> ResourceList:
@@ -99,7 +129,10 @@ def _parsed(stdin: IO[bytes]) -> ResourceList:
 
 
 def _input(stdin: IO[bytes]) -> bytes:
-    data = stdin.read(MAX_INPUT + 1)
+    try:
+        data = read_input(stdin)
+    except OSError as error:
+        raise ResourceListError(f'must be readable; got "{error.strerror}"') from None
     if len(data) > MAX_INPUT:
         raise ResourceListError(f"must be at most {MAX_INPUT >> 20} MiB; split the package into smaller ones")
     return data
@@ -117,6 +150,8 @@ def _called(
         return function(read, load_config(read.function_config, config)), ()
     except FieldError as error:
         return read, (error.to_result(),)
+    except MemoryError:
+        raise
     except Exception as error:
         from krmfn.result import Result
 
@@ -170,6 +205,8 @@ def _divided(
 def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[str, list[str], int]:
     try:
         return answer.to_text(), [], 0
+    except MemoryError:
+        raise
     except Exception as error:
         result = error.to_result() if isinstance(error, FieldError) else _internal(error)
         return read.with_results([*read.results, result]).to_text(), _lines([result]), 1
@@ -209,12 +246,14 @@ def _visible(line: str) -> str:
     return "".join([char if char.isprintable() else char.encode("unicode_escape").decode() for char in line])
 
 
-def _write(stdout: IO[bytes], text: str) -> bool:
-    """Whether all of `text` went out."""
+def _write(stdout: IO[bytes], stderr: IO[str], text: str) -> bool:
+    """Whether all of `text` went out; why not, on stderr, unless the reader went away."""
     try:
         stdout.write(text.encode("utf-8"))
         stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            _say(stderr, [f'error: <stdout>: must be a stream that can be written; got "{error.strerror}"'])
         if stdout is getattr(sys.stdout, "buffer", None):
             # The interpreter flushes stdout once more at its end, and would complain.
             import os

@@ -6,11 +6,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
-from krmfn.envelope import Envelope, cut, own_start
-from krmfn.errors import told
+from krmfn.envelope import MAX_ITEMS, Envelope, cut, own_start, too_many_items
+from krmfn.errors import describe
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, locate, read, set_value
+from krmfn.yamltext.breaks import unified
 from krmfn.yamltext.events import SequenceEndEvent, SequenceStartEvent
 from krmfn.yamltext.spans import Walk, find
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cut_by_events"]
 
+_SPACE = " \t\r\n"
 _GAP = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 
 
@@ -28,7 +30,7 @@ def cut_by_events(text: str) -> Envelope:
     """`text` cut at its items. Raises YamlError where it cannot be read or is no mapping with a list of items."""
     fields: Any = read(text)
     if not isinstance(fields, dict):
-        raise YamlError(f"must be a ResourceList; got {told(cast('Value', fields))}")
+        raise YamlError(f"must be a ResourceList; got {describe(cast('Value', fields))}")
     rest = dict(cast("dict[str, Value]", fields))
     values = rest.pop("items", None)
     if rest.get("kind") != "ResourceList":
@@ -36,10 +38,12 @@ def cut_by_events(text: str) -> Envelope:
     if values is None:
         return _without_items(text, rest, missing="items" not in fields)
     if not isinstance(values, list):
-        raise _error(text, ("items",), f"items must be a list; got {told(values)}")
+        raise _error(text, ("items",), f"items must be a list; got {describe(values)}")
+    if len(values) > MAX_ITEMS:
+        raise _error(text, ("items", MAX_ITEMS), too_many_items(text, 0).message)
     for number, value in enumerate(values):
         if not isinstance(value, dict):
-            raise _error(text, ("items", number), f"items[{number}] must be a mapping; got {told(value)}")
+            raise _error(text, ("items", number), f"items[{number}] must be a mapping; got {describe(value)}")
     return _envelope(text, rest, cast("list[dict[str, Value]]", values))
 
 
@@ -52,9 +56,9 @@ def _without_items(text: str, rest: dict[str, Value], *, missing: bool) -> Envel
     if rest.get("kind") != "ResourceList":
         return Envelope(text, text, "", None, "\n", (), rest, None, simple=False)
     filled = set_value(text, ("items",), [])
-    found = cut(filled)
+    envelope = cut(filled)
     # kustomize takes a list without `items` for a resource, so that it is always written.
-    return found if missing else found._replace(text=text)
+    return envelope if missing else envelope._replace(text=text)
 
 
 def _envelope(text: str, rest: dict[str, Value], values: Sequence[dict[str, Value]]) -> Envelope:
@@ -99,7 +103,7 @@ def _flow(
 
 
 def _block(whole: Envelope, values: Sequence[dict[str, Value]], spans: Sequence[tuple[int, int]]) -> Envelope:
-    text = whole.text
+    text = unified(whole.text)
     edges: list[int] = []
     indent = ""
     dash = _first_dash(text, spans[0][0])
@@ -114,6 +118,7 @@ def _block(whole: Envelope, values: Sequence[dict[str, Value]], spans: Sequence[
         dash = _gap_end(text, end)
     stop = len(text) if dash == len(text) else text.rfind("\n", 0, dash) + 1
     edges.append(own_start(text, max(stop, low), low, ""))
+    text = whole.text
     items = _objects(text, list(pairwise(edges)), (0,), values)
     return whole._replace(head=text[: edges[0]], tail=text[edges[-1] :], indent=indent, items=items)
 
@@ -139,7 +144,7 @@ def _first_dash(text: str, start: int) -> int:
         content = text[line : max(start, line)].lstrip(" ")
         if content.startswith("-"):
             return line + len(text[line:start]) - len(content)
-        if text[line:end].strip() and not content.startswith("#") and end != start:
+        if text[line:end].strip(_SPACE) and not content.startswith("#") and end != start:
             return -1
         end = line - 1
     return -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.clientmeta import is_client_key
@@ -89,16 +90,23 @@ def _nearest(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
 
 def _lines_added(source: Source, before_line: int) -> int:
     """How many lines above `before_line` are annotations that the client wrote."""
-    from krmfn.yamltext import YamlError, locate
+    from krmfn.yamltext import YamlError
 
     try:
-        span = locate(source.text, (*source.root, "metadata", "annotations"))
+        first, own = _annotation_lines(source.text, source.root)
     except YamlError:
         return 0
-    if span is None or source.text.startswith("{", span.start):
-        return 0
-    lines = source.text[span.start : span.end].split("\n")
-    own = [is_client_key(line.lstrip(" \"'")) for line in lines]
-    above = sum(own[: max(before_line - span.line, 0)])
+    above = sum(own[: max(before_line - first, 0)])
     # The client made the whole mapping, its key's line too, when nobody else's annotation is in it.
-    return above + 1 if all(own) and before_line > span.line else above
+    return above + 1 if own and all(own) and before_line > first else above
+
+
+@lru_cache(maxsize=4)
+def _annotation_lines(text: str, root: FieldPath) -> tuple[int, tuple[bool, ...]]:
+    """The line of the first annotation, and which lines from there on a client wrote; none in flow style."""
+    from krmfn.yamltext import locate
+
+    span = locate(text, (*root, "metadata", "annotations"))
+    if span is None or text.startswith("{", span.start):
+        return 0, ()
+    return span.line, tuple([is_client_key(line.lstrip(" \"'")) for line in text[span.start : span.end].split("\n")])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from krmfn.kubeobject import KubeObject
-from krmfn.resourcelist import ResourceList
+from krmfn.reindent import list_entry
 from krmfn.run import run
 from krmfn.yamltext import read, split_documents, write
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pytest
+
+    from krmfn.resourcelist import ResourceList
 
 __all__ = ["case_input", "collect_cases", "pytest_addoption", "run_case"]
 
@@ -50,15 +52,16 @@ def case_input(folder: Path | str) -> bytes:
     folder = Path(folder)
     if (folder / _INPUT).is_file():
         return (folder / _INPUT).read_bytes()
-    text = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
-    if (folder / _CONFIG).is_file():
-        text += write({"functionConfig": read(_text(folder / _CONFIG))})
-    items: list[KubeObject] = []
+    entries: list[str] = []
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder).as_posix()
         if file.suffix in _SUFFIXES and not file.name.startswith("_"):
-            items.extend(_manifests(name, _text(file)))
-    return ResourceList.parse(text).with_items(items).to_text().encode()
+            entries.extend(_entries(name, _text(file)))
+    text = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+    text += f"items:\n{''.join(entries)}" if entries else "items: []\n"
+    if (folder / _CONFIG).is_file():
+        text += write({"functionConfig": read(_text(folder / _CONFIG))})
+    return text.encode()
 
 
 def run_case(
@@ -84,15 +87,33 @@ def run_case(
         raise AssertionError(f"{folder}: differs from what it must be\n" + "".join(differences))
 
 
-def _manifests(name: str, text: str) -> list[KubeObject]:
-    found: list[KubeObject] = []
+def _entries(name: str, text: str) -> list[str]:
+    """The manifests of a file as entries of a list, annotated with where they came from."""
+    entries: list[str] = []
     for number, document in enumerate(split_documents(text)):
         if read(document.text) is None:
             continue
-        item = KubeObject.parse(document.text, file=name, line=document.line)
+        head, body = _divided(document.text)
+        item = KubeObject.parse(body, file=name, line=document.line + document.text[: -len(body)].count("\n"))
         item = item.with_annotation("config.kubernetes.io/index", str(number))
-        found.append(item.with_annotation("config.kubernetes.io/path", name))
-    return found
+        item = item.with_annotation("config.kubernetes.io/path", name)
+        entry = list_entry(item.text, "", "\n", item.value)
+        entries.append(f"- {head}  {entry.removeprefix('- ')}" if head else entry)
+    return entries
+
+
+def _divided(text: str) -> tuple[str, str]:
+    """The comment lines directly above the first field, as kpt writes them after the dash; the document below them.
+
+    kpt drops a comment that a blank line parts from what is below it.
+    """
+    lines = text.split("\n")
+    first = next(n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#"))
+    start = first
+    while start > 0 and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    comments = [line.strip() for line in lines[start:first]]
+    return "\n  ".join([*comments, ""]).removesuffix("  "), "\n".join(lines[first:])
 
 
 def _text(file: Path) -> str:

@@ -1,9 +1,12 @@
 """The command `packwise`."""
 
-from __future__ import annotations
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path and not __file__.startswith(sys.path[0]):
+    # `python -m` looks into the working directory first, which may hold a `yaml.py` of anyone's.
+    del sys.path[0]
 
 import gc
-import sys
 
 __all__ = ["main"]
 
@@ -14,7 +17,17 @@ def main() -> int:
     """Runs the command line; returns the exit code."""
     # Little is garbage in a run this short, and looking for it costs a tenth of the time.
     gc.disable()
-    arguments = sys.argv[1:]
+    try:
+        return _run(sys.argv[1:])
+    except KeyboardInterrupt:
+        return _end_by_signal()
+
+
+def _run(arguments: list[str]) -> int:
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from packwise.cli.console import open_closed
+
+        open_closed()
     if arguments in _FUNCTION:
         # Clients start the function thousands of times a day: the command line's own imports stay out of its way.
         from packwise.function import main as run_function
@@ -23,6 +36,16 @@ def main() -> int:
     from packwise.cli import main as run_command
 
     return run_command(arguments)
+
+
+def _end_by_signal() -> int:
+    """Ends the process by Ctrl-C itself: a shell then stops the script that it runs, too."""
+    import os
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+    return 130
 
 
 if __name__ == "__main__":

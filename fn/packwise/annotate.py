@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from packwise.finding import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Rule, Severity
 from packwise.jsontext import json_list, json_object, json_string
-from packwise.select.index import identity, told_identity
+from packwise.objects.identity import format_identity, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.api import TopologyRender
-    from packwise.plan import Condition, Generated, Status
+    from packwise.objects.generated import Generated
+    from packwise.settings import TopologyRender
+    from packwise.topology.status import Condition, Status
 
 __all__ = ["CONDITIONS", "LAST_ERRORS", "RULES", "annotate", "annotate_generated"]
 
@@ -38,7 +39,7 @@ def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tupl
     What an earlier render said and no longer holds is removed.
     """
     if not settings.annotate:
-        return item, [_told(item, condition) for condition in status.conditions]
+        return item, [_notice(item, condition) for condition in status.conditions]
     generation = item.get("metadata.generation")
     for key, text in _texts(status, item, generation).items():
         if text is not None:
@@ -53,8 +54,8 @@ def annotate_generated(
 ) -> tuple[Generated, list[Finding]]:
     """`generated` with its conditions, as `annotate` does it; `before` is the object of an earlier render."""
     if not settings.annotate:
-        owner = f"of {told_identity(identity(generated.value))}: "
-        return generated, [_told(generated.subject, condition, owner) for condition in status.conditions]
+        owner = f"of {format_identity(identity(generated.value))}: "
+        return generated, [_notice(generated.subject, condition, owner) for condition in status.conditions]
     # What is written has no generation: a later render of it must say the same.
     texts = _texts(status, before, None)
     notes = {key.removeprefix(_PREFIX): text for key, text in texts.items() if text is not None}
@@ -78,8 +79,8 @@ def _conditions(conditions: Sequence[Condition], before: KubeObject | None, gene
     text = json_list([json_object(each) for each in fields])
     if before is None:
         return text
-    found = before.get(("metadata", "annotations", CONDITIONS))
-    times = _times(before, found if isinstance(found, str) and found != text else None)
+    annotation = before.get(("metadata", "annotations", CONDITIONS))
+    times = _times(before, annotation if isinstance(annotation, str) and annotation != text else None)
     for condition, each in zip(conditions, fields, strict=True):
         time = times.get((condition.type, condition.status))
         if time is not None:
@@ -124,7 +125,7 @@ def _parsed(text: str | None) -> Value:
         return None
 
 
-def _told(subject: KubeObject | None, condition: Condition, owner: str = "") -> Finding:
+def _notice(subject: KubeObject | None, condition: Condition, owner: str = "") -> Finding:
     reason = f" ({condition.reason})" if condition.reason else ""
     message = f": {condition.message}" if condition.message else ""
     return Finding.of(CONDITION, subject, (), f"{owner}{condition.type} is {condition.status}{reason}{message}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.find import Found, find_files
+from packwise.cli.input_paths import InputPath, find_files
 from tests.cli.calling import write
 
 
@@ -23,12 +23,12 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 IN_ORDER = ["B.yaml", "a.yaml", "a/b/c.json", "a/z.yml", "b.yaml", "ä.yaml"]
 
 NAMES = {
-    "in": [Found(f"in/{name}", name) for name in IN_ORDER],
-    "./in/": [Found(f"in/{name}", name) for name in IN_ORDER],
-    "out/../in": [Found(f"out/../in/{name}", name) for name in IN_ORDER],
-    "in/README.md": [Found("in/README.md", "README.md")],
-    "./in//a.yaml": [Found("in/a.yaml", "a.yaml")],
-    "-": [Found()],
+    "in": [InputPath(f"in/{name}", name) for name in IN_ORDER],
+    "./in/": [InputPath(f"in/{name}", name) for name in IN_ORDER],
+    "out/../in": [InputPath(f"out/../in/{name}", name) for name in IN_ORDER],
+    "in/README.md": [InputPath("in/README.md", "README.md")],
+    "./in//a.yaml": [InputPath("in/a.yaml", "a.yaml")],
+    "-": [InputPath()],
 }
 
 
@@ -40,7 +40,7 @@ def test_names(path: str) -> None:
 def test_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path / "in")
 
-    assert find_files(".") == ([Found(name, name) for name in IN_ORDER], [])
+    assert find_files(".") == ([InputPath(name, name) for name in IN_ORDER], [])
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_folders_behind_links_are_read(tmp_path: Path) -> None:
     (tmp_path / "mount" / "..data").symlink_to("..1")
     (tmp_path / "mount" / "sub").symlink_to("..data/sub")
 
-    assert find_files("mount") == ([Found("mount/sub/a.yaml", "sub/a.yaml")], [])
+    assert find_files("mount") == ([InputPath("mount/sub/a.yaml", "sub/a.yaml")], [])
 
 
 def test_loops_end(tmp_path: Path) -> None:
     (tmp_path / "in" / "self").symlink_to(".")
     (tmp_path / "in" / "a" / "up").symlink_to("../../in")
 
-    assert find_files("in") == ([Found(f"in/{name}", name) for name in IN_ORDER], [])
+    assert find_files("in") == ([InputPath(f"in/{name}", name) for name in IN_ORDER], [])
 
 
 def test_links_out_of_the_folder_are_named(tmp_path: Path) -> None:

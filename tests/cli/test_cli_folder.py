@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from krmfn import KubeObject
+from packwise.cli.folder import plan_folder
+from packwise.cli.rendered_files import Outcome
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 
 Expect = Callable[[str, str], None]
@@ -277,7 +280,7 @@ def test_no_client_leads_out_of_the_folder(path: str, call: Call, tmp_path: Path
     assert (ran.code, ran.stdout) == (1, "")
     errors = [line for line in ran.stderr.splitlines() if line.startswith("error")]
     reason = f'must stand in a file within the output folder; got the path "{path}" [output-path]'
-    assert errors == [f"error: {path}:4:9: ConfigMap x metadata.name: {reason}"]
+    assert errors == [f"error: {path}:6:32: ConfigMap x metadata.annotations[config.kubernetes.io/path]: {reason}"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -341,3 +344,14 @@ def test_a_disk_that_refuses_is_told(call: Call, package: Path, monkeypatch: pyt
     reason = 'must be a file that can be written; got "No space left on device"'
     assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"error: {at}: {reason}\n")
     assert listing(package.parent / "out") == ""
+
+
+def test_no_generated_object_leads_out_of_the_folder() -> None:
+    generated = KubeObject.parse(item("a", path="../a.yaml").replace("- ", "  ", 1))
+
+    plan = plan_folder(Outcome((), (), (generated,)))
+
+    assert (plan.texts, [result.message for result in plan.results]) == (
+        {},
+        ['must stand in a file within the output folder; got the path "../a.yaml"'],
+    )

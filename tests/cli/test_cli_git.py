@@ -97,3 +97,15 @@ def test_findings_in_the_baseline_name_the_commit(call: Call, repository: Path) 
     ran = call("check", "in", "--baseline", "git:main", "-o", "json")
 
     assert [f["file"] for f in ran.findings] == ["main:in/web/service.yaml"]
+
+
+def test_a_file_of_a_commit_that_is_no_text_is_told(call: Call, repository: Path) -> None:
+    (repository / "in" / "web" / "service.yaml").write_bytes(b"a: \xff\n")
+    git(repository, "commit", "--quiet", "--all", "--message", "bytes")
+    write(repository, {"in/web/service.yaml": "a: 1\n"})
+
+    ran = call("check", "in", "--baseline", "git:main", "-o", "json")
+
+    assert [(f["file"], f["rule"], f["message"]) for f in ran.findings] == [
+        ("main:in/web/service.yaml", "readable", "must be UTF-8; got byte 0xff at offset 3")
+    ]

@@ -184,6 +184,7 @@ def dies_at(step: int, run: Callable[[], Any]) -> bool:
     return os.waitstatus_to_exitcode(status) == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [False, True], ids=["into a folder", "into none"])
 def test_a_crash_leaves_the_old_or_the_new_state(fresh: bool, out: Path, call: Call, package: Path) -> None:
     write(out, {".git/HEAD": "ref\n", "README.md": "ours\n"})
@@ -373,3 +374,16 @@ def test_documents_of_stdin_have_the_layout_too(call: Call, package: Path) -> No
         "workloads/podcliqueset_web.yaml",
         "workloads/service_web.yaml",
     ]
+
+
+def test_what_kustomize_builds_is_refused_among_documents_of_stdin(call: Call, package: Path) -> None:
+    kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: k}\n"
+
+    ran = call("render", "-", "-o", "out", stdin=f"{GITOPS}---\n{kustomization}")
+
+    assert (ran.code, ran.stderr.splitlines()[1]) == (
+        1,
+        "error: <stdin>:15:18: Kustomization k metadata.name: must be built before it is rendered for `gitops`, which "
+        "moves files: kustomize build DIR | packwise render - --config FILE -o OUT [output-path]",
+    )
+    assert list(package.parent.iterdir()) == [package]

@@ -47,6 +47,8 @@ def test_case(folder: Path, call: Call, tmp_path: Path, expect: Callable[[str, s
 
     expect(f"osmo/{folder.name}/_stdout.yaml", ran.stdout)
     expect(f"osmo/{folder.name}/_stderr.txt", ran.stderr)
+    # With what OSMO itself would say.
+    expect(f"osmo/{folder.name}/_findings.json", call("check", *names, "-o", "json").stdout)
     assert ran.code == int("error: " in ran.stderr)
 
 

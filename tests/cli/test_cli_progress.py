@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.find import Found
+from packwise.cli.input_paths import InputPath
 from packwise.cli.progress import tracked
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
-MANY = [Found(f"{number}.yaml") for number in range(200)]
+MANY = [InputPath(f"{number}.yaml") for number in range(200)]
 
 
 @pytest.mark.parametrize(("terminal", "files"), [(False, MANY), (True, MANY[:99]), (True, [])])
 def test_nothing_is_drawn(
-    terminal: bool, files: list[Found], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    terminal: bool, files: list[InputPath], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
 

@@ -185,7 +185,7 @@ def test_json_of_much_and_of_little() -> None:
   {
     "rule": "readable",
     "severity": "warning",
-    "message": "must not; got \\"\ud800\\u001b[31m\\"",
+    "message": "must not; got \\"\\ud800\\u001b[31m\\"",
     "operatorMessage": "one\\ntwo",
     "stage": "webhook",
     "order": 2,

@@ -154,3 +154,15 @@ def test_osmos_pools_are_topologies_of_its_workflows(call: Call, tmp_path: Path)
         "osmo-pool-osmo-workflows-h100-topology   osmo-workflows/best-effort    by name\n"
         "gb300 (does not exist)                   osmo-workflows/same-zone      by name\n"
     )
+
+
+def test_a_topology_that_cannot_be_read_is_told(call: Call, tmp_path: Path) -> None:
+    topology = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: 5}\nspec: {levels: []}\n"
+    write(tmp_path, {"topology.yaml": CONFIG, "own.yaml": topology})
+
+    ran = call("topologies", "topology.yaml", "own.yaml")
+
+    assert (ran.code, ran.stdout) == (1, "")
+    assert ran.stderr.splitlines()[0] == (
+        "error: own.yaml:3:18: ClusterTopology 5 metadata.name: must be a string; got 5 [readable]"
+    )

@@ -12,15 +12,15 @@ from jsonpatch import apply_patch
 
 from krmfn import KubeObject
 from krmfn.edit import same
-from packwise.cli.differ.compared import Compared
-from packwise.cli.differ.json import as_json
-from packwise.cli.differ.patch import as_patches
-from packwise.cli.differ.text import as_text
-from packwise.diff import Action, State, diff, state_after, state_before
-from packwise.diff.change import ORDER, by_identity
-from packwise.diff.counted import counted
-from packwise.diff.fields import Entry, field_changes, part_at
-from packwise.diff.patch import json_patch
+from packwise.cli.diff_output.json import as_json
+from packwise.cli.diff_output.patch import as_patches
+from packwise.cli.diff_output.result import Compared
+from packwise.cli.diff_output.text import as_text
+from packwise.commands.diff import Action, State, diff, state_after, state_before
+from packwise.commands.diff.change import ORDER, by_identity
+from packwise.commands.diff.comparable import counted
+from packwise.commands.diff.fields import Entry, field_changes, part_at
+from packwise.commands.diff.patch import json_patch
 from packwise.select import Package
 from tests.render.mangling import mangled_packages
 from tests.render.packages import config, others, render_specs, workloads

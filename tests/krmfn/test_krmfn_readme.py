@@ -77,6 +77,7 @@ def test_under_kpt(package: Path, kpt: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_function(package: Path) -> None:
     case = package / "tests" / "cases" / "adds-an-owner"
     case.mkdir(parents=True)

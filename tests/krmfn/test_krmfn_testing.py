@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,7 +40,7 @@ def test_the_input_is_what_kpt_would_make(case: Path) -> None:
         )
 
     assert case_input(case).decode() == (
-        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n# b\n- kind: B # b\n"
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- # b\n  kind: B # b\n"
         + notes("b.yaml", 0)
         + "- kind: C\n"
         + notes("b.yaml", 1)
@@ -46,6 +48,31 @@ def test_the_input_is_what_kpt_would_make(case: Path) -> None:
         + notes("sub/a.yaml", 0)
         + "functionConfig:\n  kind: F\n"
     )
+
+
+PACKAGE = {
+    "a.yaml": (
+        "# parted\n\n# head\n# of two lines\napiVersion: v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n"
+        "    x: y # kept\nspec:\n  # within\n  list:\n  - 1\n---\n"
+        "# second\napiVersion: v1\nkind: B\nmetadata:\n  name: b\n---\n# nothing\n"
+    ),
+    "sub/flow.yaml": "apiVersion: v1 # first\nkind: C\nmetadata: {name: c, annotations: {a: b}} # flow\n",
+}
+
+
+@pytest.mark.client
+def test_kpt_makes_the_same_of_it(kpt: Path, tmp_path: Path) -> None:
+    """But for annotations of its own, and quotes."""
+    for name, text in PACKAGE.items():
+        (tmp_path / "package" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "package" / name).write_text(text)
+
+    source = subprocess.run(
+        [kpt, "fn", "source", "package"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+
+    own = r"(?m)^ *internal\.config\.kubernetes\.io/.*\n|, internal\.config\.kubernetes\.io/\w+: '[^']*'"
+    assert re.sub(r"['\"]", "", case_input(tmp_path / "package").decode()) == re.sub("'", "", re.sub(own, "", source))
 
 
 def test_a_case_fails_is_updated_and_passes(case: Path) -> None:

@@ -13,7 +13,7 @@ from krmfn.result import exit_code
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
 from packwise.cli.main import main
-from packwise.cli.rendered import rendered_of
+from packwise.cli.rendered_files import rendered_of
 from packwise.pipeline import Rendered
 from packwise.revisions import REVISIONS
 from tests.cli.calling import listing

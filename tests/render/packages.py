@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from krmfn.yamltext import read, write
 from packwise.revisions import DEFAULT, REVISIONS
 
-__all__ = ["CONDITIONS", "EARLIER", "Listed", "config", "lists", "others", "render_specs", "workloads"]
+__all__ = ["CONDITIONS", "EARLIER", "Listed", "config", "flow_list", "lists", "others", "render_specs", "workloads"]
 
 CONDITIONS = "packwise.dev/conditions"
 EARLIER = ("[]", "what?", "x")
@@ -97,6 +97,7 @@ def workloads(draw: st.DrawFn, name: str) -> str:
         f"metadata:\n{named}  annotations:\n    a: |\n      text\n    # the end\n",
         f"metadata:\n{named}  annotations: {{a: b}}{comment}\n  generation: 3\n",
         f"metadata:\n{named}  annotations:\n    {CONDITIONS}: {earlier}{comment}\n    z: '1'\n",
+        f"metadata: {{name: {name}, namespace: team-a, annotations: {{a: b, {CONDITIONS}: {earlier}}}}}{comment}\n",
     ]))  # fmt: skip
     domains = draw(st.sampled_from([(None, None), ("zone", None), (None, "rack"), ("zone", "rack"), ("rack", "host")]))
     outer = f"    topologyConstraint: {{packDomain: {domains[0]}}}{comment}\n" if domains[0] else ""

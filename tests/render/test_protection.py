@@ -41,6 +41,15 @@ status: {scheduledReplicas: 1}
 CHANGED = TOPOLOGY.replace("nvidia.com/rack", "nvidia.com/rack-new")
 LABELLED = TOPOLOGY.replace("name: gb200", "name: gb200, labels: {team: a}")
 
+OWN = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata: {name: grove-topology, labels: {app.kubernetes.io/managed-by: grove-operator}}
+spec: {levels: [{domain: rack, key: example.com/rack-before}]}
+"""
+USES_OWN = WORKLOAD.replace("clusterTopologyName: gb200", "clusterTopologyName: grove-topology")
+RENDERED = OWN.replace("example.com/rack-before", "example.com/rack")
+
 LOCKED = (
     "clustertopology-locked",
     "now.yaml:4:16",
@@ -68,6 +77,8 @@ def objects(file: str, *texts: str) -> tuple[KubeObject, ...]:
         ([TOPOLOGY, WORKLOAD], [WORKLOAD], [IN_USE]),
         ([TOPOLOGY, WORKLOAD], [], []),
         ([TOPOLOGY], [CHANGED], []),
+        ([OWN, USES_OWN, CLIQUE], [RENDERED, USES_OWN], []),
+        ([OWN, USES_OWN, CLIQUE], [USES_OWN], []),
     ],
     ids=[
         "nothing changed",
@@ -78,6 +89,8 @@ def objects(file: str, *texts: str) -> tuple[KubeObject, ...]:
         "deleted while a workload names it",
         "deleted with its workload",
         "changed while nobody names it",
+        "the operator's own changed by the configuration",
+        "the operator's own left to the operator",
     ],
 )
 def test_changes_of_a_topology(before: list[str], now: list[str], expected: list[tuple[str, str, str]]) -> None:

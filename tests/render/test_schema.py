@@ -10,8 +10,10 @@ from jsonschema import Draft202012Validator
 
 from krmfn import KubeObject
 from krmfn.yamltext import read, split_documents
-from packwise.api import KIND, load
-from packwise.api.model import TopologyRenderSpec, json_schema
+from packwise.objects.kinds import GENERATED
+from packwise.settings import KIND, load
+from packwise.settings.model import SectionModel, TopologyRenderSpec, json_schema
+from packwise.settings.plain import CHOICES, KAI_VERSIONS, LISTS, is_plain
 from tests.places import ROOT
 
 SCHEMA = json_schema()
@@ -140,3 +142,23 @@ def test_refused(path: str, value: Any, where: str) -> None:
     assert refusals(changed) == [where]
     with pytest.raises(ValueError, match="must "):
         load(KubeObject.new(changed))
+
+
+def test_the_quick_look_knows_the_same_fields_and_choices_as_the_model() -> None:
+    """What it did not know would be right all the same, and every run would pay for the model."""
+    fields = TopologyRenderSpec.model_fields
+    plain = {name for name, field in fields.items() if field.annotation is bool}
+    sections = {name for name, field in fields.items() if field.annotation == SectionModel | None}
+
+    assert all(is_plain({name: flag}) for name in plain for flag in (True, False))
+    assert all(is_plain({name: {"enabled": True, "levels": [], "name": "a"}}) for name in sections)
+    assert {*CHOICES, *LISTS, "scheduler", "osmo", "kai"} == fields.keys() - plain - sections
+    assert set(LISTS["emit"]) == {kind.name for kind in GENERATED}
+
+
+@pytest.mark.parametrize("minor", range(10, 20))
+def test_the_quick_look_knows_the_same_versions_of_kai_as_the_model(minor: int) -> None:
+    version = f"v0.{minor}"
+
+    validator: Any = Draft202012Validator(SCHEMA)
+    assert (version in KAI_VERSIONS) == validator.is_valid(edited("spec.kai.version", version))

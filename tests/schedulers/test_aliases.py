@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from krmfn import KubeObject
 from krmfn.fieldpath import format_path
-from packwise.schedulers.fault import Effect, Target
-from packwise.schedulers.kai import KAI
+from packwise.findings import Effect
+from packwise.schedulers.kai.aliases import alias_problems, level_names
+from packwise.schedulers.kai.users_objects import check_users_objects
+from packwise.schedulers.kai.versions import suited
+from tests.schedulers.gangs import input_of
 
 TOPOLOGIES: list[list[Any]] = [
     [{"nodeLabel": "example.com/rack", "alias": "rack"}],
@@ -23,8 +27,8 @@ TOPOLOGIES: list[list[Any]] = [
 def told(levels: list[Any], version: str | None = None) -> list[tuple[str, str, Effect, str | None]]:
     """Field, who does what, effect and KAI's text."""
     value = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "spec": {"levels": levels}}
-    faults = KAI.topology_faults(value, Target(version))
-    return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in faults]
+    problems = alias_problems(value, suited(version))
+    return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in problems]
 
 
 def test_old_versions_drop_an_alias() -> None:
@@ -51,14 +55,14 @@ def test_the_webhook_tells_everything_in_one_text() -> None:
 
 
 def test_there_is_one_version_of_the_api() -> None:
-    value = {"apiVersion": "kai.scheduler/v1", "kind": "Topology", "spec": {"levels": [{"nodeLabel": "a"}]}}
+    text = "apiVersion: kai.scheduler/v1\nkind: Topology\nmetadata: {name: t}\nspec: {levels: [{nodeLabel: a}]}\n"
 
-    (fault,) = KAI.topology_faults(value, Target())
+    (finding,) = check_users_objects(input_of("  apply: true\n", (), KubeObject.parse(text)), ())
 
-    assert fault.told() == 'must be "kai.scheduler/v1alpha1"; got "kai.scheduler/v1": KAI refuses it'
+    assert finding.message == 'must be "kai.scheduler/v1alpha1"; got "kai.scheduler/v1": KAI refuses it'
 
 
 def test_a_level_goes_by_its_label_and_its_alias() -> None:
     value = {"spec": {"levels": [{"nodeLabel": "a", "alias": "b"}, {"nodeLabel": "c"}, "d", {"nodeLabel": 1}]}}
 
-    assert KAI.level_names(value) == ["a", "b", "c"]
+    assert level_names(value) == ["a", "b", "c"]

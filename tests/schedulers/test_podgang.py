@@ -8,26 +8,30 @@ from typing import Any
 
 import pytest
 
-from krmfn.fieldpath import FieldPath
 from krmfn.yamltext import read
-from packwise.plan import GangTraits
+from packwise.placement.model import Grouper
 from packwise.revisions import REVISIONS
-from packwise.schedulers.fault import Target
-from packwise.schedulers.kai import KAI
-from packwise.schedulers.kai.versions import KNOWN
+from packwise.schedulers.grove.podgang import podgang_value
+from packwise.schedulers.kai.gang_podgroup import podgroup
+from packwise.schedulers.kai.podgroup_rules import podgroup_problems
+from packwise.schedulers.kai.versions import KNOWN, Versions, suited
 from tests.places import SHARED
+from tests.schedulers.gangs import gang_of
 
 GOLDENS = SHARED / "golden" / "head"
-BY_OPERATOR = Target(by_operator=True)
 VERSIONS = [f"v0.{minor}" for minor in range(KNOWN.first, KNOWN.last + 1)]
 
 
-def place_of(_gang: str, _part: str | None) -> FieldPath:
-    return ()
-
-
-def traits(queue: str | None = None, topology: str | None = None) -> GangTraits:
-    return GangTraits(queue, () if queue is None else (queue,), "", topology, place_of)
+def podgroup_of(
+    podgang: dict[str, Any],
+    queue: str | None = None,
+    topology: str = "",
+    *,
+    grouper: Grouper = Grouper.SCHEDULER,
+    suits: Versions = KNOWN,
+) -> Any:
+    """The PodGroup of the gang that `podgang` is made from."""
+    return podgroup(gang_of(podgang, grouper, queue, topology), suits).to_value()
 
 
 def pairs() -> list[Any]:
@@ -49,13 +53,33 @@ def without_owner(group: dict[str, Any]) -> dict[str, Any]:
     return {**group, "metadata": metadata}
 
 
+def without_status(gang: dict[str, Any]) -> dict[str, Any]:
+    """A PodGang as a render can make it, before any pod exists."""
+    return {key: value for key, value in without_owner(gang).items() if key != "status"}
+
+
 @pytest.mark.parametrize(("gangs", "groups"), pairs())
 def test_the_operators_podgroups(gangs: list[dict[str, Any]], groups: list[dict[str, Any]]) -> None:
     by_name = {gang["metadata"]["name"]: gang for gang in gangs}
 
-    made = [KAI.podgroup_value(by_name[g["metadata"]["name"]], traits(g["spec"]["queue"]), BY_OPERATOR) for g in groups]
+    written = [
+        podgroup_of(
+            by_name[group["metadata"]["name"]],
+            group["spec"]["queue"],
+            grouper=Grouper.OPERATOR,
+            suits=suited(None, counts_subgroups=True),
+        )
+        for group in groups
+    ]
 
-    assert made == [without_owner(group) for group in groups]
+    assert written == [without_owner(group) for group in groups]
+
+
+@pytest.mark.parametrize(("gangs", "groups"), pairs())
+def test_the_operators_podgangs(gangs: list[dict[str, Any]], groups: list[dict[str, Any]]) -> None:
+    assert len(gangs) >= len(groups)
+
+    assert [podgang_value(gang_of(gang, Grouper.OPERATOR)) for gang in gangs] == [without_status(g) for g in gangs]
 
 
 @pytest.mark.parametrize(("gangs", "groups"), pairs())
@@ -64,11 +88,11 @@ def test_kai_takes_the_operators_podgroups_from_the_version_on_that_they_are_for
 ) -> None:
     assert gangs
     for version in ("v0.15", "v0.17"):
-        faults = [fault for group in groups for fault in KAI.podgroup_faults(group, Target(version))]
+        problems = [problem for group in groups for problem in podgroup_problems(group, suited(version))]
         # A group without cliques becomes a PodGroup without pods.
-        assert {fault.path for fault in faults} <= {("spec", "minMember")}
+        assert {problem.path for problem in problems} <= {("spec", "minMember")}
         empty = [group for group in groups if not group["spec"].get("subGroups")]
-        assert len(faults) == len(empty)
+        assert len(problems) == len(empty)
 
 
 @pytest.mark.parametrize("name", REVISIONS)
@@ -77,16 +101,22 @@ def test_kai_takes_the_operators_podgroups_from_the_version_on_that_they_are_for
 def test_every_version_that_is_rendered_for_takes_the_podgroups(
     gangs: list[dict[str, Any]], groups: list[dict[str, Any]], version: str | None, name: str
 ) -> None:
-    target = Target(version, REVISIONS[name].podgroups_by_operator)
+    by_operator = REVISIONS[name].podgroups_by_operator
+    grouper, suits = (
+        (Grouper.OPERATOR if by_operator else Grouper.SCHEDULER),
+        suited(version, counts_subgroups=by_operator),
+    )
     empty = {group["metadata"]["name"] for group in groups if not group["spec"].get("subGroups")}
 
-    made = [KAI.podgroup_value(gang, traits("team-a"), target) for gang in gangs if name_of(gang) not in empty]
+    written = [
+        podgroup_of(gang, "team-a", grouper=grouper, suits=suits) for gang in gangs if name_of(gang) not in empty
+    ]
 
-    assert refused(made, target) == []
+    assert refusals(written, suits) == []
 
 
-def refused(made: Iterable[Any], target: Target) -> list[str]:
-    return [f.told() for value in made for f in KAI.podgroup_faults(value, target) if f.effect.name != "IGNORED"]
+def refusals(groups: Iterable[Any], suits: Versions) -> list[str]:
+    return [f.full_message for value in groups for f in podgroup_problems(value, suits) if f.effect.name != "IGNORED"]
 
 
 def name_of(gang: dict[str, Any]) -> str:
@@ -114,9 +144,7 @@ GANG: dict[str, Any] = {
 
 
 def test_a_pod_groupers_podgroup_counts_no_subgroups_and_skips_nothing() -> None:
-    found = KAI.podgroup_value(GANG, traits(topology="gb200"), Target())
-
-    assert found == {
+    assert podgroup_of(GANG, topology="gb200") == {
         "apiVersion": "scheduling.run.ai/v2alpha2",
         "kind": "PodGroup",
         "metadata": {"name": "a-0", "namespace": "team-a", "labels": {"app.kubernetes.io/part-of": "a"}},
@@ -140,13 +168,12 @@ def test_a_pod_groupers_podgroup_counts_no_subgroups_and_skips_nothing() -> None
     ("version", "count"), [(None, 1), ("v0.15", 1), ("v0.17", 1), ("v0.14", None), ("v0.12", None)]
 )
 def test_an_operators_podgroup_counts_subgroups_where_kai_knows_that(version: str | None, count: int | None) -> None:
-    target = Target(version, by_operator=True)
+    suits = suited(version, counts_subgroups=True)
 
-    found: Any = KAI.podgroup_value(GANG, traits("team-a", "gb200"), target)
+    group = podgroup_of(GANG, "team-a", "gb200", grouper=Grouper.OPERATOR, suits=suits)
 
-    assert found["spec"]["subGroups"][0].get("minSubGroup") == count
-    assert found["metadata"]["annotations"] == {"kai.scheduler/skip-podgrouper": "true"}
-    assert bool(KAI.podgroup_notes(target)) == (count is None)
+    assert group["spec"]["subGroups"][0].get("minSubGroup") == count
+    assert group["metadata"]["annotations"] == {"kai.scheduler/skip-podgrouper": "true"}
 
 
 @pytest.mark.parametrize(("annotations", "topology"), [
@@ -158,24 +185,24 @@ def test_an_operators_podgroup_counts_subgroups_where_kai_knows_that(version: st
 def test_the_name_of_the_topology(annotations: dict[str, str], topology: str) -> None:
     gang = {**GANG, "metadata": {**GANG["metadata"], "annotations": annotations}}
 
-    found: Any = KAI.podgroup_value(gang, traits("q", "configured"), Target())
+    group = podgroup_of(gang, "q", "configured")
 
-    assert found["spec"]["subGroups"][0]["topologyConstraint"]["topology"] == topology
-    assert found["metadata"]["annotations"] == annotations
+    assert group["spec"]["subGroups"][0]["topologyConstraint"]["topology"] == topology
+    assert group["metadata"]["annotations"] == annotations
 
 
 def test_a_constraint_of_no_topology_is_refused_in_the_schedulers_words() -> None:
     with pytest.raises(ValueError, match=r"^topology name cannot be empty when topology constraints are defined$"):
-        KAI.podgroup_value(GANG, traits("q"), Target())
+        podgroup_of(GANG, "q")
 
 
 def test_a_group_config_without_podgroups_is_no_subgroup() -> None:
     configs: list[Any] = [{"name": "a-0-g-0", "podGroupNames": []}]
     spec = {**GANG["spec"], "topologyConstraintGroupConfigs": configs}
 
-    found: Any = KAI.podgroup_value({**GANG, "spec": spec}, traits("q"), Target())
+    group = podgroup_of({**GANG, "spec": spec}, "q")
 
-    assert [group["name"] for group in found["spec"]["subGroups"]] == ["a-0-router", "a-0-g-0-engine"]
+    assert [entry["name"] for entry in group["spec"]["subGroups"]] == ["a-0-router", "a-0-g-0-engine"]
 
 
 def test_paths_of_the_goldens_are_where_they_are_looked_for() -> None:

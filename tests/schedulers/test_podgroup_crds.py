@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.crds.definition import Definition, read_definition
-from packwise.crds.problem import Cause
-from packwise.finding import Stage
-from packwise.schedulers.fault import Effect, Target
-from packwise.schedulers.kai import KAI
-from packwise.schedulers.kai.podgroup_rules import podgroup_faults
+from packwise.findings import Effect, Stage
+from packwise.schedulers.kai.aliases import alias_problems
+from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.versions import Versions
+from packwise.validate.definition import Definition, read_definition
 from tests.schedulers.test_aliases import TOPOLOGIES
 from tests.schedulers.test_podgroup_rules import CRD, OTHERS, TAKEN, WEBHOOK
 
@@ -35,17 +33,17 @@ def definition(file: Path) -> Definition:
 def test_the_texts_are_the_crds(shared: Path, value: dict[str, Any], minor: int) -> None:
     crd = definition(shared / "crds" / f"kai-v0.{minor}.0" / "scheduling.run.ai_podgroups.yaml")
     # Names are nobody's own rules.
-    problems = [problem for problem in crd.problems(value) if problem.path[:1] != ("metadata",)]
+    expected = [problem for problem in crd.problems(value) if problem.path[:1] != ("metadata",)]
 
-    faults = podgroup_faults(value, Versions(minor, minor))
+    problems = podgroup_problems(value, Versions(minor, minor))
 
-    refused = [problem for problem in problems if problem.cause not in (Cause.UNKNOWN, Cause.UNCHECKED)]
-    ours = [fault for fault in faults if fault.stage is Stage.SCHEMA]
-    assert {fault.path for fault in ours} == {problem.path for problem in refused}
-    texts = {fault.operator_message for fault in ours} - {None}
+    refused = [problem for problem in expected if problem.effect is Effect.REFUSED]
+    ours = [problem for problem in problems if problem.stage is Stage.SCHEMA]
+    assert {problem.path for problem in ours} == {problem.path for problem in refused}
+    texts = {problem.operator_message for problem in ours} - {None}
     assert texts <= {problem.operator_message for problem in refused}
-    dropped = {problem.path for problem in problems if problem.cause is Cause.UNKNOWN}
-    assert {fault.path for fault in faults if fault.effect is Effect.UNKNOWN} == dropped
+    dropped = {problem.path for problem in expected if problem.effect is Effect.UNKNOWN}
+    assert {problem.path for problem in problems if problem.effect is Effect.UNKNOWN} == dropped
 
 
 @pytest.mark.parametrize("levels", TOPOLOGIES, ids=str)
@@ -53,8 +51,9 @@ def test_the_texts_of_aliases_are_the_crds(shared: Path, levels: list[dict[str, 
     value = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "spec": {"levels": levels}}
     crd = definition(shared / "crds" / "kai-v0.17.0" / "kai.scheduler_topologies.yaml")
 
-    faults = [fault for fault in KAI.topology_faults(value, Target("v0.17")) if fault.stage is Stage.SCHEMA]
+    problems = [problem for problem in alias_problems(value, Versions(17, 17)) if problem.stage is Stage.SCHEMA]
 
-    problems = [problem for problem in crd.problems(value) if problem.path[-1:] == ("alias",)]
-    assert {fault.path for fault in faults} == {problem.path for problem in problems}
-    assert {fault.operator_message for fault in faults} - {None} <= {problem.operator_message for problem in problems}
+    expected = [problem for problem in crd.problems(value) if problem.path[-1:] == ("alias",)]
+    assert {problem.path for problem in problems} == {problem.path for problem in expected}
+    texts = {problem.operator_message for problem in problems} - {None}
+    assert texts <= {problem.operator_message for problem in expected}

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.fieldpath import format_path
-from packwise.finding import Stage
-from packwise.schedulers.fault import Effect, Fault
-from packwise.schedulers.kai.podgroup_rules import podgroup_faults
+from packwise.findings import Effect, Problem
+from packwise.findings.finding import Stage
+from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.versions import KNOWN, Versions, suited
 
 OLD, NEW, ALL = "KAI v0.12 to v0.14", "KAI from v0.15 on", "KAI"
@@ -37,8 +37,8 @@ def leaf(name: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
 
 def told(value: Any, versions: Versions = KNOWN, **how: bool) -> list[tuple[str, str, Effect, str | None]]:
     """Field, who does what, effect and KAI's text."""
-    faults = podgroup_faults(value, versions, **how)
-    return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in faults]
+    problems = podgroup_problems(value, versions, **how)
+    return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in problems]
 
 
 def refuses(who: str) -> str:
@@ -104,21 +104,21 @@ WEBHOOK: list[tuple[str, dict[str, Any], str, str, str]] = [
 
 @pytest.mark.parametrize(("value", "field", "who", "text"), [row[1:] for row in CRD], ids=[row[0] for row in CRD])
 def test_the_crd_refuses(value: Any, field: str, who: str, text: str) -> None:
-    faults = [fault for fault in podgroup_faults(value, KNOWN) if fault.stage is Stage.SCHEMA]
+    problems = [problem for problem in podgroup_problems(value, KNOWN) if problem.stage is Stage.SCHEMA]
 
-    assert (field, refuses(who), text) in [(format_path(f.path), f.consequence, f.operator_message) for f in faults]
-    assert {format_path(f.path) for f in faults} == {field}
+    assert (field, refuses(who), text) in [(format_path(f.path), f.consequence, f.operator_message) for f in problems]
+    assert {format_path(f.path) for f in problems} == {field}
     # Where the cluster's own CRD is at hand, that one is asked.
-    assert [f for f in podgroup_faults(value, KNOWN, schema=False) if f.stage is Stage.SCHEMA] == []
+    assert [f for f in podgroup_problems(value, KNOWN, schema=False) if f.stage is Stage.SCHEMA] == []
 
 
 @pytest.mark.parametrize(
     ("value", "field", "who", "text"), [row[1:] for row in WEBHOOK], ids=[row[0] for row in WEBHOOK]
 )
 def test_the_webhook_refuses(value: Any, field: str, who: str, text: str) -> None:
-    faults = [fault for fault in podgroup_faults(value, KNOWN) if fault.stage is Stage.WEBHOOK]
+    problems = [problem for problem in podgroup_problems(value, KNOWN) if problem.stage is Stage.WEBHOOK]
 
-    assert [(format_path(f.path), f.consequence, f.operator_message) for f in faults] == [(field, refuses(who), text)]
+    assert [(format_path(f.path), f.consequence, f.operator_message) for f in problems] == [(field, refuses(who), text)]
 
 
 @pytest.mark.parametrize("row", [*CRD, *WEBHOOK], ids=lambda row: row[0])
@@ -214,7 +214,7 @@ TAKEN: list[dict[str, Any]] = [
 @pytest.mark.parametrize("value", TAKEN, ids=str)
 def test_every_version_takes(value: Any) -> None:
     for minor in range(12, 18):
-        assert [fault for fault in told(value, Versions(minor, minor)) if fault[2] is REFUSED] == []
+        assert [problem for problem in told(value, Versions(minor, minor)) if problem[2] is REFUSED] == []
 
 
 ANY = st.recursive(
@@ -235,9 +235,9 @@ ANY = st.recursive(
 
 @given(ANY, st.booleans())
 def test_any_value_is_judged(spec: Any, update: bool) -> None:
-    faults: list[Fault] = podgroup_faults(group(spec), KNOWN, update=update)
+    problems: list[Problem] = podgroup_problems(group(spec), KNOWN, update=update)
 
-    assert all(fault.told() for fault in faults)
+    assert all(problem.full_message for problem in problems)
 
 
 @pytest.mark.parametrize(("version", "counts", "expected"), [
@@ -258,4 +258,4 @@ def test_the_versions_that_the_output_suits(version: str | None, counts: bool, e
     (Versions(17, 17), "KAI from v0.17 on"),
 ])  # fmt: skip
 def test_versions_are_told_in_words(versions: Versions, text: str) -> None:
-    assert versions.told() == text
+    assert versions.text == text

@@ -8,8 +8,10 @@ document are errors here; integers beyond 64 bits are floats in both.
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, cast
 
+from krmfn.yamltext.breaks import BREAKS
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.events import (
     MAX_DEPTH,
@@ -39,6 +41,7 @@ _TAG = "tag:yaml.org,2002:"
 
 def read_libyaml(text: str) -> Value:
     """`read`, by libyaml alone: the authority where the fast reader has doubts."""
+    _refuse_disputed(text)
     step, event, skipped = start_of_document(text)
     if type(event) is StreamEndEvent:
         return None
@@ -50,21 +53,32 @@ def read_libyaml(text: str) -> Value:
     return value
 
 
+def _refuse_disputed(text: str) -> None:
+    """Raises YamlError for characters that libyaml and kyaml take for different things."""
+    if "\r\r\n" in text:
+        raise error_at(text, text.index("\r\r\n"), "must not hold two carriage returns before a line feed")
+    at = text.find("\ufeff", 1)
+    while at > 0:
+        # libyaml passes over such a mark, kyaml takes it for a part of what follows.
+        if text[at - 1] in _BEFORE_MARK:
+            raise error_at(text, at, "must not hold a byte order mark at the start of a line")
+        at = text.find("\ufeff", at + 1)
+
+
 class _Frame:
     """A mapping or list that is still being read."""
 
-    __slots__ = ("anchor", "items", "key", "keys", "merges", "nodes", "start")
+    __slots__ = ("anchor", "items", "key", "nodes")
 
     def __init__(self, event: Event, nodes: int) -> None:
         self.items: dict[str, Value] | list[Value] = {} if type(event) is MappingStartEvent else []
         self.anchor = event.anchor
-        self.start = event.start_mark.index
         self.nodes = nodes
         self.key: str | None = None
-        self.keys: set[str] | None = None
-        self.merges: Value = None
 
 
+_TAG_AND_COMMA = re.compile(r"(?:&[^\s,\[\]{}]*\s+)?![^\s,\[\]{}]*,")
+_BEFORE_MARK = (*BREAKS, "\ufeff")
 # Half of a surrogate pair, which no text can spell.
 _MERGE_KEY = "\ud800<<"
 
@@ -109,6 +123,17 @@ class _Builder:
     def _error(self, event: Event, message: str) -> YamlError:
         return error_at(self._text, event.start_mark.index + self._skipped, message)
 
+    def _scalar_of(self, event: Event) -> Scalar:
+        if event.tag is not None and not event.value and not event.style:
+            start = event.start_mark.index + self._skipped
+            if _TAG_AND_COMMA.match(self._text, start):
+                # libyaml ends the tag at the comma, kyaml takes the comma for a part of it.
+                raise error_at(self._text, start, "must have a space between a tag and a comma")
+        try:
+            return scalar_value(event)
+        except ValueError as error:
+            raise self._error(event, str(error)) from None
+
     def _takes_key(self, stack: list[_Frame], event: Event) -> bool:
         if not stack:
             return False
@@ -119,10 +144,7 @@ class _Builder:
         if event.value == "<<" and ((not event.style and not event.tag) or event.tag == _TAG + "merge"):
             self._put_key(frame, _MERGE_KEY, event)
             return True
-        try:
-            scalar = scalar_value(event)
-        except ValueError as error:
-            raise self._error(event, str(error)) from None
+        scalar = self._scalar_of(event)
         key = scalar if isinstance(scalar, str) else key_text(scalar)
         if key is None:
             raise self._error(event, f'must be a string, a number or a boolean to be a key; got "{event.value}"')
@@ -162,10 +184,7 @@ class _Builder:
 
     def _scalar(self, event: Event) -> Scalar:
         self._nodes += 1
-        try:
-            value = scalar_value(event)
-        except ValueError as error:
-            raise self._error(event, str(error)) from None
+        value = self._scalar_of(event)
         if event.anchor is not None:
             self._anchors[event.anchor] = (value, 1)
         return value
@@ -197,11 +216,11 @@ class _Builder:
         name = cast("str", event.anchor)
         if name not in self._anchors:
             raise self._error(event, f'anchor "{name}" must be defined before it is used')
-        found = self._anchors[name]
-        if found is None:
+        anchored = self._anchors[name]
+        if anchored is None:
             raise self._error(event, f'anchor "{name}" must not contain itself')
-        self._count(found[1], event)
-        return found[0]
+        self._count(anchored[1], event)
+        return anchored[0]
 
     def _count(self, nodes: int, event: Event) -> None:
         self._nodes += nodes

@@ -20,12 +20,12 @@ def comments(text: str) -> list[str]:
 
     Raises YamlError where the text is no YAML.
     """
-    found: list[str] = []
+    texts: list[str] = []
     at = 0
     for start, end in [*_scalars(text), (len(text), len(text))]:
-        found += [match[1] for match in _PART.finditer(text, at, max(start, at)) if match[1]]
+        texts += [match[1] for match in _PART.finditer(text, at, max(start, at)) if match[1]]
         at = max(end, at)
-    return found
+    return texts
 
 
 def with_lost_comments(before: str, after: str, line: int) -> str:
@@ -43,7 +43,7 @@ def with_lost_comments(before: str, after: str, line: int) -> str:
         # The last entry is gone, and with it the break before it.
         kept = after + "".join([newline + indent + comment for comment in lost])
     else:
-        shared = next((n for n, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), line)
+        shared = next((n for n, (mine, other) in enumerate(zip(before, after, strict=False)) if mine != other), line)
         at = line
         if shared < line:
             at = after.rfind("\n", 0, shared) + 1
@@ -58,9 +58,9 @@ def _indent(text: str, line: int) -> str:
     return text[line : len(text) - len(text[line:].lstrip(" "))]
 
 
-def _reads_alike(one: str, other: str) -> bool:
+def _reads_alike(first: str, other: str) -> bool:
     try:
-        return read(one) == read(other)
+        return read(first) == read(other)
     except YamlError:
         return False
 
@@ -78,7 +78,7 @@ def _missing(before: list[str], after: list[str]) -> list[str]:
 
 def _scalars(text: str) -> list[tuple[int, int]]:
     """Where the scalars stand, of block scalars the lines below the header."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     step, event, skipped = start_of_document(text)
     while type(event) is not StreamEndEvent:
         if type(event) is ScalarEvent:
@@ -87,6 +87,6 @@ def _scalars(text: str) -> list[tuple[int, int]]:
             start = properties.end() if properties else start
             if event.style in ("|", ">"):
                 start = text.find("\n", text.index(event.style, start)) + 1 or end
-            found.append((start, end))
+            spans.append((start, end))
         event = step()
-    return found
+    return spans

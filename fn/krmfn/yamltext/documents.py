@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from krmfn.yamltext.breaks import unified
+
 __all__ = ["Document", "split_documents"]
 
 # A marker counts at the start of a line only, whatever stands around it: YAML forbids it inside any scalar.
@@ -29,18 +31,20 @@ class Document:
 
 def split_documents(text: str) -> tuple[Document, ...]:
     """The documents of the stream `text`, in order; () for a text without any character."""
+    lined = unified(text)
     documents: list[Document] = []
+    lines = _Lines(text)
     separator_start = start = 0
     for marker in _MARKER.finditer(text):
         at = marker.start()
-        if not _NOTHING.fullmatch(text, start, at) and not _is_directive(text, start, marker[0]):
-            documents.append(_document(text, separator_start, start, at))
+        if not _NOTHING.fullmatch(lined, start, at) and not _is_directive(text, start, marker[0]):
+            documents.append(_document(lines, separator_start, start, at))
             separator_start = start = at
         if _is_directive(text, start, marker[0]):
             continue
-        start = marker.end() if _BARE.fullmatch(marker[0]) else at
+        start = marker.end() if _BARE.fullmatch(lined, at, marker.end()) else at
     if separator_start < len(text):
-        documents.append(_document(text, separator_start, start, len(text)))
+        documents.append(_document(lines, separator_start, start, len(text)))
     return tuple(documents)
 
 
@@ -48,5 +52,20 @@ def _is_directive(text: str, start: int, marker: str) -> bool:
     return marker.startswith("---") and text.startswith("%", start)
 
 
-def _document(text: str, separator_start: int, start: int, end: int) -> Document:
-    return Document(text[start:end], text.count("\n", 0, start) + 1, text[separator_start:start])
+class _Lines:
+    """A text, and its lines counted as far as the last place that was asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._line, self._at = 1, 0
+
+    def number(self, start: int) -> int:
+        """The line of the character at `start`, which is not before the last one that was asked for."""
+        self._line += self.text.count("\n", self._at, start)
+        self._at = start
+        return self._line
+
+
+def _document(lines: _Lines, separator_start: int, start: int, end: int) -> Document:
+    text = lines.text
+    return Document(text[start:end], lines.number(start), text[separator_start:start])

@@ -22,9 +22,9 @@ def set_value(text: str, path: FieldPath, value: Value) -> str:
     Raises YamlError: the text cannot be read up to the value, a parent is of another type, an index is out of range,
     or an anchor on the way is used elsewhere, where the edit would show too.
     """
-    found = set_by_lines(text, path, value)
-    if found is not None:
-        return found
+    edited = set_by_lines(text, path, value)
+    if edited is not None:
+        return edited
     from krmfn.yamltext.eventedit import set_by_events
 
     return set_by_events(text, path, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from krmfn.yamltext.breaks import restored
 from krmfn.yamltext.build import read_libyaml, scalar_value
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.events import (
@@ -15,6 +16,7 @@ from krmfn.yamltext.events import (
     StreamEndEvent,
     start_of_document,
 )
+from krmfn.yamltext.lastline import with_last_break
 from krmfn.yamltext.spans import Node, Walk, find
 from krmfn.yamltext.splice import (
     insert_entry,
@@ -38,13 +40,14 @@ def set_by_events(text: str, path: FieldPath, value: Value) -> str:
     """`set_value`, for any text."""
     walk = find(text, path)
     if walk is None:
-        return text + write(_nested(path, value))
+        return with_last_break(text) + write(_nested(path, value))
     node = walk.nodes[-1]
-    found = len(walk.nodes) > len(path)
-    if found and _is_already(text, node, path, value):
+    exists = len(walk.nodes) > len(path)
+    if exists and _is_already(text, node, path, value):
         return text
     _refuse_shared(walk, path)
-    return replace(text, walk, value) if found else _insert(text, walk, path, value)
+    edited = replace(walk.text, walk, value) if exists else _insert(text, walk, path, value)
+    return restored(text, walk.text, edited)
 
 
 def remove_by_events(text: str, path: FieldPath, *, prune: bool = False) -> str:
@@ -56,19 +59,21 @@ def remove_by_events(text: str, path: FieldPath, *, prune: bool = False) -> str:
         return text
     _refuse_shared(walk, path)
     if len(walk.nodes) <= len(path):
-        return _without_in_alias(text, walk, path)
+        return restored(text, walk.text, _without_in_alias(text, walk, path))
     if _is_only_entry(walk):
         if prune and len(path) > 1:
             return remove_by_events(text, path[:-1], prune=True)
         last = path[len(path) - 1]
         kept: Value = {} if isinstance(last, str) else []
         walk.nodes.pop()
-        return replace(text, walk, kept)
-    return (remove_entry if isinstance(path[-1], str) else remove_item)(text, walk)
+        return restored(text, walk.text, replace(walk.text, walk, kept))
+    edited = (remove_entry if isinstance(path[-1], str) else remove_item)(walk.text, walk)
+    return restored(text, walk.text, edited)
 
 
 def _insert(text: str, walk: Walk, path: FieldPath, value: Value) -> str:
-    """`value` at a path of which only the nodes of `walk` exist."""
+    """The walk's text with `value` at a path of which only the nodes of `walk` exist."""
+    lined = walk.text
     node = walk.nodes[-1]
     depth = len(walk.nodes) - 1
     kind = type(node.event)
@@ -78,14 +83,14 @@ def _insert(text: str, walk: Walk, path: FieldPath, value: Value) -> str:
             value = _over_merged(text, path[: depth + 1], path[depth + 1 :], value)
         else:
             value = _nested(path[depth + 1 :], value)
-        return insert_entry(text, walk, name, value)
+        return insert_entry(lined, walk, name, value)
     if kind is SequenceStartEvent and path[depth] == node.count:
-        return insert_item(text, walk, _nested(path[depth + 1 :], value))
+        return insert_item(lined, walk, _nested(path[depth + 1 :], value))
     if kind is AliasEvent:
         whole = _value_at(read_libyaml(text), path[:depth])
-        return replace(text, walk, _with(whole, path[depth:], value))
+        return replace(lined, walk, _with(whole, path[depth:], value))
     if kind is ScalarEvent and scalar_value(node.event) is None:
-        return replace(text, walk, _nested(path[depth:], value))
+        return replace(lined, walk, _nested(path[depth:], value))
     raise error_at(text, node.start, _mismatch(path, depth, node))
 
 
@@ -98,17 +103,17 @@ def _without_in_alias(text: str, walk: Walk, path: FieldPath) -> str:
     node = walk.nodes[-1]
     depth = len(walk.nodes) - 1
     if type(node.event) is not AliasEvent and not node.merge:
-        return text
+        return walk.text
     whole = read_libyaml(text)
     try:
         _value_at(whole, path)
     except (KeyError, IndexError, TypeError):
-        return text
+        return walk.text
     if node.merge:
         raise error_at(
             text, node.start, f'"{path[depth]}" comes from a merge (<<); it must be removed where it is written'
         )
-    return replace(text, walk, _without(_value_at(whole, path[:depth]), path[depth:]))
+    return replace(walk.text, walk, _without(_value_at(whole, path[:depth]), path[depth:]))
 
 
 def _is_already(text: str, node: Node, path: FieldPath, value: Value) -> bool:
@@ -125,14 +130,14 @@ def _is_already(text: str, node: Node, path: FieldPath, value: Value) -> bool:
     return _same(_value_at(read_libyaml(text), path), value)
 
 
-def _same(one: Value, other: Value) -> bool:
+def _same(first: Value, other: Value) -> bool:
     """Equal, types included: 1, 1.0 and true differ. Keys of mappings must stand in the same order."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return list(one) == list(other) and all(_same(v, other[k]) for k, v in one.items())
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        pairs = zip(cast("Sequence[Value]", one), cast("Sequence[Value]", other), strict=False)
-        return len(one) == len(other) and all(_same(a, b) for a, b in pairs)
-    return type(one) is type(other) and one == other
+    if isinstance(first, dict) and isinstance(other, dict):
+        return list(first) == list(other) and all(_same(v, other[k]) for k, v in first.items())
+    if isinstance(first, (list, tuple)) and isinstance(other, (list, tuple)):
+        pairs = zip(cast("Sequence[Value]", first), cast("Sequence[Value]", other), strict=False)
+        return len(first) == len(other) and all(_same(a, b) for a, b in pairs)
+    return type(first) is type(other) and first == other
 
 
 def _refuse_shared(walk: Walk, path: FieldPath) -> None:
@@ -141,9 +146,9 @@ def _refuse_shared(walk: Walk, path: FieldPath) -> None:
     if "&" not in text or "*" not in text:
         return
     starts = {node.start for node in walk.nodes}
-    found = walk.nodes[-1] if len(walk.nodes) > len(path) else None
+    target = walk.nodes[-1] if len(walk.nodes) > len(path) else None
     for start, anchor in _shared_anchors(text):
-        if start in starts or (found is not None and found.start <= start < found.end):
+        if start in starts or (target is not None and target.start <= start < target.end):
             name = path[len(path) - 1] if path else ""
             raise error_at(
                 text,

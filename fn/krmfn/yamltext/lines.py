@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
+from krmfn.yamltext.plainlines import is_usual_line
 from krmfn.yamltext.quote import scalar
-from krmfn.yamltext.usual import is_usual_line
 from krmfn.yamltext.writer import block_lines
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _find(lines: Sequence[str], names: Sequence[str]) -> _Place | None:
     known = _KNOWN.get
     columns: list[int] = []
     top = own = last = -1
-    depth = found = 0
+    depth = matched = 0
     opened, complete = True, False
     for number, line in enumerate(lines):
         column, key, opens = known(line) or _line(line)
@@ -99,18 +99,18 @@ def _find(lines: Sequence[str], names: Sequence[str]) -> _Place | None:
             if column not in columns:
                 return None
             depth = len(columns)
-        if complete or depth <= found:
+        if complete or depth <= matched:
             break
         top, last, opened = column, number, opens
-        if depth == found + 1:
+        if depth == matched + 1:
             own = column
-            if key == names[found]:
-                found += 1
-                complete = found == len(names)
+            if key == names[matched]:
+                matched += 1
+                complete = matched == len(names)
                 if not (complete or opens):
                     return None
                 own = column if complete else -1
-    return _Place(found, own, last) if own >= 0 else None
+    return _Place(matched, own, last) if own >= 0 else None
 
 
 def _line(line: str) -> _Line:
@@ -120,14 +120,14 @@ def _line(line: str) -> _Line:
     if first == "-" or not is_usual_line(line):
         return _UNUSUAL
     if first in ("", "#"):
-        found = _NO_KEY
+        entry = _NO_KEY
     else:
         quote = first if first in ('"', "'") else ""
         key, _, rest = body[len(quote) :].partition(quote + ":")
-        found = len(line) - len(body), key, not rest or rest.lstrip(" ")[0] == "#"
+        entry = len(line) - len(body), key, not rest or rest.lstrip(" ")[0] == "#"
     if len(_KNOWN) < _MOST_KNOWN and len(line) <= _LONGEST_KNOWN:
-        _KNOWN[line] = found
-    return found
+        _KNOWN[line] = entry
+    return entry
 
 
 def _replaced(text: str, start: int, line: str, column: int, value: Scalar) -> str | None:

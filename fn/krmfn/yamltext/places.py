@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from array import array
+from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from krmfn.yamltext.breaks import unified
 from krmfn.yamltext.build import scalar_value
-from krmfn.yamltext.error import YamlError, line_and_column
+from krmfn.yamltext.error import YamlError
 from krmfn.yamltext.events import (
     MappingEndEvent,
     MappingStartEvent,
@@ -20,10 +24,12 @@ from krmfn.yamltext.scalars import key_text
 from krmfn.yamltext.spans import Walk, locate, locate_nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from krmfn.fieldpath import FieldPath
     from krmfn.yamltext.events import Event
 
-__all__ = ["nearest"]
+__all__ = ["nearest", "starts"]
 
 _LARGEST = 4 << 20
 """Characters of a text that is walked whole; of larger ones, each place is looked for by itself."""
@@ -46,6 +52,7 @@ def nearest(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]
     """
     if len(text) > _LARGEST:
         return _by_walking(text, path, key=key)
+    line_starts = _line_starts(text)
     try:
         place = _places(text)
     except YamlError:
@@ -57,8 +64,37 @@ def nearest(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]
             break
         place = part
         if key and depth == len(path) - 1 and place.key >= 0:
-            return line_and_column(text, place.key)
-    return line_and_column(text, place.start)
+            return _line_and_column(line_starts, place.key)
+    return _line_and_column(line_starts, place.start)
+
+
+def starts(text: str, paths: Iterable[FieldPath]) -> list[int | None]:
+    """Where the value at each of `paths` starts, as offsets in `text`; None where there is none.
+
+    Raises YamlError where the text cannot be read.
+    """
+    root = _places(text) if len(text) <= _LARGEST else _walked(text)
+    return [_start(root, path) for path in paths]
+
+
+def _start(place: _Place, path: FieldPath) -> int | None:
+    for step in path:
+        part = place.parts.get(step)
+        if part is None:
+            return None
+        place = part
+    return place.start
+
+
+@lru_cache(maxsize=4)
+def _line_starts(text: str) -> array[int]:
+    """The offsets at which the lines of `text` start."""
+    return array("L", [0, *(match.end() for match in re.finditer("\n", text))])
+
+
+def _line_and_column(line_starts: array[int], offset: int) -> tuple[int, int]:
+    line = bisect_right(line_starts, offset)
+    return line, offset - line_starts[line - 1] + 1
 
 
 def _by_walking(text: str, path: FieldPath, *, key: bool) -> tuple[int, int]:
@@ -69,10 +105,14 @@ def _by_walking(text: str, path: FieldPath, *, key: bool) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)
 def _places(text: str) -> _Place:
+    return _walked(text)
+
+
+def _walked(text: str) -> _Place:
     step, event, skipped = start_of_document(text)
     if type(event) is StreamEndEvent:
         return _Place(0)
-    walk = Walk(text, step, skipped)
+    walk = Walk(unified(text), step, skipped)
     root = _Place(event.start_mark.index + skipped)
     walk.end = root.start
     _fill(walk, event, root)
@@ -121,4 +161,4 @@ def _next(walk: Walk, parent: _Place, is_mapping: bool) -> tuple[Event, _Place |
 def _name(event: Event) -> str | None:
     if type(event) is not ScalarEvent:
         return None
-    return event.value if event.style else key_text(scalar_value(event))
+    return event.value if event.style and event.tag is None else key_text(scalar_value(event))

@@ -30,8 +30,8 @@ _SIGN_AFTER_PREFIX = re.compile(r"0(?:b([-+][01]+)|o([-+][0-7]+))")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _LOOSE_UNDERSCORE = re.compile(r"(?<![0-9])_|_(?![0-9])")
 _BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
-# Longer digits would only be slow: beyond this they are far out of a float's range, which yaml.v3 reads as a string.
-_LONGEST_NUMBER = 400
+# More digits than any integer of 64 bits has, in any base: reading them takes time that grows with their square.
+_MOST_DIGITS = 64
 
 
 def resolve(plain: str) -> Scalar:
@@ -42,7 +42,7 @@ def resolve(plain: str) -> Scalar:
     """
     if plain in _WORDS:
         return _WORDS[plain]
-    if plain[0] not in _NUMERIC_START or len(plain) > _LONGEST_NUMBER:
+    if plain[0] not in _NUMERIC_START:
         return plain
     if plain[0] == "." and _LOOSE_UNDERSCORE.search(plain):
         return plain
@@ -62,13 +62,30 @@ def _integer(digits: str) -> int | None:
     if match is None:
         # yaml.v3 hands what follows `0b` and `0o` to ParseInt, which takes a sign there.
         odd = _SIGN_AFTER_PREFIX.fullmatch(digits)
-        return None if odd is None else int(odd[1] or odd[2], 2 if odd[1] else 8)
+        return None if odd is None else _of_64_bits(odd[1] or odd[2], 2 if odd[1] else 8)
     kind = match.lastgroup or "d"
-    number = int(match[kind], _BASES[kind])
+    number = _number(match[kind], _BASES[kind])
     sign = match[1]
+    if number is None:
+        return None
     if sign == "-":
         return -number if number <= 1 << 63 else None
     return number if number < 1 << (63 if sign else 64) else None
+
+
+def _of_64_bits(digits: str, base: int) -> int | None:
+    """Signed digits as ParseInt reads them; None beyond 64 bits."""
+    number = _number(digits[1:], base)
+    if number is None:
+        return None
+    number = -number if digits[0] == "-" else number
+    return number if -(1 << 63) <= number < 1 << 63 else None
+
+
+def _number(digits: str, base: int) -> int | None:
+    """`digits` as a number; None where they are too many for 64 bits."""
+    digits = digits.lstrip("0") or "0"
+    return int(digits, base) if len(digits) <= _MOST_DIGITS else None
 
 
 def key_text(key: Scalar) -> str | None:
@@ -86,18 +103,22 @@ def key_text(key: Scalar) -> str | None:
 
 def _float_key(number: float) -> str:
     # sigs.k8s.io/yaml: strconv.FormatFloat(key, 'g', -1, 32), the shortest digits that give the same 32-bit float.
+    number = _single(number)
+    if math.isinf(number):
+        return ".inf" if number > 0 else "-.inf"
+    text = next((t for t in (f"{number:.{p}e}" for p in range(9)) if _single(float(t)) == number), f"{number:e}")
+    mantissa, _, exponent = text.partition("e")
+    power = int(exponent)
+    if -4 <= power < 6:
+        return f"{float(text):.{max(0, len(mantissa.partition('.')[2]) - power)}f}"
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def _single(number: float) -> float:
+    """The nearest 32-bit float; infinite where it is beyond their range."""
     import struct
 
     try:
-        target = struct.pack("f", number)
+        return struct.unpack("<f", struct.pack("<f", number))[0]
     except OverflowError:
-        return "+Inf" if number > 0 else "-Inf"
-    number = struct.unpack("f", target)[0]
-    text = next(
-        (t for t in (f"{number:.{p}e}" for p in range(9)) if struct.pack("f", float(t)) == target), repr(number)
-    )
-    mantissa, _, exponent = text.partition("e")
-    power = int(exponent)
-    if -4 <= power < 21:
-        return f"{float(text):.{max(0, len(mantissa.partition('.')[2]) - power)}f}"
-    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+        return math.copysign(_INF, number)

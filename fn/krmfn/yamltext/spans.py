@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from krmfn.yamltext.breaks import unified
 from krmfn.yamltext.build import scalar_value
 from krmfn.yamltext.error import error_at, line_and_column
 from krmfn.yamltext.events import (
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.yamltext.events import Event
 
-_GAP = re.compile(r"(?:\s|#[^\n]*)*")
+_GAP = re.compile(r"(?:[ \t\r\n\ufeff]|#[^\n]*)*")
 
 __all__ = ["Node", "Span", "Walk", "after_gap", "find", "locate", "locate_nearest"]
 
@@ -68,6 +69,7 @@ class Walk:
     """A walk over the events of a text, along a path."""
 
     text: str
+    """The text with LF for its odd line breaks, in which all offsets count."""
     step: Callable[[], Event]
     skipped: int
     end: int = 0
@@ -149,16 +151,16 @@ def find(text: str, path: FieldPath, *, whole: bool = True, rest: bool = False) 
     step, event, skipped = start_of_document(text)
     if type(event) is StreamEndEvent:
         return None
-    walk = Walk(text, step, skipped)
+    walk = Walk(unified(text), step, skipped)
     node = Node(event, event.start_mark.index + skipped, in_flow=False)
     walk.end = node.start
     walk.nodes.append(node)
     for wanted in path:
-        found = _child(walk, node, wanted)
-        if found is None:
+        child = _child(walk, node, wanted)
+        if child is None:
             return walk
-        walk.nodes.append(found)
-        node = found
+        walk.nodes.append(child)
+        node = child
     if whole:
         _finish(walk, node)
     if rest and path:
@@ -183,17 +185,17 @@ def _finish(walk: Walk, node: Node) -> None:
 def _child(walk: Walk, node: Node, wanted: str | int) -> Node | None:
     kind = type(node.event)
     if kind is MappingStartEvent and isinstance(wanted, str):
-        found = _entry(walk, node, wanted)
+        child = _entry(walk, node, wanted)
     elif kind is SequenceStartEvent and isinstance(wanted, int):
-        found = _item(walk, node, wanted)
+        child = _item(walk, node, wanted)
     else:
         _finish(walk, node)
         return None
-    if found is None and node.event.flow_style:
+    if child is None and node.event.flow_style:
         node.end = walk.end
-    elif found is None:
+    elif child is None:
         node.end = node.previous_end
-    return found
+    return child
 
 
 def _entry(walk: Walk, node: Node, wanted: str) -> Node | None:
@@ -225,8 +227,10 @@ def _entry(walk: Walk, node: Node, wanted: str) -> Node | None:
 
 
 def _key_is(key: Event, wanted: str) -> bool:
-    if key.value == wanted and (key.style or key.tag is None):
-        scalar = wanted if key.style else scalar_value(key)
+    if key.value == wanted and key.style and key.tag is None:
+        return True
+    if key.value == wanted or key.tag is not None:
+        scalar = scalar_value(key)
         return scalar == wanted or key_text(scalar) == wanted
     if not key.style and key.value[:1] in "+-.0123456789TFNtfn~":
         return key_text(scalar_value(key)) == wanted

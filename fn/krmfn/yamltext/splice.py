@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.yamltext.error import error_at
 from krmfn.yamltext.events import MappingStartEvent, SequenceStartEvent
+from krmfn.yamltext.lastline import ends_in_block_scalar, stripped
 from krmfn.yamltext.quote import double_quoted, flow_key, literal_lines
 from krmfn.yamltext.spans import after_gap
 from krmfn.yamltext.writer import block_lines, flow
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["insert_entry", "insert_item", "remove_entry", "remove_item", "replace"]
 
-_PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s|#[^\n]*)+)*")
+# One anchor or tag, and what stands behind it.
+_PROPERTY = re.compile(r"[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+")
+_EXPLICIT = ("? ", "?\t", "?\n", "?\r")
+_TAG_LAST = re.compile(r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z")
+_LONGEST_TAG = 1000
+_BLANK = " \t\r\n"
 _DEEP_COMMENT = re.compile(r"(?:[ \t\r]*\n)* +#")
 
 
@@ -34,7 +40,7 @@ def insert_entry(text: str, walk: Walk, name: str, value: Value) -> str:
             # A lone pair in a list, `[a: b]`, needs braces to hold two.
             return f"{text[: node.start]}{{{text[node.start : node.end]}, {entry}}}{text[node.end :]}"
         return _insert_in_flow(text, node, entry)
-    return _insert_lines(text, node.previous_end, {name: value}, _column(text, node.first))
+    return _insert_lines(text, node.previous_end, {name: value}, _column(text, _own_start(text, node)))
 
 
 def insert_item(text: str, walk: Walk, value: Value) -> str:
@@ -63,11 +69,8 @@ def remove_entry(text: str, walk: Walk) -> str:
     """The text without the last node and its key; another entry stands beside it."""
     parent, node = walk.nodes[-2:]
     if parent.event.flow_style:
-        return _remove_in_flow(text, parent, node, node.key_start)
-    line = text.rfind("\n", 0, node.key_start) + 1
-    explicit = text[line : node.key_start].rstrip(" \t")
-    start = line + len(explicit) - 1 if explicit.endswith("?") else node.key_start
-    return _remove_lines(text, start, node)
+        return _remove_in_flow(text, parent, node, _entry_start(text, parent, node))
+    return _remove_lines(text, _entry_start(text, parent, node), node)
 
 
 def remove_item(text: str, walk: Walk) -> str:
@@ -80,7 +83,7 @@ def remove_item(text: str, walk: Walk) -> str:
 
 def _opens_up(text: str, node: Node) -> bool:
     """Whether an empty `{}` or `[]` may become a block: nothing stands in it, and no flow collection holds it."""
-    return not node.count and not node.in_flow and not text[_own_start(text, node) + 1 : node.end - 1].strip()
+    return not node.count and not node.in_flow and not text[_own_start(text, node) + 1 : node.end - 1].strip(_BLANK)
 
 
 def _insert_in_flow(text: str, node: Node, entry: str) -> str:
@@ -91,16 +94,18 @@ def _insert_in_flow(text: str, node: Node, entry: str) -> str:
     line = text.rfind("\n", 0, node.first) + 1
     lead = text[line : node.first]
     comma = "," + _line_end(text) + lead if line > node.start and not lead.strip(" \t") else ", "
-    # After an empty value the comma must not touch the colon: older readers take `:,` for text.
-    return text[:at] + (" " if text[at - 1] == ":" else "") + comma + entry + text[at:]
+    # After an empty value the comma must not touch the colon, or the tag: older readers take `:,` for text.
+    empty = text[at - 1] == ":" or _TAG_LAST.search(text, max(node.start, at - _LONGEST_TAG), at)
+    return text[:at] + (" " if empty else "") + comma + entry + text[at:]
 
 
 def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
     """The lines of `entry` after the line that holds the last character before `after`."""
     at = _end_of_line(text, after)
-    lines = block_lines(entry, " " * column, literals=not _DEEP_COMMENT.match(text, at))
+    lines = block_lines(entry, " " * column, literals=_takes_literals(text, at))
     end = _line_end(text)
-    return text[:at] + end + end.join(lines) + text[at:]
+    kept = text[:at] if at < len(text) else stripped(text)
+    return kept + end + end.join(lines) + text[at:]
 
 
 def _replace_entry(text: str, walk: Walk, value: Value) -> str:
@@ -124,6 +129,11 @@ def _replace_entry(text: str, walk: Walk, value: Value) -> str:
     return text[:colon] + (" " + inline if inline else "") + between + added + tail
 
 
+def _takes_literals(text: str, at: int) -> bool:
+    """Whether lines put before the end of line `at` may end with a block scalar: it needs a break, and no comment."""
+    return at < len(text) and not _DEEP_COMMENT.match(text, at)
+
+
 def _space(text: str, colon: int, start: int, inline: str) -> str:
     return (text[colon:start] or " ") if inline else ""
 
@@ -131,8 +141,8 @@ def _space(text: str, colon: int, start: int, inline: str) -> str:
 def _entry_text(text: str, walk: Walk, value: Value, at: int, *, allow_literal: bool) -> tuple[str, list[str]]:
     """What stands on the key's line, and the lines below it."""
     parent, node = walk.nodes[-2:]
-    column = _column(text, parent.first)
-    literals = allow_literal and not _DEEP_COMMENT.match(text, at)
+    column = _column(text, _own_start(text, parent))
+    literals = allow_literal and _takes_literals(text, at)
     if isinstance(value, str):
         body = literal_lines(value) if literals else None
         if body is not None:
@@ -157,24 +167,26 @@ def _replace_in_place(text: str, walk: Walk, value: Value) -> str:
     space = " " if start == end and text[start - 1 : start] == "-" else ""
     column = _column(text, start) + len(space)
     marker = text[start - column : start].startswith("---")
-    if marker or text[end:at].strip() or not isinstance(value, (dict, list, tuple)) or not value:
+    if marker or text[end:at].strip(_BLANK) or not isinstance(value, (dict, list, tuple)) or not value:
         new = flow(value) if isinstance(value, (dict, list, tuple)) else block_lines([value], literals=False)[0][2:]
         return text[:start] + (" " if marker and start == end else space) + new + text[end:]
-    lines = block_lines(value, " " * column, literals=not _DEEP_COMMENT.match(text, at))
+    lines = block_lines(value, " " * column, literals=_takes_literals(text, at))
     return text[:start] + space + _line_end(text).join(lines).lstrip(" ") + text[end:]
 
 
 def _remove_lines(text: str, start: int, node: Node) -> str:
     line = text.rfind("\n", 0, start) + 1
     at = _end_of_line(text, max(start, node.key_end, node.end))
-    if not text[line:start].strip():
+    if not text[line:start].strip(_BLANK):
         after = text.find("\n", at) + 1
         if after:
             return text[:line] + text[after:]
-        return text[:line].removesuffix("\n").removesuffix("\r")
+        kept = text[:line]
+        return kept if ends_in_block_scalar(kept) else kept.removesuffix("\n").removesuffix("\r")
     # It shares its line with the dash of the list that holds it; the next entry moves up to the dash.
-    if node.next_start >= 0 and not text[at : node.next_start].strip():
-        return text[:start] + text[node.next_start :]
+    following = after_gap(text, at)
+    if node.next_start >= 0 and not text[at:following].strip(_BLANK):
+        return text[:start] + text[following:]
     return text[:start].rstrip(" ") + text[at:]
 
 
@@ -202,7 +214,9 @@ def _quotes_keys(text: str, walk: Walk) -> bool:
 
 def _indent_step(text: str, walk: Walk) -> int:
     """How much deeper the document indents a mapping inside a mapping; 2 where it does not show."""
-    columns = [_column(text, node.first) for node in walk.nodes[:-1] if type(node.event) is MappingStartEvent]
+    columns = [
+        _column(text, _own_start(text, node)) for node in walk.nodes[:-1] if type(node.event) is MappingStartEvent
+    ]
     if len(columns) < 2 or type(walk.nodes[-3].event) is not MappingStartEvent:
         return 2
     step = columns[-1] - columns[-2]
@@ -210,13 +224,27 @@ def _indent_step(text: str, walk: Walk) -> int:
 
 
 def _own_start(text: str, node: Node) -> int:
-    """Where a collection itself starts, after its anchor and tag."""
-    match = _PROPERTIES.match(text, node.start)
-    return match.end() if match else node.start
+    """Where a collection itself starts, after its anchor and tag: a block mapping at its first key or the `?` of it."""
+    at = node.start
+    for each in (node.event.anchor, node.event.tag):
+        match = None if each is None else _PROPERTY.match(text, at)
+        at = at if match is None else match.end()
+    return at
+
+
+def _entry_start(text: str, parent: Node, node: Node) -> int:
+    """Where the entry of a mapping starts: at its key, or at the `?` that may stand before it."""
+    at = parent.previous_end if parent.count else _own_start(text, parent)
+    if parent.event.flow_style:
+        at = after_gap(text, at) + 1 if parent.count or text[at] == "{" else at
+    at = after_gap(text, at)
+    return at if text.startswith(_EXPLICIT, at) else node.key_start
 
 
 def _column(text: str, offset: int) -> int:
-    return offset - text.rfind("\n", 0, offset) - 1
+    line = text.rfind("\n", 0, offset) + 1
+    # A byte order mark takes no column.
+    return offset - line - (line == 0 and text.startswith("\ufeff"))
 
 
 def _end_of_line(text: str, offset: int) -> int:

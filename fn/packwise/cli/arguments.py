@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from packwise.cli import words
+from packwise.cli import help_texts
 from packwise.revisions import REVISIONS
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "Render",
     "Rules",
     "Topologies",
+    "UsageError",
     "parse",
     "parsers",
 ]
@@ -127,6 +128,13 @@ class Function:
     validate: bool = False
 
 
+class UsageError(Exception):
+    """What is named does not exist, or does not go together; the arguments alone do not show it.
+
+    The text says what to give instead.
+    """
+
+
 Command = Render | Check | Diff | Topologies | Migrate | Rules | Completion | Function
 
 
@@ -136,44 +144,44 @@ def parse(arguments: Sequence[str]) -> Command:
     name = arguments[0] if arguments else ""
     if name in commands:
         # Options may stand among the paths.
-        given = commands[name].parse_intermixed_args(arguments[1:], argparse.Namespace(command=name))
+        parsed = commands[name].parse_intermixed_args(arguments[1:], argparse.Namespace(command=name))
     else:
-        given = parser.parse_args(arguments)
-    if given.command == "migrate":
-        _refuse_earlier(commands[name], given)
-    return _COMMANDS[given.command](given)
+        parsed = parser.parse_args(arguments)
+    if parsed.command == "migrate":
+        _refuse_earlier(commands[name], parsed)
+    return _COMMANDS[parsed.command](parsed)
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
-    "render": lambda given: Render(
-        _named(given), None if given.output == STDIN else given.output, given.in_place, given.check
+    "render": lambda parsed: Render(
+        _named(parsed), None if parsed.output == STDIN else parsed.output, parsed.in_place, parsed.check
     ),
-    "check": lambda given: Check(_named(given), given.output, given.fix),
-    "diff": lambda given: Diff(
-        given.before, given.after, given.config, tuple(given.crds), given.output, given.exit_code
+    "check": lambda parsed: Check(_named(parsed), parsed.output, parsed.fix),
+    "diff": lambda parsed: Diff(
+        parsed.before, parsed.after, parsed.config, tuple(parsed.crds), parsed.output, parsed.exit_code
     ),
-    "topologies": lambda given: Topologies(Named(tuple(given.paths), given.config), given.output == "json"),
-    "migrate": lambda given: Migrate(
-        tuple(given.paths), given.to, given.config, given.source, given.dry_run, given.keep_pack_domain
+    "topologies": lambda parsed: Topologies(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
+    "migrate": lambda parsed: Migrate(
+        tuple(parsed.paths), parsed.to, parsed.config, parsed.source, parsed.dry_run, parsed.keep_pack_domain
     ),
-    "rules": lambda given: Rules(given.name, given.output == "json"),
-    "completion": lambda given: Completion(given.shell),
-    "fn": lambda given: Function(given.validate),
+    "rules": lambda parsed: Rules(parsed.name, parsed.output == "json"),
+    "completion": lambda parsed: Completion(parsed.shell),
+    "fn": lambda parsed: Function(parsed.validate),
 }
-"""What the words of each command say."""
+"""The command of each subcommand's name, made of its parsed arguments."""
 
 
-def _named(given: argparse.Namespace) -> Named:
-    return Named(tuple(given.paths), given.config, given.baseline, tuple(given.crds))
+def _named(parsed: argparse.Namespace) -> Named:
+    return Named(tuple(parsed.paths), parsed.config, parsed.baseline, tuple(parsed.crds))
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose help looks the same on every terminal."""
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         layout = partial(argparse.RawDescriptionHelpFormatter, width=120, max_help_position=28)
         # A shortened option that works today may be ambiguous tomorrow.
-        super().__init__(**given, formatter_class=layout, allow_abbrev=False)
+        super().__init__(**options, formatter_class=layout, allow_abbrev=False)
 
 
 def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -181,7 +189,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     parser = _Parser(
         prog="packwise",
         description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",
-        epilog=words.EPILOG,
+        epilog=help_texts.EPILOG,
     )
     parser.add_argument("--version", action=_Version, help="print the version")
     commands: Any = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -198,7 +206,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
 
 def _add_render(commands: Any) -> None:
     text = "print or write your objects and what follows from them"
-    render = commands.add_parser("render", help=text, description=words.RENDER, epilog=words.RENDER_EPILOG)
+    render = commands.add_parser("render", help=text, description=help_texts.RENDER, epilog=help_texts.RENDER_EPILOG)
     _add_paths(render)
     output = render.add_mutually_exclusive_group()
     output.add_argument(
@@ -218,7 +226,9 @@ def _add_render(commands: Any) -> None:
 
 
 def _add_check(commands: Any) -> None:
-    check = commands.add_parser("check", help="say what is wrong", description=words.CHECK, epilog=words.CHECK_EPILOG)
+    check = commands.add_parser(
+        "check", help="say what is wrong", description=help_texts.CHECK, epilog=help_texts.CHECK_EPILOG
+    )
     _add_paths(check)
     check.add_argument(
         "-o",
@@ -239,7 +249,7 @@ def _add_check(commands: Any) -> None:
 
 def _add_diff(commands: Any) -> None:
     text = "say what changes for the scheduler from one state to another"
-    diff = commands.add_parser("diff", help=text, description=words.DIFF, epilog=words.DIFF_EPILOG)
+    diff = commands.add_parser("diff", help=text, description=help_texts.DIFF, epilog=help_texts.DIFF_EPILOG)
     about = (
         'a file, a folder, "-" for stdin, or what a path held in a commit: git:COMMIT:PATH; git:COMMIT alone means the '
         "path of the other one, or the current folder"
@@ -262,7 +272,7 @@ def _add_diff(commands: Any) -> None:
 def _add_topologies(commands: Any) -> None:
     text = "list the topologies and who uses them"
     topologies = commands.add_parser(
-        "topologies", help=text, description=words.TOPOLOGIES, epilog=words.TOPOLOGIES_EPILOG
+        "topologies", help=text, description=help_texts.TOPOLOGIES, epilog=help_texts.TOPOLOGIES_EPILOG
     )
     _add_paths(topologies, "*", ["."])
     topologies.add_argument(
@@ -273,7 +283,9 @@ def _add_topologies(commands: Any) -> None:
 
 def _add_migrate(commands: Any) -> None:
     text = "rewrite your objects for a later revision of the design"
-    migrate = commands.add_parser("migrate", help=text, description=words.MIGRATE, epilog=words.MIGRATE_EPILOG)
+    migrate = commands.add_parser(
+        "migrate", help=text, description=help_texts.MIGRATE, epilog=help_texts.MIGRATE_EPILOG
+    )
     migrate.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder, configuration and workloads")
     migrate.add_argument(
         "--to", required=True, choices=tuple(REVISIONS), help="the revision to write (packwise's docs compare them)"
@@ -294,16 +306,16 @@ def _add_migrate(commands: Any) -> None:
     )
 
 
-def _refuse_earlier(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+def _refuse_earlier(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     order = list(REVISIONS)
-    if given.source is not None and order.index(given.source) >= order.index(given.to):
+    if parsed.source is not None and order.index(parsed.source) >= order.index(parsed.to):
         known = ", ".join(order)
-        parser.error(f"--to must be later than --from {given.source}; got {given.to}; their order is {known}")
+        parser.error(f"--to must be later than --from {parsed.source}; got {parsed.to}; their order is {known}")
 
 
 def _add_rules(commands: Any) -> None:
     text = "list the rules, or explain one"
-    rules = commands.add_parser("rules", help=text, description=words.RULES, epilog=words.RULES_EPILOG)
+    rules = commands.add_parser("rules", help=text, description=help_texts.RULES, epilog=help_texts.RULES_EPILOG)
     rules.add_argument("name", nargs="?", metavar="NAME", help="the rule to explain; without it, all are listed")
     rules.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
 
@@ -311,14 +323,14 @@ def _add_rules(commands: Any) -> None:
 def _add_completion(commands: Any) -> None:
     text = "print the script of a shell's completion"
     completion = commands.add_parser(
-        "completion", help=text, description=words.COMPLETION, epilog=words.COMPLETION_EPILOG
+        "completion", help=text, description=help_texts.COMPLETION, epilog=help_texts.COMPLETION_EPILOG
     )
     completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "powershell"), help="the shell")
 
 
 def _add_function(commands: Any) -> None:
     text = "run as a KRM function, ResourceList in and out"
-    function = commands.add_parser("fn", help=text, description=words.FUNCTION, epilog=words.FUNCTION_EPILOG)
+    function = commands.add_parser("fn", help=text, description=help_texts.FUNCTION, epilog=help_texts.FUNCTION_EPILOG)
     function.add_argument(
         "--validate",
         action="store_true",
@@ -374,5 +386,4 @@ class _Version(argparse.Action):
 
         from packwise.cli.console import show
 
-        show(f"packwise {version('packwise')}\n")
-        parser.exit()
+        parser.exit(0 if show(f"packwise {version('packwise')}\n") else 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.inputs import read_inputs
-from packwise.cli.rendered import rendered_of
+from packwise.cli.rendered_files import rendered_of
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.formats import printer
 

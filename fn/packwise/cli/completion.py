@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import shtab
-
-from packwise.cli.arguments import parsers
+from packwise.cli.arguments import UsageError, parsers
 from packwise.cli.console import show
 from packwise.cli.rules import RULES_BY_NAME
+from packwise.extras import COMPLETION
 
 if TYPE_CHECKING:
     from packwise.cli.arguments import Completion
@@ -20,12 +19,15 @@ _PATHS = frozenset({"PATH", "A", "B", "FILE", "DIR", "PATH|git:COMMIT"})
 
 
 def completion(command: Completion) -> int:
-    """Prints the script; returns the exit code."""
+    """Prints the script; returns the exit code. Raises UsageError where the library for it is not installed."""
+    if not COMPLETION.installed:
+        raise UsageError(f"completion must have its library: {COMPLETION.advice}")
+    import shtab
+
     parser, commands = parsers()
     for action in [action for each in commands.values() for action in each._actions]:
         if action.metavar in _PATHS:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.metavar == "NAME":
             action.choices = sorted(RULES_BY_NAME)
-    show(shtab.complete(parser, shell=command.shell))
-    return 0
+    return 0 if show(shtab.complete(parser, shell=command.shell)) else 1

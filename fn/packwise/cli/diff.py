@@ -6,13 +6,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code, sort_results
-from packwise.cli.arguments import STDIN
+from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.console import is_coloured, say, show
-from packwise.cli.differ.compared import Compared, notes
+from packwise.cli.diff_output.result import Compared, notes
 from packwise.cli.inputs import Sides, read_sides
 from packwise.cli.report.lines import as_lines
-from packwise.diff import State, state_after, state_before
-from packwise.diff import diff as compare
+from packwise.commands.diff import State, state_after, state_before
+from packwise.commands.diff import diff as compare
+from packwise.extras import PATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,20 +26,23 @@ __all__ = ["diff"]
 
 def diff(command: Diff) -> int:
     """Prints what changes; returns the exit code. Raises UsageError."""
+    if command.output == "patch" and not PATCH.installed:
+        raise UsageError(f"--output patch must have its library: {PATCH.advice}")
     sides = Sides(command.before, command.after, command.config, command.crds)
     inputs = read_sides(sides)
     results = sort_results([*inputs[0].results, *inputs[1].results])
-    say(as_lines(results, coloured=is_coloured(sys.stderr)))
+    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if exit_code(results):
         return 1
     compared = _compared(command, *inputs)
     if command.output != "json":
         say([f"note: {note}" for note in notes(compared)])
-    found = compared.difference
+    difference = compared.difference
     if command.output == "patch":
-        say(as_lines([*found.unreadable, *found.refusals], coloured=is_coloured(sys.stderr)))
+        errors = [*difference.unreadable, *difference.refusals]
+        say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
     shown = show(_printer(command.output)(compared))
-    is_wrong = found.refusals or not found.compared or (command.exit_code and found.changes)
+    is_wrong = difference.refusals or not difference.compared or (command.exit_code and difference.changes)
     return int(bool(is_wrong) or not shown)
 
 
@@ -56,14 +60,14 @@ def _sorted(state: State) -> State:
 def _printer(name: DiffFormat) -> Callable[[Compared], str]:
     match name:
         case "text":
-            from packwise.cli.differ.text import as_text
+            from packwise.cli.diff_output.text import as_text
 
             return as_text
         case "json":
-            from packwise.cli.differ.json import as_json
+            from packwise.cli.diff_output.json import as_json
 
             return as_json
         case "patch":
-            from packwise.cli.differ.patch import as_patches
+            from packwise.cli.diff_output.patch import as_patches
 
             return as_patches

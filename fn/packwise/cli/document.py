@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packwise.cli.usage import UsageError
+from packwise.cli.arguments import UsageError
+from packwise.cli.console import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
-    from packwise.cli.find import Found
+    from packwise.cli.input_paths import InputPath
 
-__all__ = ["Document", "InputFile", "edited_text"]
+__all__ = ["Document", "InputFile", "contents_of", "edited_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,12 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
+    """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
 
     `function_config` is what a ResourceList brings, `list_text` all of its own text.
     """
 
-    found: Found
+    path: InputPath
     documents: tuple[Document, ...]
     is_list: bool = False
     function_config: KubeObject | None = None
@@ -66,6 +68,11 @@ class InputFile:
         return self.list_text or "".join([document.separator + document.text for document in self.documents])
 
 
+def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:
+    """What each of `files`, which are on disk or stdin, held when it was read."""
+    return {Path(file.path.name): encoded(file.text) for file in files if file.path.name is not None}
+
+
 def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) -> str | None:
     """The text of `file` with each object as `edited` has it by its id; None where nothing of it changes.
 
@@ -75,7 +82,7 @@ def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) 
     if all(item is document.item for document, item in texts):
         return None
     if file.is_list:
-        name = "stdin" if file.found.name is None else f'"{file.found.name}"'
+        name = "stdin" if file.path.name is None else f'"{file.path.name}"'
         raise UsageError(f"{name} is a ResourceList, which {option} does not write; mend the files it is made of")
     return "".join(
         [

@@ -7,21 +7,25 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from krmfn.result import Result, ResultFile
+from packwise.cli.arguments import UsageError
 from packwise.cli.document import InputFile
 from packwise.cli.layout import FOLLOWED, is_kustomization, part_of, parts_of, placed
-from packwise.cli.outcome import without_bookkeeping
+from packwise.cli.manifests import NAME as LIST
+from packwise.cli.rendered_files import without_bookkeeping
 from packwise.cli.stream import joined
-from packwise.cli.usage import UsageError
-from packwise.finding import Finding, Rule
+from packwise.cli.target import TargetError, alike, target_field, target_path
+from packwise.findings.finding import Finding, Rule
+from packwise.objects.identity import is_generated
 from packwise.render.mark import file_of
-from packwise.select.index import is_earlier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document
-    from packwise.cli.outcome import Outcome
+    from packwise.cli.input_paths import InputPath
+    from packwise.cli.rendered_files import Outcome
 
 __all__ = ["RULES", "FolderPlan", "plan_folder", "refuse_same_target"]
 
@@ -40,25 +44,35 @@ _BUILD = (
 class FolderPlan:
     """`texts` by path, slash-separated, below the folder; `generated` are the paths of new objects among them.
 
-    `emptied` are the paths of which nothing remains. With an error among `results` nothing is to be written.
+    `loose` are the paths of objects of stdin and of lists: whoever wrote the object chose the path. `emptied` are the
+    paths of which nothing remains. With an error among `results` nothing is to be written.
     """
 
     texts: Mapping[str, str]
     generated: frozenset[str]
+    loose: frozenset[str]
     emptied: tuple[str, ...]
     results: tuple[Result, ...]
 
 
 def refuse_same_target(files: Iterable[InputFile]) -> None:
     """Raises UsageError where two files would be written to one path."""
-    names: dict[str, str] = {}
-    for file in files:
-        target, name = file.found.target, file.found.name
-        if target is None or name is None or file.is_list:
+    files_by_target: dict[str, list[InputPath]] = {}
+    for path in [file.path for file in files if not file.is_list]:
+        if path.target is None or path.name is None:
             continue
-        first = names.setdefault(target, name)
-        if first != name:
-            raise UsageError(f'"{first}" and "{name}" would both be written to "{target}"; render them one by one')
+        others = files_by_target.setdefault(alike(path.target), [])
+        for other in others:
+            # Within one folder the system itself tells names apart; those of two folders meet here.
+            if other.target == path.target or _root(other) != _root(path):
+                both = f'"{other.name}" and "{path.name}" would both be written to "{path.target}"'
+                raise UsageError(f"{both}; render them one by one")
+        others.append(path)
+
+
+def _root(path: InputPath) -> str:
+    """What the user named: the folder, or nothing more where that is the file."""
+    return str(path.name).removesuffix(str(path.target))
 
 
 def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
@@ -70,29 +84,31 @@ def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
     plan = _Plan(split=split)
     loose: list[Document] = []
     for file in outcome.files:
-        if file.is_list or file.found.target is None:
+        if file.is_list or file.path.target is None:
             loose += file.documents
         elif split:
-            plan.add_parts(file.found.target, file)
+            plan.add_parts(file.path.target, file)
         else:
-            plan.add_file(file.found.target, file)
+            plan.add_file(file.path.target, file)
     plan.add_loose(loose)
     for item in outcome.new:
         plan.add_new(item)
     if split:
         plan.keep_followed()
     plan.refuse_files_in_files()
-    emptied = [file.found.target for file in outcome.emptied if file.found.target is not None and not file.is_list]
-    return FolderPlan(plan.texts, frozenset(plan.generated), tuple(emptied), tuple(plan.results))
+    plan.refuse_alike()
+    emptied = [file.path.target for file in outcome.emptied if file.path.target is not None and not file.is_list]
+    return FolderPlan(plan.texts, frozenset(plan.generated), frozenset(plan.loose), tuple(emptied), tuple(plan.results))
 
 
 class _Plan:
-    __slots__ = ("_owners", "_split", "generated", "results", "texts")
+    __slots__ = ("_owners", "_split", "generated", "loose", "results", "texts")
 
     def __init__(self, *, split: bool) -> None:
         self._split = split
         self.texts = dict[str, str]()
         self.generated = set[str]()
+        self.loose = set[str]()
         self.results = list[Result]()
         self._owners: dict[str, KubeObject | InputFile] = {}
 
@@ -109,7 +125,7 @@ class _Plan:
             path = placed(part, target)
             owner = self._owners.get(path)
             if owner is not None:
-                other = owner.found.name if isinstance(owner, InputFile) else owner.file
+                other = owner.path.name if isinstance(owner, InputFile) else owner.file
                 message = f'must not be written to "{path}", where "{other}" goes; rename either'
                 self.results.append(Result(message, file=ResultFile(target), tags={"rule": OUTPUT.name}))
             self.add_file(path, piece)
@@ -126,8 +142,8 @@ class _Plan:
             if self._split and is_kustomization(item):
                 self._refuse(item, _BUILD)
             if path is None:
-                self._refuse(item, f'must stand in a file within the output folder; got the path "{_target_of(item)}"')
-            elif path in self._owners:
+                continue
+            if path in self._owners:
                 self._refuse(item, f'must have a file of its own; "{path}" is written already')
             else:
                 groups.setdefault(path, []).append(item)
@@ -135,14 +151,14 @@ class _Plan:
             items.sort(key=_index_of)
             self.texts[path] = joined([without_bookkeeping(item).text for item in items])
             self._owners[path] = items[0]
+            self.loose.add(path)
 
     def add_new(self, item: KubeObject) -> None:
-        target = item.path or file_of(item.value)
-        path = self._place(item, target)
-        owner = None if path is None else self._owners.get(path)
+        path = self._place(item, item.path or file_of(item.value))
         if path is None:
-            self._refuse(item, f'must stand in a file within the output folder; got the path "{target}"')
-        elif owner is not None:
+            return
+        owner = self._owners.get(path)
+        if owner is not None:
             self._refuse_owner(item, path, owner)
         else:
             self.texts[path] = without_bookkeeping(item).text
@@ -157,21 +173,43 @@ class _Plan:
 
     def refuse_files_in_files(self) -> None:
         """Says which paths lead through one that is a file already."""
+        files = {alike(path): path for path in self.texts}
         for path in sorted(self.texts):
             for parent in PurePosixPath(path).parents:
-                if str(parent) in self.texts:
-                    message = f'must not stand in "{parent}", which is a file too; rename either'
+                file = files.get(alike(str(parent)))
+                if file is not None:
+                    message = f'must not stand in "{file}", which is a file too; rename either'
                     self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
 
+    def refuse_alike(self) -> None:
+        """Says which paths some systems take for one; files of one folder stand beside each other already."""
+        seen: dict[str, str] = {alike(LIST): LIST}
+        for path in sorted(self.texts):
+            first = seen.setdefault(alike(path), path)
+            if first == LIST:
+                message = f'must not be written to "{path}", where packwise keeps its list of files; rename this file'
+            elif first != path and not self._are_files(first, path):
+                message = f'must not be written to "{path}", which some systems take for "{first}" too; rename either'
+            else:
+                continue
+            self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
+
+    def _are_files(self, *paths: str) -> bool:
+        return all(isinstance(self._owners.get(path), InputFile) for path in paths)
+
     def _place(self, item: KubeObject, target: str) -> str | None:
-        """Where an object goes whose path is `target`; None where that is no path."""
-        path = _path_within(target)
-        return placed(part_of(item), path) if path is not None and self._split else path
+        """Where an object goes whose path is `target`; None where that is no path, which is then a result."""
+        try:
+            path = target_path(target)
+        except TargetError as error:
+            self._refuse(item, str(error), target_field(item))
+            return None
+        return placed(part_of(item), path) if self._split else path
 
     def _refuse_owner(self, item: KubeObject, path: str, owner: KubeObject | InputFile) -> None:
         """Says that the path of a new object is taken, and of whose file."""
         message = f'must not be where packwise writes {item.id.short}, "{path}"; rename this file'
-        name = owner.found.name if isinstance(owner, InputFile) else owner.file
+        name = owner.path.name if isinstance(owner, InputFile) else owner.file
         file = ResultFile(name or path)
         self.results.append(Result(message, file=file, tags={"rule": OUTPUT.name}))
 
@@ -183,26 +221,18 @@ class _Plan:
         tags = {"rule": OUTPUT.name, "line": str(document.line), "column": "1"}
         self.results.append(Result(message, tags=tags))
 
-    def _refuse(self, item: KubeObject, message: str) -> None:
-        self.results.append(Finding.of(OUTPUT, item, ("metadata", "name"), message).to_result())
+    def _refuse(self, item: KubeObject, message: str, field: FieldPath = ("metadata", "name")) -> None:
+        self.results.append(Finding.of(OUTPUT, item, field, message).to_result())
 
 
 def _target_of(item: KubeObject) -> str:
     """The path that a client's annotation gives; else packwise's own for what it generated, kpt's for the rest."""
     if item.path is not None:
         return item.path
-    if is_earlier(item.value):
+    if is_generated(item.value):
         return file_of(item.value)
     return f"{item.kind.lower()}_{item.name}.yaml"
 
 
 def _index_of(item: KubeObject) -> int:
     return _LAST if item.index is None else item.index
-
-
-def _path_within(path: str) -> str | None:
-    """`path` in its shortest form; None where it is absolute, leads upward, or is no path of every system."""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    if path.startswith("/") or ".." in parts or "\\" in path or "\0" in path or not parts:
-        return None
-    return "/".join(parts)

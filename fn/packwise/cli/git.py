@@ -1,35 +1,60 @@
-"""Files as they stand in a commit, read through git itself; the checkout and the index are not touched."""
+"""Files as they stand in a commit, read through git itself; the checkout and the index are not touched.
+
+The repository may be hostile: docs/explanation/security.md lists what is kept from running, and by what.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
 
-from packwise.cli.find import SUFFIXES, Found
-from packwise.cli.usage import UsageError
+from packwise.cli.arguments import UsageError
+from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
 
 __all__ = ["files_in_commit"]
 
-# A repository's own settings may name programs; none of them is needed to read objects.
-_GIT = ("git", "--no-pager", "--no-optional-locks", "--literal-pathspecs", "-c", "core.fsmonitor=false")
+_OPTIONS = (
+    "--no-pager",
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    # A folder that holds HEAD, objects and refs is no repository: a commit can bring one.
+    "-c",
+    "safe.bareRepository=explicit",
+    # Nothing is fetched. Settings for one protocol rank before this one, and the variable below before both.
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+)
+
+_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    # Its messages are quoted, in the same words everywhere.
+    "LC_ALL": "C",
+}
 
 
 class _GitError(UsageError):
     """What git said no to."""
 
 
-def files_in_commit(commit: str, path: str) -> list[tuple[Found, bytes]]:
+def files_in_commit(commit: str, path: str) -> list[tuple[InputPath, bytes]]:
     """The files that `path` named in `commit`, with their content; none where it was not there yet.
 
     As in a folder on disk, hidden files and links are left out. Raises UsageError: no git, no repository, no commit.
     """
     at = Path(path)
-    folder = _nearest_folder(at)
-    top = _top(folder, path)
-    revision = _commit(folder, commit)
+    top = _top(_nearest_folder(at), path)
+    revision = _commit(top, commit)
     target = PurePosixPath(_within(at, top, path))
     listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", revision, "--", str(target))
-    found: list[tuple[Found, str]] = []
+    files: list[tuple[InputPath, str]] = []
     for entry in listed.split(b"\0")[:-1]:
         about, _, name = entry.partition(b"\t")
         mode, kind, blob = about.decode().split(" ")
@@ -39,16 +64,30 @@ def files_in_commit(commit: str, path: str) -> list[tuple[Found, bytes]]:
         hidden = any(part.startswith(".") for part in below.parts)
         if kind == "blob" and mode != "120000" and (named or (file.suffix in SUFFIXES and not hidden)):
             shown = at.as_posix() if named else (at / below).as_posix()
-            found.append((Found(f"{commit}:{shown}", file.name if named else str(below)), blob))
-    contents = _contents(top, [blob for _, blob in found])
-    return [(one, content) for (one, _), content in zip(found, contents, strict=True)]
+            files.append((InputPath(f"{commit}:{shown}", file.name if named else str(below)), blob))
+    contents = _contents(top, [blob for _, blob in files])
+    if contents is None:
+        raise UsageError(
+            f'"git:{commit}" must be here with every file of "{path}"; git lacks one, as in a partial clone, and '
+            f"packwise fetches nothing; where you trust the repository, this fetches them: "
+            f"git archive {commit} {path} > {os.devnull}"
+        )
+    return [(file, content) for (file, _), content in zip(files, contents, strict=True)]
 
 
 def _top(folder: Path, path: str) -> Path:
+    """The top of the work tree that `folder` is in. Raises UsageError where there is none."""
+    start = Path(real(folder))
+    # Git itself would stop at the first folder that looks like a repository, on the way up to `.git`.
+    top = next((above for above in (start, *start.parents) if os.path.lexists(above / ".git")), start)
     try:
-        return Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
+        repository = os.fsdecode(_git(top, "rev-parse", "--absolute-git-dir")).rstrip("\n")
     except _GitError as error:
         raise UsageError(f'"{path}" must be in a git repository to be read from a commit; {error}') from None
+    if contains(real(repository), str(top)):
+        # A git older than 2.38 knows no safe.bareRepository.
+        raise UsageError(f'"{path}" must be in the work tree of a git repository to be read from a commit')
+    return top
 
 
 def _commit(folder: Path, commit: str) -> str:
@@ -68,17 +107,23 @@ def _commit(folder: Path, commit: str) -> str:
         ) from None
 
 
-def _contents(top: Path, blobs: list[str]) -> list[bytes]:
+def _contents(top: Path, blobs: list[str]) -> list[bytes] | None:
+    """What each of `blobs` holds; None where git lacks one of them."""
     if not blobs:
         return []
-    output = _git(top, "cat-file", "--batch", stdin="".join([f"{blob}\n" for blob in blobs]).encode())
+    try:
+        output = _git(top, "cat-file", "--batch", stdin="".join([f"{blob}\n" for blob in blobs]).encode())
+    except _GitError:
+        return None
     contents: list[bytes] = []
     start = 0
     for _ in blobs:
         end = output.index(b"\n", start)
-        size = int(output[start:end].rsplit(b" ", 1)[1])
-        contents.append(output[end + 1 : end + 1 + size])
-        start = end + size + 2
+        size = output[start:end].rsplit(b" ", 1)[1]
+        if not size.isdigit():
+            return None
+        contents.append(output[end + 1 : end + 1 + int(size)])
+        start = end + int(size) + 2
     return contents
 
 
@@ -98,11 +143,31 @@ def _within(at: Path, top: Path, path: str) -> str:
 
 
 def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
-    try:
-        done = subprocess.run([*_GIT, *words], cwd=folder, input=stdin, capture_output=True, check=False)  # noqa: S603
-    except FileNotFoundError:
-        raise UsageError("reading a commit needs git, which is not on PATH") from None
+    program = _program()
+    if program is None:
+        raise UsageError("reading a commit needs git, which is not on PATH")
+    done = subprocess.run(  # noqa: S603
+        [program, *_OPTIONS, *words],
+        cwd=folder,
+        env=_environment(),
+        input=b"" if stdin is None else stdin,
+        capture_output=True,
+        check=False,
+    )
     if done.returncode != 0:
-        told = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise _GitError(f"git {words[0]} says: {told or 'nothing'}")
+        message = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise _GitError(f"git {words[0]} says: {message or 'nothing'}")
     return done.stdout
+
+
+def _program() -> str | None:
+    """Where git is; what PATH names relative to the current folder may be of the checked package."""
+    entries = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()]
+    program = shutil.which("git", path=os.pathsep.join(entries))
+    return program if program is not None and Path(program).is_absolute() else None
+
+
+def _environment() -> dict[str, str]:
+    """The surroundings without any variable of git: they move repositories, name programs and write traces."""
+    own = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
+    return own | _VARIABLES

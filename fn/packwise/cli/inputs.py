@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 from krmfn.errors import FieldError
 from krmfn.kubeobject import KubeObject
 from krmfn.result import exit_code
-from packwise.api import KIND
-from packwise.cli.arguments import STDIN
+from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.document import InputFile
-from packwise.cli.find import find_files, real
+from packwise.cli.input_paths import find_files, real
 from packwise.cli.progress import tracked
 from packwise.cli.read import decode, read_file
-from packwise.cli.refusal import refusal
-from packwise.cli.usage import UsageError
+from packwise.findings.finding import bounded
+from packwise.objects.index import READABLE
 from packwise.select import Package
-from packwise.select.definitions import is_definition
+from packwise.settings import KIND
+from packwise.validate.definitions import is_definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krmfn.result import Result
     from packwise.cli.arguments import Named
-    from packwise.cli.find import Found
+    from packwise.cli.input_paths import InputPath
 
-__all__ = ["COMMIT", "Inputs", "Sides", "read_inputs", "read_sides"]
+__all__ = ["COMMIT", "Inputs", "Sides", "error_result", "read_inputs", "read_sides"]
 
 COMMIT = "git:"
 """What a baseline starts with that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
@@ -47,7 +47,7 @@ class Inputs:
 
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
-        return next((file.text for file in self.read if file.found.name == name), None)
+        return next((file.text for file in self.read if file.path.name == name), None)
 
 
 def read_inputs(named: Named, output: str | None = None, *, apart: bool = False) -> Inputs:
@@ -67,6 +67,12 @@ def read_inputs(named: Named, output: str | None = None, *, apart: bool = False)
     items = _taken_apart(files, reader) if apart else _items(files)
     package = Package(items, config, baseline, crds, _foreign(files), _foreign(before or ()))
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
+
+
+def error_result(error: FieldError) -> Result:
+    """The result that reports `error`: a file or an object cannot be read, or an object has no written form."""
+    result = error.to_result()
+    return bounded(result._replace(tags={"rule": READABLE.name, **result.tags}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +98,8 @@ def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
     shared = _Reader()
     crds = _definitions(sides.crds, shared)
     before, after = (
-        _side(one, other, sides.config, crds)
-        for one, other in ((sides.before, sides.after), (sides.after, sides.before))
+        _side(side, other, sides.config, crds)
+        for side, other in ((sides.before, sides.after), (sides.after, sides.before))
     )
     return replace(before, results=(*shared.results, *before.results)), after
 
@@ -130,20 +136,20 @@ class _Reader:
 
     def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
         """Each file that `paths` name once, in their order."""
-        found: dict[str, Found] = {}
+        paths_by_name: dict[str, InputPath] = {}
         for path in paths:
             named, results = find_files(path, output)
             self.results += results
-            for one in named:
-                found.setdefault(STDIN if one.name is None else real(one.name), one)
-        return self._kept([self._file(one) for one in tracked(list(found.values()))])
+            for file in named:
+                paths_by_name.setdefault(STDIN if file.name is None else real(file.name), file)
+        return self._kept([self._file(file) for file in tracked(list(paths_by_name.values()))])
 
     def read_commit(self, commit: str, paths: Iterable[str]) -> list[InputFile]:
         """Each file that `paths` named in a commit of git."""
         from packwise.cli.git import files_in_commit
 
-        contents = {found: data for path in paths for found, data in files_in_commit(commit, path)}
-        return self._kept([self._decoded(found, data) for found, data in contents.items()])
+        contents = {file: data for path in paths for file, data in files_in_commit(commit, path)}
+        return self._kept([self._decoded(file, data) for file, data in contents.items()])
 
     def _kept(self, files: list[InputFile]) -> list[InputFile]:
         self.files += files
@@ -151,23 +157,23 @@ class _Reader:
             try:
                 _ = item.value
             except FieldError as error:
-                self.results.append(refusal(error))
+                self.results.append(error_result(error))
         return files
 
-    def _file(self, found: Found) -> InputFile:
+    def _file(self, path: InputPath) -> InputFile:
         """The file; one without documents where it cannot be read."""
         try:
-            return read_file(found)
+            return read_file(path)
         except FieldError as error:
-            self.results.append(refusal(error))
-            return InputFile(found, ())
+            self.results.append(error_result(error))
+            return InputFile(path, ())
 
-    def _decoded(self, found: Found, data: bytes) -> InputFile:
+    def _decoded(self, path: InputPath, data: bytes) -> InputFile:
         try:
-            return decode(data, found)
+            return decode(data, path)
         except FieldError as error:
-            self.results.append(refusal(error))
-            return InputFile(found, ())
+            self.results.append(error_result(error))
+            return InputFile(path, ())
 
 
 def _baseline_files(baseline: str, paths: tuple[str, ...], reader: _Reader) -> list[InputFile]:
@@ -187,7 +193,7 @@ def _taken_apart(files: Iterable[InputFile], reader: _Reader) -> tuple[KubeObjec
 
 
 def _foreign(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
-    return tuple([one for file in files for one in file.foreign])
+    return tuple([document for file in files for document in file.foreign])
 
 
 def _items(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
@@ -202,11 +208,11 @@ def _refuse_stdin_twice(named: Named) -> None:
 
 def _carried(files: Iterable[InputFile]) -> KubeObject | None:
     """The configuration that a client sends along in a ResourceList."""
-    found = [file.function_config for file in files if file.function_config is not None]
-    if len(found) > 1:
-        places = " and ".join([str(config.location()) for config in found[:2]])
-        raise UsageError(f"there must be one functionConfig; got {len(found)} ({places}): choose with --config")
-    return found[0] if found else None
+    carried = [file.function_config for file in files if file.function_config is not None]
+    if len(carried) > 1:
+        places = " and ".join([str(config.location()) for config in carried[:2]])
+        raise UsageError(f"there must be one functionConfig; got {len(carried)} ({places}): choose with --config")
+    return carried[0] if carried else None
 
 
 def _definitions(paths: tuple[str, ...], reader: _Reader) -> tuple[KubeObject, ...]:
@@ -214,17 +220,17 @@ def _definitions(paths: tuple[str, ...], reader: _Reader) -> tuple[KubeObject, .
     items = _items(reader.read(paths))
     if not paths or exit_code(reader.results):
         return ()
-    found = tuple([item for listed in items for item in _unlisted(listed) if is_definition(item)])
-    if not found:
-        given = ", ".join([f'"{path}"' for path in paths])
-        raise UsageError(f"--crds {given} must hold the CRD of a kind that packwise reads or writes; got none")
-    return found
+    definitions = tuple([item for listed in items for item in _unlisted(listed) if is_definition(item)])
+    if not definitions:
+        listed_paths = ", ".join([f'"{path}"' for path in paths])
+        raise UsageError(f"--crds {listed_paths} must hold the CRD of a kind that packwise reads or writes; got none")
+    return definitions
 
 
 def _unlisted(item: KubeObject) -> Iterator[KubeObject]:
     """The entries of a List, as kubectl prints several objects; anything else as it is."""
     source, entries = item.source, item.value.get("items")
-    if item.kind != "List" or not isinstance(entries, list):
+    if item.value.get("kind") != "List" or not isinstance(entries, list):
         yield item
         return
     for index, entry in enumerate(entries):

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from packwise.api import GROUP
 from packwise.cli.stream import joined
-from packwise.render.gitops import BEFORE_WORKLOADS
+from packwise.objects.identity import identity
+from packwise.objects.kinds import KINDS
 from packwise.render.mark import LOCAL_CONFIG
-from packwise.select.index import identity
+from packwise.settings import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ FOLLOWED = (TOPOLOGIES, WORKLOADS)
 _PARTS = (TOPOLOGIES, WORKLOADS, LOCAL)
 _GENERATED = {f"packwise/{part}/": f"{part}/packwise/" for part in (TOPOLOGIES, WORKLOADS)}
 
-_FIRST = BEFORE_WORKLOADS | {("apiextensions.k8s.io", "CustomResourceDefinition")}
+_FIRST = {kind.key for kind in KINDS if kind.before_workloads} | {("apiextensions.k8s.io", "CustomResourceDefinition")}
 _LOCAL_GROUPS = frozenset({GROUP, "operator.config.grove.io"})
 
 

@@ -5,8 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from packwise.cli.arguments import Check, Completion, Diff, Function, Migrate, Render, Rules, Topologies, parse
-from packwise.cli.usage import UsageError
+from krmfn.run import NO_MEMORY
+from packwise.cli.arguments import (
+    Check,
+    Completion,
+    Diff,
+    Function,
+    Migrate,
+    Render,
+    Rules,
+    Topologies,
+    UsageError,
+    parse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +34,7 @@ _COMMANDS = {
     Diff: ("diff", "diff"),
     Topologies: ("topologies", "topologies"),
     Migrate: ("migrate", "migrate"),
-    Rules: ("rulebook", "rules"),
+    Rules: ("rules", "rules"),
     Completion: ("completion", "completion"),
 }
 """The module and function of each command, by what it was parsed to."""
@@ -31,17 +42,26 @@ _COMMANDS = {
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command that `arguments` name. Returns 0, 1 where errors were found, 2 for wrong usage."""
+    from packwise.cli.console import say, show
+
     try:
         command = parse(arguments)
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0
+        # The help is on its way only.
+        return (stop.code if isinstance(stop.code, int) else 0) if show("") else 1
     try:
         return _run(command)
     except UsageError as error:
-        from packwise.cli.console import say
-
         say([f"error: {error}"])
         return _WRONG_USAGE
+    except OSError as error:
+        say([f'error: {error.filename}: must be a file or folder that can be used; got "{error.strerror}"'])
+        return 1
+    except MemoryError:
+        pass
+    # What filled the memory is let go of where the block above ends.
+    say([NO_MEMORY])
+    return 1
 
 
 def _run(command: Command) -> int:

@@ -43,14 +43,14 @@ def listed(folder: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError):
         raise _unreadable(file) from None
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for line in text.splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
             raise _unreadable(file)
         path = match[2].replace(r"\n", "\n") if line.startswith("\\") else match[2]
-        found[path] = match[1]
-    return found
+        digests[path] = match[1]
+    return digests
 
 
 def _line(path: str, content: bytes) -> str:

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code, sort_results
-from packwise.cli.arguments import STDIN, Named
+from packwise.cli.arguments import STDIN, Named, UsageError
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
-from packwise.cli.document import edited_text
+from packwise.cli.document import contents_of, edited_text
 from packwise.cli.inputs import read_inputs
+from packwise.cli.journal import Change, change_files, common_folder, once_complete
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.text import as_text
-from packwise.cli.usage import UsageError
-from packwise.cli.write import replace_file
-from packwise.migrate import migrate as migrate_package
+from packwise.commands.migrate import migrate as migrate_package
+from packwise.objects.identity import identity
 from packwise.revisions import REVISIONS
-from packwise.select.index import identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.arguments import Migrate
     from packwise.cli.inputs import Inputs
-    from packwise.migrate import Migrated
+    from packwise.commands.migrate import Migrated
     from packwise.select import Package
 
 __all__ = ["migrate"]
@@ -36,9 +35,10 @@ def migrate(command: Migrate) -> int:
     if STDIN in command.paths:
         raise UsageError("migrate must be given files or folders: stdin cannot be written back")
     source = None if command.source is None else REVISIONS[command.source]
-    inputs = read_inputs(Named((*command.paths, *_some(command.config)), command.config))
+    named = Named((*command.paths, *_configuration_paths(command.config)), command.config)
+    inputs = read_inputs(named) if command.dry_run else once_complete(lambda: read_inputs(named))
     if exit_code(inputs.results):
-        return _told(inputs, inputs.results)
+        return _report(inputs, inputs.results)
     migrated = migrate_package(
         _with_own_configuration(inputs.package),
         REVISIONS[command.target],
@@ -46,33 +46,47 @@ def migrate(command: Migrate) -> int:
         keep_pack_domain=command.keep_pack_domain,
     )
     if exit_code(migrated.results):
-        return _told(inputs, migrated.results)
+        return _report(inputs, migrated.results)
     texts = _texts(inputs, migrated)
     if not texts:
         say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
-        show("".join(_difference(name, before, after) for name, before, after in texts))
-        return _told(inputs, migrated.results)
+        shown = show("".join(_difference(name, before, after) for name, before, after in texts))
+        return _report(inputs, migrated.results) or int(not shown)
     try:
-        for name, _, text in texts:
-            replace_file(Path(name), encoded(text))
-            say([f"migrated {name}"])
+        _write(texts, inputs)
     except OSError as error:
         say([cannot_write(error)])
         return 1
-    return _told(inputs, migrated.results)
+    return _report(inputs, migrated.results)
 
 
-def _some(config: str | None) -> tuple[str, ...]:
+def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
+    """Writes all files or none. Raises OSError where the disk refuses one."""
+    changes = [Change(Path(name), encoded(text)) for name, _, text in texts]
+    if changes:
+        change_files(common_folder([change.path for change in changes]), changes, contents_of(inputs.read))
+    say([f"migrated {name}" for name, _, _ in texts])
+
+
+def _configuration_paths(config: str | None) -> tuple[str, ...]:
     return () if config is None else (config,)
 
 
 def _with_own_configuration(package: Package) -> Package:
-    """`package` with its configuration as one of its items, which is the one that is rewritten."""
-    given = package.function_config
-    if given is None:
+    """`package` with its configuration as one of its items, which is the one that is rewritten.
+
+    Raises UsageError where a ResourceList brings it.
+    """
+    configuration = package.function_config
+    if configuration is None:
         return package
-    own = next(item for item in package.items if identity(item.value) == identity(given.value))
+    own = next((item for item in package.items if identity(item.value) == identity(configuration.value)), None)
+    if own is None:
+        raise UsageError(
+            f'"{configuration.location().file}" is a ResourceList, which migrate does not write; '
+            "mend the files it is made of"
+        )
     return package._replace(function_config=own)
 
 
@@ -80,12 +94,12 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
     """Name, text before and text after of each file that changes; the new ones last, which were empty before."""
     now = dict(zip(map(id, inputs.package.items), migrated.items, strict=True))
     changed = [(file, edited_text(file, now, "migrate")) for file in inputs.files]
-    texts = [(str(file.found.name), file.text, text) for file, text in changed if text is not None]
-    for one in migrated.new:
-        path = Path(one.beside.location().file or ".").parent / one.name
+    texts = [(str(file.path.name), file.text, text) for file, text in changed if text is not None]
+    for file in migrated.new:
+        path = Path(file.beside.location().file or ".").parent / file.name
         if path.exists():
             raise UsageError(f'"{path}" must not exist: migrate writes the levels there; move it away')
-        texts.append((str(path), "", one.item.text))
+        texts.append((str(path), "", file.item.text))
     return texts
 
 
@@ -97,10 +111,10 @@ def _difference(name: str, before: str, after: str) -> str:
     return "".join([line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines])
 
 
-def _told(inputs: Inputs, results: Sequence[Result]) -> int:
-    """Says what was found, to stderr where stdout has the difference; returns the exit code."""
+def _report(inputs: Inputs, results: Sequence[Result]) -> int:
+    """Prints the findings to stderr, since stdout holds the difference; returns the exit code."""
     results = sort_results(results)
     if results:
         text = as_text(Checked(results, len(inputs.files), inputs.text_of, coloured=is_coloured(sys.stderr)))
-        say(text.removesuffix("\n").split("\n"))
+        say(text.removesuffix("\n").split("\n"), as_they_are=True)
     return exit_code(results)

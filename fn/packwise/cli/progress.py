@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from packwise.cli.find import Found
+    from packwise.cli.input_paths import InputPath
 
 __all__ = ["tracked"]
 
@@ -16,7 +16,7 @@ _MANY = 100
 _WIDTH = 40
 
 
-def tracked(files: Sequence[Found]) -> Iterator[Found]:
+def tracked(files: Sequence[InputPath]) -> Iterator[InputPath]:
     """`files` one by one, as they are read; where there are many, a bar says how far that is."""
     if len(files) < _MANY or not sys.stderr.isatty():
         yield from files

@@ -10,64 +10,64 @@ from typing import TYPE_CHECKING, NoReturn, cast
 from krmfn.errors import FieldError
 from krmfn.kubeobject import KubeObject
 from krmfn.resourcelist import ResourceList, ResourceListError
-from krmfn.run import MAX_INPUT
+from krmfn.run import MAX_INPUT, read_input
 from krmfn.source import Location, Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.document import Document, InputFile
-from packwise.select.foreign import is_foreign, may_be_foreign
+from packwise.pipeline.registry import is_document, may_be_document
 
 if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext import Document as SplitDocument
-    from packwise.cli.find import Found
+    from packwise.cli.input_paths import InputPath
 
 __all__ = ["decode", "read_file"]
 
 _LIST = re.compile(r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE)
 
 
-def read_file(found: Found) -> InputFile:
+def read_file(path: InputPath) -> InputFile:
     """The file with its documents; one that is no YAML is an item whose `value` raises.
 
     Raises FieldError: not readable, too large, not UTF-8, or a ResourceList that is none.
     """
-    return decode(_content(found), found)
+    return decode(_content(path), path)
 
 
-def decode(data: bytes, found: Found) -> InputFile:
+def decode(data: bytes, path: InputPath) -> InputFile:
     """The file whose content is `data`. Raises FieldError as `read_file` does."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         start = data.rfind(b"\n", 0, error.start) + 1
         place = Location(
-            found.name,
+            path.name,
             data.count(b"\n", 0, start) + 1,
             len(data[start : error.start].decode("utf-8", "replace")) + 1,
         )
         message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
         raise FieldError(None, (), message, place) from None
     if _is_list(text):
-        return _list_file(text, found)
-    return InputFile(found, tuple([_document(one, found) for one in split_documents(text)]))
+        return _list_file(text, path)
+    return InputFile(path, tuple([_document(document, path) for document in split_documents(text)]))
 
 
-def _content(found: Found) -> bytes:
+def _content(path: InputPath) -> bytes:
     try:
-        if found.name is None:
-            data = sys.stdin.buffer.read(MAX_INPUT + 1)
+        if path.name is None:
+            data = read_input(sys.stdin.buffer)
         else:
-            with Path(found.name).open("rb") as file:
-                data = file.read(MAX_INPUT + 1)
+            with Path(path.name).open("rb") as file:
+                data = read_input(file)
     except OSError as error:
-        _refuse(found, f'must be readable; got "{error.strerror}"')
+        _refuse(path, f'must be readable; got "{error.strerror}"')
     if len(data) > MAX_INPUT:
-        _refuse(found, f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files")
+        _refuse(path, f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files")
     return data
 
 
-def _refuse(found: Found, message: str) -> NoReturn:
-    raise FieldError(None, (), message, Location(found.name, 1, 1)) from None
+def _refuse(path: InputPath, message: str) -> NoReturn:
+    raise FieldError(None, (), message, Location(path.name, 1, 1)) from None
 
 
 def _is_list(text: str) -> bool:
@@ -93,42 +93,42 @@ def _flow_value(text: str) -> Value:
             return None
 
 
-def _list_file(text: str, found: Found) -> InputFile:
+def _list_file(text: str, path: InputPath) -> InputFile:
     try:
         parsed = ResourceList.parse(text)
     except ResourceListError as error:
-        raise FieldError(None, (), error.message, Location(found.name, error.line, error.column)) from None
-    items = [_named(item, found) for item in parsed.items]
+        raise FieldError(None, (), error.message, Location(path.name, error.line, error.column)) from None
+    items = [_named(item, path) for item in parsed.items]
     config = parsed.function_config
     return InputFile(
-        found,
+        path,
         tuple([Document("---\n" if at else "", "", item) for at, item in enumerate(items)]),
         is_list=True,
-        function_config=None if config is None else _named(config, found),
+        function_config=None if config is None else _named(config, path),
         list_text=text,
     )
 
 
-def _named(item: KubeObject, found: Found) -> KubeObject:
+def _named(item: KubeObject, path: InputPath) -> KubeObject:
     """The item of a list; one in a file is located there, one on stdin where the client read it."""
-    return item if found.name is None else KubeObject.cut(item.source._replace(file=found.name), item.value)
+    return item if path.name is None else KubeObject.cut(item.source._replace(file=path.name), item.value)
 
 
-def _document(one: SplitDocument, found: Found) -> Document:
+def _document(document: SplitDocument, path: InputPath) -> Document:
     """A document with the object that it is, of Kubernetes or of OSMO; one that is no YAML is found out later."""
-    source = Source(one.text, (), one.line, 1, found.name)
+    source = Source(document.text, (), document.line, 1, path.name)
     item: KubeObject | None = None
     foreign: KubeObject | None = None
     try:
         value = read(source.text)
     except YamlError:
-        if may_be_foreign(source.text):
+        if may_be_document(source.text):
             foreign = KubeObject(source)
         else:
             item = KubeObject(source)
     else:
-        if is_foreign(value):
+        if is_document(value):
             foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
         elif isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
             item = KubeObject.cut(source, value)
-    return Document(one.separator, one.text, item, one.line, foreign)
+    return Document(document.separator, document.text, item, document.line, foreign)

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.result import exit_code, sort_results
+from packwise.cli.arguments import UsageError
 from packwise.cli.console import cannot_write, is_coloured, say, show
+from packwise.cli.document import contents_of
 from packwise.cli.folder import plan_folder, refuse_same_target
-from packwise.cli.inputs import read_inputs
+from packwise.cli.input_paths import exists, real
+from packwise.cli.inputs import error_result, read_inputs
+from packwise.cli.journal import once_complete
+from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
-from packwise.cli.outcome import outcome_of
-from packwise.cli.refusal import refusal
-from packwise.cli.rendered import rendered_of
+from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.cli.report.lines import as_lines, count
 from packwise.cli.stream import stream_of
 from packwise.cli.swap import remove_left
-from packwise.cli.usage import UsageError
 from packwise.cli.write import apply, refuse_lists_within, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.result import Result
     from packwise.cli.arguments import Render
     from packwise.cli.folder import FolderPlan
-    from packwise.cli.outcome import Outcome
+    from packwise.cli.inputs import Inputs
+    from packwise.cli.rendered_files import Outcome
     from packwise.cli.write import Changes
 
 __all__ = ["render"]
@@ -36,7 +41,7 @@ __all__ = ["render"]
 def render(command: Render) -> int:
     """Prints or writes the result; returns the exit code. Raises UsageError before anything is written."""
     output = _output_of(command)
-    inputs = read_inputs(command.named, output)
+    inputs = _inputs(command, output)
     if output is not None:
         refuse_same_target(inputs.files)
         refuse_lists_within(inputs.files, output)
@@ -48,9 +53,42 @@ def render(command: Render) -> int:
         if output is None:
             return _print(outcome, rendered.results)
         plan = plan_folder(outcome, split=bool(rendered.gitops) and not command.in_place)
-        return _write(plan, Path(output), rendered.results, command)
+        if exit_code(plan.results):
+            return _refuse([*rendered.results, *plan.results])
+        with _alone(Path(output), command):
+            return _write(plan, Path(output), rendered.results, command, contents_of(inputs.files))
     except FieldError as error:
-        return _refuse([*rendered.results, refusal(error)])
+        return _refuse([*rendered.results, error_result(error)])
+
+
+def _inputs(command: Render, output: str | None) -> Inputs:
+    """What is read; where files are written, a change of them that was interrupted comes to its end first."""
+    read = partial(read_inputs, command.named, output)
+    if output is None:
+        return read()
+    if command.in_place:
+        return read() if command.check else once_complete(read)
+    look = partial(refuse_interrupted, Path(real(output)))
+    if command.check:
+        look()
+    else:
+        once_complete(look)
+    return read()
+
+
+@contextmanager
+def _alone(folder: Path, command: Render) -> Generator[None]:
+    """No other render looks at the folder or writes it until the block ends."""
+    if command.in_place:
+        # What was read is compared once more, under a lock of its own.
+        yield
+        return
+    parent = Path(real(folder)).parent
+    if not command.check:
+        with suppress(OSError):
+            parent.mkdir(parents=True, exist_ok=True)
+    with locked(parent):
+        yield
 
 
 def _output_of(command: Render) -> str | None:
@@ -64,23 +102,25 @@ def _output_of(command: Render) -> str | None:
     output = command.output
     if command.check and output is None:
         raise UsageError("--check must go with -o DIR or --in-place, the folder to look at")
-    if output is not None and (not output or (Path(output).exists() and not Path(output).is_dir())):
+    if output is not None and (not output or (exists(output) and not Path(output).is_dir())):
         raise UsageError(f'-o must name a folder; got "{output}"')
     return output
 
 
 def _print(outcome: Outcome, results: Sequence[Result]) -> int:
     text = stream_of(outcome)
-    say(as_lines(results, coloured=is_coloured(sys.stderr)))
+    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
     return 0 if show(text) else 1
 
 
-def _write(plan: FolderPlan, folder: Path, results: Sequence[Result], command: Render) -> int:
+def _write(
+    plan: FolderPlan, folder: Path, results: Sequence[Result], command: Render, as_read: Mapping[Path, bytes]
+) -> int:
     changes = survey(folder, plan, with_list=not command.in_place)
-    found = sort_results([*results, *plan.results, *changes.results])
-    if exit_code(found):
-        return _refuse(found)
-    say(as_lines(found, coloured=is_coloured(sys.stderr)))
+    findings = sort_results([*results, *plan.results, *changes.results])
+    if exit_code(findings):
+        return _refuse(findings)
+    say(as_lines(findings, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if command.check and changes:
         say(_stale(changes, folder))
         return 1
@@ -89,7 +129,7 @@ def _write(plan: FolderPlan, folder: Path, results: Sequence[Result], command: R
         remove_left(folder)
     if changes:
         try:
-            one_by_one = apply(folder, changes, at_once=not command.in_place)
+            one_by_one = apply(folder, changes, at_once=not command.in_place, as_read=as_read)
         except OSError as error:
             say([cannot_write(error)])
             return 1
@@ -127,5 +167,6 @@ def _files(number: int) -> str:
 
 def _refuse(results: Iterable[Result]) -> int:
     ordered = sort_results(results)
-    say([*as_lines(ordered, coloured=is_coloured(sys.stderr)), f"{count(ordered)}: nothing was written"])
+    say(as_lines(ordered, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    say([f"{count(ordered)}: nothing was written"])
     return 1

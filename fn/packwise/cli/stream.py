@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packwise.cli.outcome import without_bookkeeping
+from packwise.cli.rendered_files import without_bookkeeping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from packwise.cli.outcome import Outcome
+    from packwise.cli.rendered_files import Outcome
 
 __all__ = ["joined", "stream_of"]
 

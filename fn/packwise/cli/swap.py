@@ -14,7 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packwise.cli.find import contains, real
+from packwise.cli.input_paths import contains, real
+from packwise.cli.lock import signals_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -56,7 +57,8 @@ def swapped(folder: Path) -> Generator[Path]:
             else:
                 copy.rename(target)
     finally:
-        shutil.rmtree(copy, ignore_errors=True)
+        with signals_wait():
+            shutil.rmtree(copy, ignore_errors=True)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ none.
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,31 +13,34 @@ from krmfn.result import exit_code, sort_results
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.inputs import read_inputs
 from packwise.cli.report.lines import as_lines
-from packwise.cli.report.visible import visible, width
-from packwise.pipeline.overview import overview
-from packwise.select.index import identity
+from packwise.cli.report.visible import json_text, visible, width
+from packwise.commands.topologies import overview
+from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from packwise.cli.arguments import Topologies
-    from packwise.pipeline.overview import Overview
-    from packwise.plan import ListedTopology, Use
+    from packwise.commands.topologies import Overview
+    from packwise.topology.uses import ListedTopology, Use
 
 __all__ = ["topologies"]
 
 _NONE = "<none>"
 
+_LONGEST = 1000
+"""Characters of a cell that are shown; names in a cluster have 253 at most."""
+
 
 def topologies(command: Topologies) -> int:
     """Prints the overview; returns the exit code. Raises UsageError."""
     inputs = read_inputs(command.named, apart=True)
-    found = None if exit_code(inputs.results) else overview(inputs.package)
-    results = sort_results([*inputs.results, *(found.results if found is not None else ())])
-    say(as_lines(results, coloured=is_coloured(sys.stderr)))
-    if found is None or exit_code(results):
+    listing = None if exit_code(inputs.results) else overview(inputs.package)
+    results = sort_results([*inputs.results, *(listing.results if listing is not None else ())])
+    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    if listing is None or exit_code(results):
         return 1
-    return 0 if show(_as_json(found) if command.as_json else _as_text(found)) else 1
+    return 0 if show(_as_json(listing) if command.as_json else _as_text(listing)) else 1
 
 
 class _Row(NamedTuple):
@@ -49,11 +51,11 @@ class _Row(NamedTuple):
     use: Use | None
 
 
-def _rows(found: Overview) -> list[_Row]:
+def _rows(listing: Overview) -> list[_Row]:
     """Each topology with its workloads, then names that no topology has, then workloads without one."""
-    names = [one.name for one in found.topologies]
+    names = [topology.name for topology in listing.topologies]
     by_name: dict[str | None, list[Use]] = {}
-    for use in sorted(found.uses, key=lambda use: _named(use)[1:]):
+    for use in sorted(listing.uses, key=lambda use: _named(use)[1:]):
         by_name.setdefault(use.topology, []).append(use)
     missing = sorted(name for name in by_name if name is not None and name not in names)
     rows: list[_Row] = []
@@ -63,12 +65,12 @@ def _rows(found: Overview) -> list[_Row]:
     return rows + [_Row(None, False, use) for use in by_name.get(None, ())]
 
 
-def _as_text(found: Overview) -> str:
-    lines: list[str] = [] if found.enabled else ["topology-aware scheduling is disabled", ""]
-    if found.topologies:
-        listed = [(one.name, one.kind, _origin(one), _levels(one)) for one in found.topologies]
+def _as_text(listing: Overview) -> str:
+    lines: list[str] = [] if listing.enabled else ["topology-aware scheduling is disabled", ""]
+    if listing.topologies:
+        listed = [(entry.name, entry.kind, _origin(entry), _levels(entry)) for entry in listing.topologies]
         lines += [*_table(("TOPOLOGY", "KIND", "FROM", "LEVELS"), listed), ""]
-    rows = _rows(found)
+    rows = _rows(listing)
     if rows:
         lines += _table(("TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED PODS"), [_cells(row) for row in rows])
     else:
@@ -92,22 +94,22 @@ def _chosen(use: Use) -> str:
     return "by name" if use.explicit else "by default"
 
 
-def _origin(one: ListedTopology) -> str:
-    place = one.item.location()
-    return f"{place.file or '<stdin>'}:{place.line}{' (configuration)' if one.generated else ''}"
+def _origin(topology: ListedTopology) -> str:
+    place = topology.item.location()
+    return f"{place.file or '<stdin>'}:{place.line}{' (configuration)' if topology.generated else ''}"
 
 
-def _levels(one: ListedTopology) -> str:
-    return ", ".join([f"{level.domain}={level.key}" for level in one.levels])
+def _levels(topology: ListedTopology) -> str:
+    return ", ".join([f"{level.domain}={level.key}" for level in topology.levels])
 
 
 def _named(use: Use) -> tuple[str, str, str]:
     """Kind, namespace and name of the workload."""
-    return use.named or identity(use.workload.value)[1:]
+    return use.document or identity(use.workload.value)[1:]
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    shown = [head, *([visible(cell) for cell in row] for row in rows)]
+    shown = [head, *([visible(_cut(cell)) for cell in row] for row in rows)]
     widths = [max(width(row[column]) for row in shown) for column in range(len(head))]
     return [
         "  ".join([cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]).rstrip()
@@ -115,34 +117,38 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _as_json(found: Overview) -> str:
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= _LONGEST else f"{cell[:_LONGEST]}…"
+
+
+def _as_json(listing: Overview) -> str:
     uses: dict[str | None, list[Use]] = {}
-    for row in _rows(found):
+    for row in _rows(listing):
         if row.use is not None:
             uses.setdefault(row.topology, []).append(row.use)
-    names = {one.name for one in found.topologies}
+    names = {topology.name for topology in listing.topologies}
     whole = {
-        "enabled": found.enabled,
-        "topologies": [_topology(one, uses.get(one.name, [])) for one in found.topologies],
+        "enabled": listing.enabled,
+        "topologies": [_topology(topology, uses.get(topology.name, [])) for topology in listing.topologies],
         "missing": [
-            {"name": name, "workloads": [_use(use) for use in found]}
-            for name, found in uses.items()
+            {"name": name, "workloads": [_use(use) for use in users]}
+            for name, users in uses.items()
             if name is not None and name not in names
         ],
         "withoutTopology": [_use(use) for use in uses.get(None, [])],
     }
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    return json_text(whole)
 
 
-def _topology(one: ListedTopology, uses: Sequence[Use]) -> dict[str, Any]:
-    place = one.item.location()
+def _topology(topology: ListedTopology, uses: Sequence[Use]) -> dict[str, Any]:
+    place = topology.item.location()
     return {
-        "kind": one.kind,
-        "name": one.name,
-        "generated": one.generated,
+        "kind": topology.kind,
+        "name": topology.name,
+        "generated": topology.generated,
         "file": place.file,
         "line": place.line,
-        "levels": [{"domain": level.domain, "key": level.key} for level in one.levels],
+        "levels": [{"domain": level.domain, "key": level.key} for level in topology.levels],
         "workloads": [_use(use) for use in uses],
     }
 

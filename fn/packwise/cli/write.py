@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +9,18 @@ from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.result import Result, ResultFile
-from packwise.cli.console import encoded
-from packwise.cli.find import SUFFIXES, Found, contains, real
+from packwise.cli.arguments import UsageError
+from packwise.cli.console import encoded, naming
 from packwise.cli.folder import OUTPUT
+from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
+from packwise.cli.journal import Change, change_files
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.manifests import digest, listed, listing
 from packwise.cli.read import read_file
 from packwise.cli.swap import SwapError, swapped
-from packwise.cli.usage import UsageError
-from packwise.finding import Rule, Severity
-from packwise.select.index import is_earlier
+from packwise.cli.target import is_of_git
+from packwise.findings.finding import Rule, Severity
+from packwise.objects.identity import is_generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,11 +28,16 @@ if TYPE_CHECKING:
     from packwise.cli.document import InputFile
     from packwise.cli.folder import FolderPlan
 
-__all__ = ["RULES", "Changes", "apply", "refuse_lists_within", "replace_file", "survey"]
+__all__ = ["RULES", "Changes", "apply", "refuse_lists_within", "survey"]
 
 EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "product.md", Severity.WARNING)
 RULES = (EDITED,)
 """Rules of the output folder."""
+
+_NOT_REPLACED = (
+    "must not be replaced by an object of stdin or of a list, since it holds no Kubernetes objects; rename this file, "
+    "or write the object elsewhere"
+)
 
 _OWN = "packwise"
 """The folder of generated objects, in which files of an earlier render are looked for."""
@@ -57,7 +63,7 @@ class Changes:
 def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:
     """Raises UsageError where the objects of a ResourceList would be written beside the list itself."""
     for file in files:
-        name = file.found.name
+        name = file.path.name
         if file.is_list and name is not None and contains(real(folder), real(name)):
             raise UsageError(
                 f'"{name}" is a ResourceList and cannot be written in place; choose another folder with -o'
@@ -78,6 +84,8 @@ def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Change
         if fault is None and not _holds(at, content):
             if path in plan.generated and at.exists() and not _is_generated(at):
                 fault = "must not be where packwise writes a generated object; rename this file"
+            elif path in plan.loose and at.exists() and not _holds_objects(at):
+                fault = _NOT_REPLACED
             contents[at] = content
         if fault is not None:
             results.append(Result(fault, file=ResultFile(at.as_posix()), tags={"rule": OUTPUT.name}))
@@ -95,40 +103,49 @@ def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Change
     return Changes(contents, tuple(sorted(removed | own)), tuple(results), None if _holds(folder / LIST, now) else now)
 
 
-def apply(folder: Path, changes: Changes, *, at_once: bool = False) -> str | None:
-    """Makes the changes: each file is whole at any time, and folders that lost their last file go.
+def apply(
+    folder: Path, changes: Changes, *, at_once: bool = False, as_read: Mapping[Path, bytes] | None = None
+) -> str | None:
+    """Makes the changes, all of them or none, and folders that lost their last file go.
 
-    `at_once`: so is the folder, which whoever looks sees as it was or as it is now. Where the system cannot do that,
-    files change one by one, and the answer says why. Raises OSError where the disk refuses one.
+    `at_once`: whoever looks sees the folder as it was or as it is now. Where the system cannot do that, files change
+    one by one, by a journal that the next run finishes, and the answer says why. Raises OSError where the disk refuses
+    one, or where a file `as_read` holds something else by now.
     """
     if not at_once:
-        _apply(folder, folder, changes)
+        change_files(folder, _as_list(folder, changes), as_read or {})
         return None
     try:
         with swapped(folder) as copy:
             _apply(folder, copy, changes)
     except SwapError as reason:
-        _apply(folder, folder, changes)
+        folder.mkdir(parents=True, exist_ok=True)
+        change_files(folder, _as_list(folder, changes), {})
         return str(reason)
     return None
 
 
-def _apply(folder: Path, to: Path, changes: Changes) -> None:
-    """The changes of `folder` in `to`, which is that folder or a copy of it. Raises OSError that names the file."""
-    root, target = Path(real(folder)), Path(real(to))
-    try:
-        for path, content in changes.contents.items():
-            replace_file(target / Path(real(path)).relative_to(root), content)
-        for path in changes.removed:
-            gone = target / Path(real(path.parent)).relative_to(root) / path.name
+def _as_list(folder: Path, changes: Changes) -> list[Change]:
+    written = [Change(path, content) for path, content in changes.contents.items()]
+    removed = [Change(path, None) for path in changes.removed]
+    return written + removed + ([] if changes.listing is None else [Change(folder / LIST, changes.listing)])
+
+
+def _apply(folder: Path, copy: Path, changes: Changes) -> None:
+    """The changes of `folder` in a copy of it that nobody else sees. Raises OSError that names the file."""
+    root = Path(real(folder))
+    for path, content in changes.contents.items():
+        target = Path(real(path)).relative_to(root)
+        with naming(root / target):
+            _replace(copy / target, content)
+    for path in changes.removed:
+        gone = copy / Path(real(path.parent)).relative_to(root) / path.name
+        with naming(path):
             gone.unlink()
-            _remove_empty(gone.parent, target)
-        if changes.listing is not None:
-            # The last one: until it is there, the next run knows what this one was about to remove.
-            replace_file(target / LIST, changes.listing)
-    except OSError as error:
-        name = str(error.filename).replace(str(target), str(root), 1)
-        raise OSError(error.errno, error.strerror, name) from error
+            _remove_empty(gone.parent, copy)
+    if changes.listing is not None:
+        with naming(folder / LIST):
+            _replace(copy / LIST, changes.listing)
 
 
 def _left(folder: Path, before: Mapping[str, str], kept: set[str]) -> tuple[set[Path], list[Result]]:
@@ -137,9 +154,10 @@ def _left(folder: Path, before: Mapping[str, str], kept: set[str]) -> tuple[set[
     edited: list[Result] = []
     for name, known in before.items():
         path = folder / name
-        if not _is_within(folder, path) or real(path) in kept or not path.is_file() or path.is_symlink():
+        content = _content(folder, path)
+        if content is None or real(path) in kept:
             continue
-        if digest(path.read_bytes()) == known:
+        if digest(content) == known:
             own.add(path)
         else:
             message = "is no longer rendered, and was changed since packwise wrote it; it stays: remove it by hand"
@@ -148,18 +166,35 @@ def _left(folder: Path, before: Mapping[str, str], kept: set[str]) -> tuple[set[
     return own, edited
 
 
+def _content(folder: Path, path: Path) -> bytes | None:
+    """What the file of `folder` holds; None for a link, for a file of git, and for what cannot be read."""
+    if "\0" in str(path) or not _is_within(folder, path) or _leads_into_git(folder, path):
+        return None
+    try:
+        return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+    except OSError:
+        return None
+
+
 def _is_within(folder: Path, path: Path) -> bool:
     """Whether `path` stands in `folder` when all links are followed."""
     return contains(real(folder), real(path))
+
+
+def _leads_into_git(folder: Path, path: Path) -> bool:
+    """Whether `path`, which stands in `folder`, is a file of a repository's own when all links are followed."""
+    return is_of_git(Path(real(path)).relative_to(real(folder)).parts)
 
 
 def _fault(folder: Path, path: Path) -> str | None:
     """Why `path` cannot be written."""
     if not _is_within(folder, path):
         return "must stand within the output folder; a link leads out of it"
-    if path.is_dir():
-        return "must be a file; there is a folder of this name"
+    if _leads_into_git(folder, path):
+        return "must not stand in a repository's own folder; a link leads there"
     try:
+        if path.is_dir():
+            return "must be a file; there is a folder of this name"
         path.lstat()
     except FileNotFoundError:
         return None
@@ -188,28 +223,32 @@ def _own_files(folder: Path) -> Iterator[Path]:
 def _is_generated(path: Path) -> bool:
     """Whether the file holds objects that packwise made, and no others."""
     try:
-        file = read_file(Found(path.as_posix()))
+        file = read_file(InputPath(path.as_posix()))
         items = [document.item for document in file.documents if not document.is_blank]
-        return bool(items) and all(item is not None and is_earlier(item.value) for item in items)
+        return bool(items) and all(item is not None and is_generated(item.value) for item in items)
     except FieldError:
         return False
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes `content` so that the file is whole at any time. Raises OSError where the disk refuses."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Hidden and short: no reader takes it for input, and it fits wherever the name itself does.
-    temporary = path.parent / f".packwise-{os.getpid()}.tmp"
-    temporary.unlink(missing_ok=True)
+def _holds_objects(path: Path) -> bool:
+    """Whether the file holds a Kubernetes object, or nothing at all."""
     try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+        file = read_file(InputPath(path.as_posix()))
+        return any(item.value for item in file.items) or all(document.is_blank for document in file.documents)
+    except FieldError:
+        return False
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Writes a new file: the old one may be of the folder that is copied. Raises OSError where the disk refuses."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Short, so that it fits wherever the name itself does.
+    temporary = path.parent / ".packwise-new"
+    temporary.write_bytes(content)
+    if path.exists():
+        # What is written is read, and never run.
+        temporary.chmod(stat.S_IMODE(path.stat().st_mode) & 0o666)
+    temporary.replace(path)
 
 
 def _remove_empty(folder: Path, top: Path) -> None:

@@ -8,19 +8,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.kubeobject import KubeObject
-    from packwise.migrate.step import Step
-    from packwise.plan import Cluster, ListedTopology, Use, WorkloadPlan
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import Cluster, WorkloadPlan
     from packwise.revisions import Revision
-    from packwise.select.selection import Selection
-    from packwise.select.topologies import KnownTopologies
+    from packwise.revisions.step import Step
+    from packwise.settings import TopologyRender
+    from packwise.topology.known import KnownTopologies
+    from packwise.topology.uses import ListedTopology, Use
+    from packwise.validate.definitions import Definitions
 
 __all__ = ["FrontEnd"]
 
 
 class FrontEnd(Protocol):
-    """A front end reads its own kinds of workloads."""
+    """A front end reads its own kinds of workloads: read → default → rules → placement."""
 
-    def plans(self, selection: Selection, cluster: Cluster) -> Iterable[WorkloadPlan]:
+    def plans(
+        self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
+    ) -> Iterable[WorkloadPlan]:
         """What becomes of each of its workloads, in order of namespace and name."""
         ...
 
@@ -38,10 +43,12 @@ class FrontEnd(Protocol):
         """
         ...
 
-    def uses(self, selection: Selection) -> Iterable[Use]:
+    def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
         """Which topology each of its workloads uses: named, by default, or none."""
         ...
 
-    def topologies(self, selection: Selection, known: KnownTopologies) -> Iterable[ListedTopology]:
-        """The topologies that its workloads choose from, in order of name; those too that a render would refuse."""
+    def topologies(
+        self, inventory: Inventory, settings: TopologyRender, revision: Revision, known: KnownTopologies
+    ) -> Iterable[ListedTopology]:
+        """The topologies that its workloads choose from, in order of name; also those that a render would refuse."""
         ...

@@ -74,7 +74,7 @@ class Sentence(NamedTuple):
 
 def go_quote(text: str) -> str:
     """`text` as Go's `%q` prints it."""
-    if text.isalnum() and text.isascii():
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join([_GO_ESCAPES.get(char) or _go_char(char) for char in text]) + '"'
 

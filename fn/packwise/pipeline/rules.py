@@ -5,42 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise import annotate, render
-from packwise.crds import findings as by_crd
-from packwise.crds import objects
-from packwise.frontends.grove import frontend
-from packwise.frontends.osmo import rules as osmo
-from packwise.pipeline import steps
-from packwise.schedulers import podgroups as grouped
-from packwise.schedulers import references, requests
-from packwise.schedulers import topologies as scheduled
-from packwise.select import configuration, definitions, index, protection, schedulers, selection, topologies
-from packwise.topology import clustertopology, clustertopologybinding
+from packwise.objects import index
+from packwise.pipeline import registry, steps
+from packwise.select import selection
+from packwise.settings import configuration, schedulers
+from packwise.topology import clustertopology, clustertopologybinding, known, protection
+from packwise.validate import definitions, objects
+from packwise.validate import judge as by_crd
 
 if TYPE_CHECKING:
-    from packwise.finding import Rule
+    from packwise.findings.finding import Rule
 
 __all__ = ["rule_table"]
+
+_BEFORE_SCHEDULERS = (
+    index,
+    selection,
+    definitions,
+    configuration,
+    known,
+    protection,
+    clustertopology,
+    schedulers,
+    clustertopologybinding,
+)
+_AFTER_SCHEDULERS = (by_crd, objects, render, annotate)
 
 
 def rule_table() -> tuple[Rule, ...]:
     """The rules, in the order of the steps."""
-    parts = (
-        index,
-        selection,
-        definitions,
-        configuration,
-        topologies,
-        protection,
-        clustertopology,
-        schedulers,
-        clustertopologybinding,
-        scheduled,
-        grouped,
-        requests,
-        references,
-        by_crd,
-        objects,
-        render,
-        annotate,
+    return (
+        *(rule for part in _BEFORE_SCHEDULERS for rule in part.RULES),
+        *(rule for entry in registry.SCHEDULERS for rule in entry.rules()),
+        *(rule for part in _AFTER_SCHEDULERS for rule in part.RULES),
+        *(rule for entry in registry.FRONT_ENDS for rule in entry.rules()),
+        *steps.RULES,
     )
-    return (*(rule for part in parts for rule in part.RULES), *frontend.rule_table(), *osmo.RULES, *steps.RULES)

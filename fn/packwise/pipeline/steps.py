@@ -1,4 +1,4 @@
-"""The steps of a render, in order: each takes what the one before made."""
+"""The steps of a render, in order: each takes what the steps before computed."""
 
 from __future__ import annotations
 
@@ -7,28 +7,32 @@ from typing import TYPE_CHECKING, NamedTuple
 from krmfn.errors import FieldError
 from krmfn.result import Severity, exit_code
 from packwise.annotate import annotate, annotate_generated
-from packwise.finding import Finding, Rule
-from packwise.pipeline.front_ends import front_ends
-from packwise.plan import Cluster, Status
+from packwise.findings.finding import Finding, Rule
+from packwise.objects.identity import identity, is_generated
+from packwise.objects.index import READABLE
+from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
+from packwise.placement.plan import Cluster
 from packwise.render import render as render_objects
-from packwise.schedulers.kai import KAI
-from packwise.schedulers.status import topology_status
-from packwise.schedulers.topologies import scheduler_topologies
-from packwise.select import select
-from packwise.select.index import READABLE, identity, is_earlier
-from packwise.select.protection import check_protection
-from packwise.select.topologies import known_topologies, with_finalizer
+from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
+from packwise.select import index_package, select
+from packwise.topology.known import ConfiguredTopology, known_topologies, with_finalizer
+from packwise.topology.protection import check_protection
+from packwise.topology.status import Status, topology_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.plan import Generated, WorkloadPlan
+    from packwise.objects.generated import Generated
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import WorkloadPlan
     from packwise.select import Package, Selection
-    from packwise.select.topologies import KnownTopologies
+    from packwise.settings import TopologyRender
+    from packwise.topology.known import KnownTopologies
+    from packwise.validate.definitions import Definitions
 
-__all__ = ["RULES", "Rendered", "render", "results_of", "unreadable"]
+__all__ = ["RULES", "Rendered", "cluster_of", "render", "results_of", "selected", "topologies_of", "unreadable"]
 
 NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "clients.md 5", Severity.INFO)
 RULES = (NO_WORKLOADS,)
@@ -36,21 +40,27 @@ RULES = (NO_WORKLOADS,)
 
 
 class Rendered(NamedTuple):
-    """`kept` are the user's own objects in their order, `generated` what follows them.
+    """`kept` are the user's own objects in their order, `generated` those that follow them.
 
-    With an error among `results`, `kept` is the whole input and nothing is generated. `gitops` are the tools that
-    apply the objects.
+    With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
+    objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
     """
 
     kept: tuple[KubeObject, ...]
     generated: tuple[KubeObject, ...]
     results: tuple[Result, ...]
-    gitops: tuple[str, ...] = ()
+    selection: Selection | None = None
+    sources: tuple[Generated, ...] = ()
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
         """All objects of the answer."""
         return self.kept + self.generated
+
+    @property
+    def gitops(self) -> tuple[str, ...]:
+        """The tools that apply the objects."""
+        return () if self.selection is None else self.selection.settings.gitops
 
 
 def render(package: Package) -> Rendered:
@@ -62,133 +72,156 @@ def render(package: Package) -> Rendered:
 
 
 def _render(package: Package) -> Rendered:
-    selection = select(package)
-    found = results_of(selection.findings, selection.results)
-    if exit_code(found):
+    inventory, selection = selected(package)
+    results = results_of(selection.findings, selection.results)
+    if exit_code(results):
         # With a configuration that means nothing, every answer about a workload would be a guess.
-        return Rendered(package.items, (), found)
-    known = known_topologies(selection)
-    chosen = front_ends(selection)
-    plans = [plan for front_end in chosen for plan in front_end.plans(selection, _cluster(selection, known))]
-    uses = (use for front_end in chosen for use in front_end.uses(selection))
-    made = scheduler_topologies(KAI, known, selection)
-    statuses = {name: topology_status(selection.revision, made.refused.get(name)) for name in known.by_name}
-    topologies, told = _with_status(known, statuses, selection)
-    answered, unanswered = _answers(plans, selection)
-    generated = [*topologies, *made.generated, *(one for plan in plans for one in plan.generated), *answered]
-    groups, faults = _podgroups(plans, selection)
+        return Rendered(package.items, (), results, selection)
+    settings, definitions = selection.settings, selection.definitions
+    known = topologies_of(inventory, selection)
+    cluster = cluster_of(selection, known)
+    plans = _plan(inventory, cluster, settings, definitions)
+    protected = _protect(inventory, cluster, settings)
+    placements = tuple([placement for plan in plans for placement in plan.placements])
+    written = _write(SchedulerInput(placements, known, cluster, inventory, definitions, settings))
+    statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
+    topologies, notices = _with_status(known, statuses, inventory, settings)
+    generated = [*topologies, *written.generated]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
-    rendering = render_objects([*generated, *groups], selection.index, selection.settings, in_use)
-    protected = check_protection(selection, uses)
+    rendering = render_objects(generated, inventory.items, settings, in_use)
     findings = [
         *known.findings,
         *protected,
-        *made.findings,
-        *_own_objects(selection, made.generated),
-        *faults,
-        *unanswered,
-        *(f for plan in plans for f in plan.findings),
+        *written.findings,
+        *(finding for plan in plans for finding in plan.findings),
         *rendering.findings,
-        *_by_definitions(selection, generated),
+        *_judge(generated, inventory, definitions, settings),
     ]
-    results = (*found, *results_of(findings))
+    results = (*results, *results_of(findings))
     if exit_code(results):
-        return Rendered(package.items, (), results)
-    annotated = {id(plan.workload): Status(plan.conditions) for plan in plans}
-    annotated |= {id(item): statuses.get(name, Status()) for name, item in known.written.items()}
-    annotated |= {item: Status(conditions) for item, conditions in made.conditions.items()}
-    kept, said = _annotated(package, annotated, _finalized(known, selection), selection)
-    told += said
+        return Rendered(package.items, (), results, selection)
+    kept, more = _annotate(package, _statuses(plans, known, statuses, written), known, selection)
+    notices += more
     if not plans:
-        told.append(_no_workloads())
-    return Rendered(kept, rendering.objects, (*results, *results_of(told)), selection.settings.gitops)
+        notices.append(_no_workloads())
+    return Rendered(kept, rendering.objects, (*results, *results_of(notices)), selection, rendering.generated)
 
 
-def _with_status(
-    known: KnownTopologies, statuses: Mapping[str, Status], selection: Selection
-) -> tuple[list[Generated], list[Finding]]:
-    """The ClusterTopologies to write with their conditions; or the findings that tell these instead."""
-    generated: list[Generated] = []
-    told: list[Finding] = []
-    for one in known.generated:
-        key = identity(one.value)
-        status, before = statuses.get(key[-1], Status()), selection.index.earlier.get(key)
-        with_status, findings = annotate_generated(one, status, before, selection.settings)
-        generated.append(with_status)
-        told += findings
-    return generated, told
+def selected(package: Package) -> tuple[Inventory, Selection]:
+    """The objects of the package, indexed, and what configures its render."""
+    inventory = index_package(package)
+    return inventory, select(package, inventory, configured_otherwise=brings_topologies(inventory))
 
 
-def _answers(plans: list[WorkloadPlan], selection: Selection) -> tuple[list[Generated], list[Finding]]:
-    """The scheduler's objects for what front ends ask of it."""
-    requests = [request for plan in plans for request in plan.requests]
-    if not requests:
-        return [], []
-    from packwise.schedulers.requests import answers
-
-    return answers(KAI, requests, selection)
-
-
-def _podgroups(plans: list[WorkloadPlan], selection: Selection) -> tuple[list[Generated], list[Finding]]:
-    """The scheduler's groups of pods, where these are rendered: no other run pays for the import."""
-    if all(plan.gangs is None for plan in plans):
-        return [], []
-    from packwise.schedulers.podgroups import scheduler_podgroups
-
-    return scheduler_podgroups(KAI, plans, selection)
+def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies:
+    """The topologies that workloads can name."""
+    revision, configuration = selection.revision, selection.configuration
+    finalizers = (revision.finalizer,) if revision.finalizer is not None and selection.settings.finalizers else ()
+    configured = ConfiguredTopology(
+        configuration.topology(revision) if configuration is not None else None, configuration is not None, finalizers
+    )
+    enabled = selection.schedulers.names if selection.schedulers is not None else ()
+    return known_topologies(inventory, selection.definitions, revision, configured, enabled)
 
 
-def _own_objects(selection: Selection, topologies: Iterable[Generated]) -> Iterable[Finding]:
-    """What the scheduler has against users' own objects of its kinds; nothing is imported where there are none."""
-    kinds = ((KAI.group, KAI.topology_kind), (KAI.podgroup_group, KAI.podgroup_kind))
-    if not any(selection.index.of_kind(*kind) for kind in kinds):
-        return ()
-    from packwise.schedulers.podgroups import check_own_objects
-
-    return check_own_objects(KAI, selection, topologies)
-
-
-def _by_definitions(selection: Selection, generated: list[Generated]) -> Iterable[Finding]:
-    """What the cluster's CRDs refuse; nothing is imported where there are none."""
-    if not selection.definitions.by_kind:
-        return ()
-    from packwise.crds.objects import check_objects
-
-    return check_objects(selection, generated)
-
-
-def _cluster(selection: Selection, known: KnownTopologies) -> Cluster:
-    configuration = selection.configuration
+def cluster_of(selection: Selection, known: KnownTopologies) -> Cluster:
+    """What is known of the cluster that is rendered for."""
+    configuration, revision = selection.configuration, selection.revision
+    # Without scheduler profiles the operator makes the scheduler's topologies.
+    profiles = configuration.makes_kai_topologies if configuration is not None else None
     return Cluster(
-        selection.revision,
+        revision,
         selection.enabled,
         configuration.domains if configuration is not None else (),
-        {name: found.topology for name, found in known.by_name.items()},
+        {name: topology.topology for name, topology in known.by_name.items()},
         auto_mnnvl=configuration is not None and configuration.auto_mnnvl,
         schedulers=selection.schedulers,
-        grouped=selection.settings.emits(KAI.podgroup_kind),
+        makes_topologies=not revision.scheduler_profiles or profiles is not False,
     )
 
 
-def _finalized(known: KnownTopologies, selection: Selection) -> dict[int, KubeObject]:
-    """The users' ClusterTopologies by id, with the operator's finalizer where that is asked for."""
-    return {id(item): with_finalizer(item, selection) for item in known.written.values()}
+def _plan(
+    inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
+) -> list[WorkloadPlan]:
+    """What becomes of every workload."""
+    return [
+        plan
+        for front_end in front_ends(inventory)
+        for plan in front_end.plans(inventory, cluster, settings, definitions)
+    ]
 
 
-def _annotated(
-    package: Package, statuses: Mapping[int, Status], finalized: Mapping[int, KubeObject], selection: Selection
+def _protect(inventory: Inventory, cluster: Cluster, settings: TopologyRender) -> list[Finding]:
+    """What is wrong with changes of topologies that workloads use."""
+    revision = cluster.revision
+    uses = (use for front_end in front_ends(inventory) for use in front_end.uses(inventory, settings, revision))
+    return check_protection(inventory, revision, uses)
+
+
+def _write(source: SchedulerInput) -> SchedulerObjects:
+    """The objects of all schedulers, and what these refuse."""
+    written = [scheduler.objects(source) for scheduler in schedulers()]
+    return SchedulerObjects(
+        tuple([generated for objects in written for generated in objects.generated]),
+        tuple([finding for objects in written for finding in objects.findings]),
+        {name: answer for objects in written for name, answer in objects.refusals.items()},
+        {item: conditions for objects in written for item, conditions in objects.conditions.items()},
+    )
+
+
+def _with_status(
+    known: KnownTopologies, statuses: Mapping[str, Status], inventory: Inventory, settings: TopologyRender
+) -> tuple[list[Generated], list[Finding]]:
+    """The ClusterTopologies to write with their conditions; or the findings that report these instead."""
+    generated: list[Generated] = []
+    notices: list[Finding] = []
+    for topology in known.generated:
+        key = identity(topology.value)
+        status, before = statuses.get(key[-1], Status()), inventory.items.generated.get(key)
+        with_status, findings = annotate_generated(topology, status, before, settings)
+        generated.append(with_status)
+        notices += findings
+    return generated, notices
+
+
+def _judge(
+    generated: list[Generated], inventory: Inventory, definitions: Definitions, settings: TopologyRender
+) -> Iterable[Finding]:
+    """What the cluster's CRDs refuse; nothing is imported where there are none."""
+    if not definitions.by_kind:
+        return ()
+    from packwise.validate.objects import check_objects
+
+    unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING
+    return check_objects(generated, inventory, definitions, unknown)
+
+
+def _statuses(
+    plans: list[WorkloadPlan], known: KnownTopologies, statuses: Mapping[str, Status], written: SchedulerObjects
+) -> Mapping[int, Status]:
+    """The status of each of the users' objects that has one, by its identity in memory."""
+    by_item = {id(plan.workload): Status(plan.conditions) for plan in plans}
+    by_item |= {id(item): statuses.get(name, Status()) for name, item in known.written.items()}
+    return by_item | {item: Status(conditions) for item, conditions in written.conditions.items()}
+
+
+def _annotate(
+    package: Package, statuses: Mapping[int, Status], known: KnownTopologies, selection: Selection
 ) -> tuple[tuple[KubeObject, ...], list[Finding]]:
-    """The user's objects, those that have a status with that; or the findings that tell it instead."""
+    """The user's objects, those that have a status with that; or the findings that report it instead."""
+    settings, finalizer = selection.settings, selection.revision.finalizer
+    finalizers = (finalizer,) if finalizer is not None and settings.finalizers else ()
+    finalized = {id(item): with_finalizer(item, finalizers) for item in known.written.values()}
     kept: list[KubeObject] = []
-    told: list[Finding] = []
+    notices: list[Finding] = []
     for item in package.items:
         if id(item) in statuses:
-            annotated, findings = annotate(finalized.get(id(item), item), statuses[id(item)], selection.settings)
+            annotated, findings = annotate(finalized.get(id(item), item), statuses[id(item)], settings)
             kept.append(annotated)
-            told += findings
-        elif not is_earlier(item.value):
+            notices += findings
+        elif not is_generated(item.value):
             kept.append(item)
-    return tuple(kept), told
+    return tuple(kept), notices
 
 
 def results_of(findings: Iterable[Finding], results: Iterable[Result] = ()) -> tuple[Result, ...]:

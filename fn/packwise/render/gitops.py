@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, kind_of
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from krmfn.value import Value
-    from packwise.plan import Generated
+    from packwise.objects.generated import Generated
 
-__all__ = ["BEFORE_WORKLOADS", "gitops_annotations"]
-
-BEFORE_WORKLOADS = frozenset(
-    {
-        ("grove.io", "ClusterTopology"),
-        ("grove.io", "ClusterTopologyBinding"),
-        ("kai.scheduler", "Topology"),
-        ("scheduling.run.ai", "Queue"),
-    }
-)
-"""What must be there before a workload that names it: Grove's webhook looks for it, KAI for queues."""
-
-_CLUSTERTOPOLOGY = ("grove.io", "ClusterTopology")
+__all__ = ["gitops_annotations"]
 
 
 def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Collection[str]) -> dict[str, str]:
@@ -31,12 +21,12 @@ def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Col
     `in_use` are the names of the ClusterTopologies by which workloads are placed: those are not pruned. Only what is to
     be recreated is forced, since both tools delete the live object first when its manifest is invalid for any reason.
     """
-    kind = _kind_of(generated.value)
+    kind = kind_of(str(generated.value["kind"]))
     name = cast("Mapping[str, Value]", generated.value["metadata"])["name"]
-    kept = kind == _CLUSTERTOPOLOGY and name in in_use
+    kept = kind is CLUSTER_TOPOLOGY and name in in_use
     annotations: dict[str, str] = {}
     if "argocd" in tools:
-        if kind in BEFORE_WORKLOADS:
+        if kind.before_workloads:
             annotations["argocd.argoproj.io/sync-wave"] = "-1"
         # Force alone fails beside server-side apply, Replace alone is refused by the API server.
         options = "Replace=true,Force=true" if generated.recreate else "Prune=false" if kept else ""
@@ -48,7 +38,3 @@ def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Col
         if kept:
             annotations["kustomize.toolkit.fluxcd.io/prune"] = "disabled"
     return annotations
-
-
-def _kind_of(value: Mapping[str, Value]) -> tuple[str, str]:
-    return str(value["apiVersion"]).partition("/")[0], str(value["kind"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from packwise.select.index import CLUSTER_SCOPED, RENDERED_FROM
+from packwise.objects.identity import RENDERED_FROM
+from packwise.objects.kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.plan import Generated
+    from packwise.objects.generated import Generated
 
 __all__ = ["LOCAL_CONFIG", "PATH", "file_of", "marked"]
 
@@ -28,7 +29,7 @@ def marked(generated: Generated, *, apply: bool, gitops: Mapping[str, str]) -> d
     value = dict(generated.value)
     metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
     own = cast("Mapping[str, str]", metadata.get("annotations", {}))
-    annotations = {**own, PATH: file_of(value), RENDERED_FROM: generated.origin}
+    annotations = {**own, PATH: file_of(value), RENDERED_FROM: generated.source}
     for name, text in generated.notes.items():
         annotations[_PREFIX + name] = text
     if not apply:
@@ -42,10 +43,6 @@ def marked(generated: Generated, *, apply: bool, gitops: Mapping[str, str]) -> d
 
 def file_of(value: Mapping[str, Value]) -> str:
     """The file of a generated object, one for each, predictable from its kind, namespace and name."""
-    kind, metadata = cast("str", value["kind"]), cast("Mapping[str, Value]", value["metadata"])
-    file = f"{kind.lower()}-{metadata['name']}.yaml"
-    if kind == "Queue":
-        return f"packwise/queues/{file}"
-    if kind in CLUSTER_SCOPED:
-        return f"packwise/topologies/{file}"
-    return f"packwise/workloads/{metadata['namespace']}/{file}"
+    kind, metadata = kind_of(cast("str", value["kind"])), cast("Mapping[str, Value]", value["metadata"])
+    folder = kind.folder if kind.cluster_scoped else f"{kind.folder}/{metadata['namespace']}"
+    return f"packwise/{folder}/{kind.name.lower()}-{metadata['name']}.yaml"

@@ -8,35 +8,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.kubeobject import KubeObject
-from packwise.finding import Finding, Rule
+from packwise.findings.finding import Finding, Rule
+from packwise.objects.identity import format_identity, identity
+from packwise.objects.kinds import GENERATED
 from packwise.render.carry import carry
 from packwise.render.mark import marked
-from packwise.select.index import identity, told_identity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from packwise.api import TopologyRender
-    from packwise.plan import Generated
-    from packwise.select.index import Identity, Index
+    from packwise.objects.generated import Generated
+    from packwise.objects.identity import Identity
+    from packwise.objects.index import Index
+    from packwise.settings import TopologyRender
 
 __all__ = ["RULES", "Rendering", "render"]
 
-CLASH = Rule("identity-clash", "No object of the input has the identity of a generated one.", "product.md")
-TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "operator.md 6")
+CLASH = Rule("identity-clash", "No object of the input has the identity of a generated generated.", "product.md")
+TWICE = Rule("generated-twice", "No two objects are generated with generated identity.", "operator.md 6")
 RULES = (CLASH, TWICE)
 """Rules of generated objects."""
 
-_ORDER = {
-    kind: place for place, kind in enumerate(("ClusterTopology", "Queue", "Topology", "PodGang", "PodGroup", "Pod"))
-}
+_ORDER = {kind.name: kind.write_order or 0 for kind in GENERATED}
 
 
 class Rendering(NamedTuple):
-    """The generated objects in their final order; none of them while there are findings."""
+    """The objects in their final order, and the generated ones they are written from; none while there are findings."""
 
     objects: tuple[KubeObject, ...]
     findings: tuple[Finding, ...]
+    generated: tuple[Generated, ...] = ()
 
 
 def render(
@@ -48,45 +49,47 @@ def render(
     longer is, is spliced. Earlier objects that are not among the result no longer belong. `in_use` are the names of the
     ClusterTopologies by which workloads are placed.
     """
-    wanted = [one for one in generated if settings.emits(str(one.value["kind"]), unasked=one.unasked)]
+    wanted = [each for each in generated if settings.emits(str(each.value["kind"]), by_default=each.emit_by_default)]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
-    wanted.sort(key=lambda one: _ORDER[str(one.value["kind"])])
+    wanted.sort(key=lambda each: _ORDER[str(each.value["kind"])])
     findings: list[Finding] = []
     first: dict[Identity, Generated] = {}
     objects: list[KubeObject] = []
-    for one in wanted:
-        key = identity(one.value)
-        if key in index.others:
-            findings.append(_clash(one, index.others[key]))
+    for each in wanted:
+        key = identity(each.value)
+        if key in index.users:
+            findings.append(_clash(each, index.users[key]))
         elif key in first:
-            findings.append(_twice(one, first[key], key))
+            findings.append(_twice(each, first[key], key))
         else:
-            first[key] = one
-            value = marked(one, apply=settings.apply, gitops=_gitops(one, settings, in_use))
-            before = index.earlier.get(key)
+            first[key] = each
+            value = marked(each, apply=settings.apply, gitops=_gitops(each, settings, in_use))
+            before = index.generated.get(key)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
-    return Rendering(() if findings else tuple(objects), tuple(findings))
+    if findings:
+        return Rendering((), tuple(findings))
+    return Rendering(tuple(objects), (), tuple(first.values()))
 
 
-def _gitops(one: Generated, settings: TopologyRender, in_use: Collection[str]) -> Mapping[str, str]:
+def _gitops(generated: Generated, settings: TopologyRender, in_use: Collection[str]) -> Mapping[str, str]:
     if not settings.gitops:
         return {}
     from packwise.render.gitops import gitops_annotations
 
-    return gitops_annotations(one, settings.gitops, in_use)
+    return gitops_annotations(generated, settings.gitops, in_use)
 
 
-def _clash(one: Generated, other: KubeObject) -> Finding:
-    made_from = _told(one)
+def _clash(generated: Generated, other: KubeObject) -> Finding:
+    made_from = _source(generated)
     message = f"must not be what is rendered from {made_from} too; take it out of the input, or rename one of the two"
     return Finding.of(CLASH, other, ("metadata", "name"), message)
 
 
-def _twice(one: Generated, first: Generated, key: Identity) -> Finding:
-    where = told_identity(key)
-    message = f"becomes {where}, and so does {_told(first)}; rename one of them, or one of their cliques or groups"
-    return Finding.of(TWICE, one.subject, ("metadata", "name"), message)
+def _twice(generated: Generated, first: Generated, key: Identity) -> Finding:
+    where = format_identity(key)
+    message = f"becomes {where}, and so does {_source(first)}; rename one of them, or one of their cliques or groups"
+    return Finding.of(TWICE, generated.subject, ("metadata", "name"), message)
 
 
-def _told(one: Generated) -> str:
-    return one.origin if one.subject is None else f"{one.origin} ({one.subject.location()})"
+def _source(generated: Generated) -> str:
+    return generated.source if generated.subject is None else f"{generated.source} ({generated.subject.location()})"

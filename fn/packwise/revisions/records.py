@@ -5,9 +5,9 @@ Source: revisions.md, operator.md 12.
 
 from __future__ import annotations
 
+from packwise.revisions.limits import Limits
 from packwise.revisions.revision import Revision
 from packwise.revisions.texts import ConditionCase, ConditionTexts, TopologyStatus
-from packwise.topology.limits import Limits
 
 __all__ = ["DEFAULT", "DESIGN_1", "DESIGN_2", "GREP_244", "GREP_244_MULTI", "REVISIONS", "UPSTREAM"]
 
@@ -51,7 +51,10 @@ DESIGN_1 = Revision(
     ),
     scheduler_profiles=False,
     optional_domain=True,
+    deprecates_pack_domain=False,
+    mnnvl_annotation="grove.io/auto-mnnvl",
     scheduler_backends=(),
+    topology_backends=(),
     mirrors_metadata=False,
     apimachinery="v0.34",
     group_constraint_field="podCliqueScalingGroups",
@@ -170,7 +173,10 @@ UPSTREAM = GREP_244_MULTI._replace(
     default_topology=None,
     topology_labels=(),
     finalizer=None,
+    deprecates_pack_domain=True,
+    mnnvl_annotation=None,
     scheduler_backends=("kai-scheduler", "default-scheduler", "volcano", "lpx-scheduler"),
+    topology_backends=("kai-scheduler",),
     mirrors_metadata=True,
     apimachinery="v0.35",
     fixed_domain_order=False,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from packwise.revisions.limits import Limits
     from packwise.revisions.texts import ConditionTexts, TopologyStatus
-    from packwise.topology.limits import Limits
 
 __all__ = ["Revision"]
 
@@ -18,10 +18,10 @@ class Revision(NamedTuple):
     """The name users write in `spec.revision`."""
 
     rulebook: str
-    """Whose webhook judges workloads: the name of a rulebook of the front end."""
+    """The key of the webhook's rules in the front end's tables: whose webhook judges workloads."""
 
     workload_api: str
-    """Whose API workloads are written in: the name of a table of fields of the front end."""
+    """The key of the workloads' fields in the front end's tables: whose API workloads are written in."""
 
     configuration_key: str
     """The key of the topology section in a configuration."""
@@ -72,8 +72,18 @@ class Revision(NamedTuple):
     optional_domain: bool
     """Whether a constraint may leave out its packDomain, and demand nothing then."""
 
+    deprecates_pack_domain: bool
+    """Whether packDomain is the deprecated name of pack.required."""
+
+    mnnvl_annotation: str | None
+    """The annotation that the webhook writes on new workloads with GPUs, where its configuration asks for that; None:
+    it writes none."""
+
     scheduler_backends: tuple[str, ...]
     """The names that profiles may have, in the operator's order; empty: it does not check them."""
+
+    topology_backends: tuple[str, ...]
+    """Those of them that implement topology-aware scheduling."""
 
     mirrors_metadata: bool
     """Whether PodGangs carry the labels and annotations of their PodCliqueSet, and the name of their scheduler."""

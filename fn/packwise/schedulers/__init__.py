@@ -1,4 +1,4 @@
-"""Schedulers: what each must be told of the topologies, one package each."""
+"""Schedulers: the objects that each reads, written from the placement model, and what each refuses."""
 
 from __future__ import annotations
 

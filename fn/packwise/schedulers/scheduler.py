@@ -1,113 +1,62 @@
-"""What the pipeline asks of a scheduler."""
+"""What the pipeline asks of a scheduler, or of an operator that hands gangs to one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from krmfn.value import Value
-    from packwise.plan import GangTraits
-    from packwise.request import Asked
-    from packwise.schedulers.fault import Fault, Target
-    from packwise.topology import ClusterTopology
+    from krmfn.kubeobject import KubeObject
+    from packwise.findings.finding import Finding
+    from packwise.objects.generated import Generated
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import Cluster, Placement
+    from packwise.settings import TopologyRender
+    from packwise.topology.known import KnownTopologies
+    from packwise.topology.status import Condition
+    from packwise.validate.definitions import Definitions
 
-__all__ = ["Refusal", "Scheduler"]
+__all__ = ["Scheduler", "SchedulerInput", "SchedulerObjects"]
 
 
-class Refusal(NamedTuple):
-    """Why a scheduler would not take a topology: of the level at `index`, or (None) of all of them.
+class SchedulerInput(NamedTuple):
+    """What a scheduler writes its objects from: the placements of all workloads, and the topologies that there are.
 
-    `api_text` is what its API server says of the field. `operator_message` is the same, where its CRD is at hand.
+    `inventory` has the users' own objects of the scheduler's kinds, `definitions` their CRDs.
     """
 
-    index: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
-    message: str
-    api_text: str
-    operator_message: str | None = None
+    placements: tuple[Placement, ...]
+    topologies: KnownTopologies
+    cluster: Cluster
+    inventory: Inventory
+    definitions: Definitions
+    settings: TopologyRender
+
+
+class SchedulerObjects(NamedTuple):
+    """The objects of a scheduler and what is wrong with them.
+
+    `refusals` holds the answer of its API server by name of the topology it refuses. `conditions` are those of the
+    objects that hold topologies, by their identity in memory, where the revision has any but Ready.
+    """
+
+    generated: tuple[Generated, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    refusals: Mapping[str, str] = {}
+    conditions: Mapping[int, tuple[Condition, ...]] = {}
 
 
 class Scheduler(Protocol):
-    """A scheduler that reads topologies of its own kind."""
+    """A scheduler writes objects of its own kinds from the placement model."""
 
-    @property
-    def name(self) -> str:
-        """What messages call it."""
+    def objects(self, source: SchedulerInput) -> SchedulerObjects:
+        """Its objects for every placement and topology, and what it refuses in them and in users' own objects."""
         ...
 
-    @property
-    def profile(self) -> str:
-        """What Grove's scheduler profiles, and pods, call it."""
-        ...
+    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+        """`item` with what the scheduler's rendered objects need of it; itself where they need nothing.
 
-    @property
-    def group(self) -> str:
-        """API group of its topology objects."""
-        ...
-
-    @property
-    def topology_kind(self) -> str:
-        """Kind of its topology objects, as in `emit`."""
-        ...
-
-    @property
-    def topology_immutable(self) -> bool:
-        """Whether its API server refuses every change of a topology object."""
-        ...
-
-    def topology_value(self, topology: ClusterTopology) -> Mapping[str, Value]:
-        """The scheduler's own object for `topology`."""
-        ...
-
-    def read_keys(self, value: Mapping[str, Value]) -> list[str]:
-        """The node label keys of one of its own objects, broadest first; what is no text is left out."""
-        ...
-
-    def refusals(self, keys: Sequence[str]) -> list[Refusal]:
-        """What its API server would refuse in an object with these node label keys."""
-        ...
-
-    def requested_value(self, asked: Asked) -> Mapping[str, Value]:
-        """The scheduler's own object for what a front end asks."""
-        ...
-
-    @property
-    def podgroup_group(self) -> str:
-        """API group of its groups of pods."""
-        ...
-
-    @property
-    def podgroup_kind(self) -> str:
-        """Kind of its groups of pods, as in `emit`."""
-        ...
-
-    @property
-    def default_queue(self) -> str:
-        """The queue of pods that name none."""
-        ...
-
-    def podgroup_value(self, podgang: Mapping[str, Value], traits: GangTraits, target: Target) -> Mapping[str, Value]:
-        """Its own object for a PodGang.
-
-        Raises ValueError, with the scheduler's own text, where a constraint is of no topology.
+        Raises FieldError where an anchor or alias is in the way.
         """
-        ...
-
-    def podgroup_notes(self, target: Target) -> Sequence[str]:
-        """What its objects for PodGangs do without, for the sake of the version."""
-        ...
-
-    def podgroup_faults(
-        self, value: Mapping[str, Value], target: Target, *, update: bool = False, schema: bool = True
-    ) -> Sequence[Fault]:
-        """What it has against a group of pods; `update` of one that is there. Without `schema` its CRD is left out."""
-        ...
-
-    def topology_faults(self, value: Mapping[str, Value], target: Target, *, schema: bool = True) -> Sequence[Fault]:
-        """What it has against a topology object that a user wrote, beside what `refusals` tells."""
-        ...
-
-    def level_names(self, value: Mapping[str, Value]) -> Sequence[str]:
-        """What constraints may call the levels of one of its topology objects."""
         ...

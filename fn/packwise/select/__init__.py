@@ -1,8 +1,8 @@
-"""Which items are configuration, topologies, workloads, live state, earlier output; and what the configuration says."""
+"""What configures a render, picked from its input: settings, revision, topology configuration, definitions."""
 
 from __future__ import annotations
 
 from packwise.select.package import Package
-from packwise.select.selection import Selection, select
+from packwise.select.selection import Selection, index_package, select
 
-__all__ = ["Package", "Selection", "select"]
+__all__ = ["Package", "Selection", "index_package", "select"]

@@ -1,4 +1,4 @@
-"""The first step: what among the input configures the render, and what it means.
+"""The first step: what among the input configures the render.
 
 Source: revisions.md "Configuration", product.md "What goes in".
 """
@@ -8,30 +8,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
-from packwise.api import GROUP, KIND, TopologyRender, load, no_configuration
-from packwise.finding import Finding, Rule, Severity, has_errors
+from packwise.findings.finding import Finding, Rule, Severity, has_errors
+from packwise.objects.identity import identity
+from packwise.objects.index import Index
+from packwise.objects.inventory import Inventory
+from packwise.objects.kinds import kind_of
 from packwise.revisions import DEFAULT, REVISIONS, Revision
-from packwise.select.configuration import SOURCES, Configuration, Source, check_levels, read_source, sections_of
-from packwise.select.definitions import NO_DEFINITIONS, Definitions, definitions_of
-from packwise.select.foreign import foreign_places
-from packwise.select.index import READABLE, Index, identity
-from packwise.select.place import Place, settings_place
-from packwise.topology.clustertopology import GROUP as TOPOLOGY_GROUP
-from packwise.wording import list_known
+from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
+from packwise.settings.configuration import Configuration, check_levels, read_source
+from packwise.settings.sources import SOURCES, chosen_source
+from packwise.validate.definitions import NO_DEFINITIONS, Definitions, definitions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from krmfn.value import Value
-    from packwise.plan import Schedulers
+    from packwise.placement.plan import Schedulers
     from packwise.select.package import Package
 
-__all__ = ["RULES", "Selection", "select"]
-
-_OPERATOR_GROUP = "operator.config.grove.io"
-_OPERATOR_KIND = "OperatorConfiguration"
+__all__ = ["ABSENT", "RULES", "Selection", "index_package", "select"]
 
 REVISION = Rule("revision", "The revision is one that packwise renders.", "revisions.md")
 SETTINGS = Rule(
@@ -47,90 +43,76 @@ RULES = (REVISION, SETTINGS, UNSUPPORTED, LEVELS_UNUSED, ABSENT)
 
 
 class Selection(NamedTuple):
-    """The input, sorted out. `configuration` is None where nothing configures a topology.
+    """What configures a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
 
-    `enabled` is whether TAS is; `results` are what krmfn has to say about packwise's own configuration. `foreign` are
-    the places of documents that are no Kubernetes objects, `foreign_before` those in the baseline. `schedulers`: where
-    the revision has them.
+    `configuration` is None where nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the
+    revision has them. `results` are krmfn's about packwise's own configuration.
     """
 
-    index: Index  # pyright: ignore[reportIncompatibleMethodOverride]
-    baseline: Index | None
     settings: TopologyRender
     revision: Revision
     configuration: Configuration | None
     enabled: bool
+    definitions: Definitions = NO_DEFINITIONS
+    schedulers: Schedulers | None = None
     findings: tuple[Finding, ...] = ()
     results: tuple[Result, ...] = ()
-    definitions: Definitions = NO_DEFINITIONS
-    foreign: tuple[Place, ...] = ()
-    schedulers: Schedulers | None = None
-    foreign_before: tuple[Place, ...] = ()
 
-    def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
-        """The object as it stood in the baseline, whoever made it; None where there is none."""
-        if self.baseline is None:
-            return None
-        key = identity(value)
-        found = self.baseline.others.get(key) or self.baseline.earlier.get(key)
-        return None if found is None else found.value
+    @property
+    def is_configured(self) -> bool:
+        """Whether something configures packwise, a topology, or topology-aware scheduling; also wrongly."""
+        configured = self.settings.item is not None or self.configuration is not None
+        return configured or self.enabled or bool(self.results)
 
 
-def select(package: Package) -> Selection:
-    """The input sorted out, with every finding about how the render is configured."""
-    index = Index.of(package.items)
+def index_package(package: Package) -> Inventory:
+    """The objects of the package by what they are."""
     baseline = None if package.baseline is None else Index.of(package.baseline)
+    before = () if baseline is None else package.documents_before
+    return Inventory(Index.of(package.items), baseline, package.documents, before)
+
+
+def select(package: Package, inventory: Inventory, *, configured_otherwise: bool = False) -> Selection:
+    """What configures the render, with every finding about that; `inventory` is the package's.
+
+    `configured_otherwise`: whether documents among the input bring a topology, so that no configuration need do so.
+    """
+    index = inventory.items
     definitions = definitions_of(package.crds, index)
     findings: list[Finding] = [*index.findings, *definitions.findings]
     results: list[Result] = []
     settings = _settings(package, index, findings, results)
-    sources, operator = _sources(settings, index, findings)
-    _refuse_second(sources, findings)
-    chosen = sources[0] if sources else operator
-    configuration = None
-    if chosen is not None and not results:
-        configuration = read_source(_completed(chosen, settings, operator), findings)
+    source = chosen_source(settings, index, findings)
+    configuration = read_source(source, findings) if source is not None and not results else None
     revision = _revision(settings, configuration, index, findings)
     findings += _without_effect(settings, configuration, revision)
     name = configuration.name if configuration is not None else None
     revision = revision.configured(name, annotate_topology=settings.topology_name_annotation)
-    schedulers = None
     if configuration is not None and revision.default_topology is not None:
         findings += check_levels(configuration, revision)
     elif configuration is not None and configuration.levels:
         findings.append(_levels_unused(configuration, revision))
-    if revision.scheduler_backends:
-        # The older revisions have none, and need not import what reads them.
-        from packwise.select.schedulers import read_schedulers
-
-        schedulers, wrong = read_schedulers(configuration, revision, settings.item)
-        findings += wrong
+    schedulers = _schedulers(configuration, revision, settings, findings)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
-    foreign = foreign_places(package.documents, index)
-    # OSMO's pools are a configuration of their own.
-    if chosen is None and not enabled and not results and not foreign and not has_errors(findings):
+    if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
         findings.append(_absent(settings, revision))
     return Selection(
-        index,
-        baseline,
-        settings,
-        revision,
-        configuration,
-        enabled,
-        tuple(findings),
-        tuple(results),
-        definitions,
-        foreign,
-        schedulers,
-        () if baseline is None else foreign_places(package.documents_before, baseline),
+        settings=settings,
+        revision=revision,
+        configuration=configuration,
+        enabled=enabled,
+        definitions=definitions,
+        schedulers=schedulers,
+        findings=tuple(findings),
+        results=tuple(results),
     )
 
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
     """packwise's own configuration: the function's, or the one among the items."""
-    given = _given(package)
-    items = [item for item in index.of_kind(GROUP, KIND) if not _is_same(item, given)]
-    chosen = given if given is not None else (items.pop(0) if items else None)
+    function_config = _function_config(package)
+    items = [item for item in index.of_kind(GROUP, KIND) if not _is_same(item, function_config)]
+    chosen = function_config if function_config is not None else (items.pop(0) if items else None)
     if chosen is None:
         return no_configuration()
     try:
@@ -139,28 +121,28 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
         results.append(_ruled(error.to_result()))
         return no_configuration()
     except ValueError as error:
-        found: tuple[Result, ...] = getattr(error, "results", ())
-        if not found:
+        errors: tuple[Result, ...] = getattr(error, "results", ())
+        if not errors:
             raise
-        results += [_ruled(result) for result in found]
+        results += [_ruled(result) for result in errors]
         return no_configuration()
-    first = "the functionConfig" if given is not None else str(chosen.location())
+    first = "the functionConfig" if function_config is not None else str(chosen.location())
     message = f"must be the only {KIND}; there is another, {first}; keep one, or move this one elsewhere"
     findings += [Finding.of(SOURCES, other, (), message) for other in items]
     return settings
 
 
-def _given(package: Package) -> KubeObject | None:
+def _function_config(package: Package) -> KubeObject | None:
     """The functionConfig, where it says anything: kpt gives a ConfigMap without data when the user gives none."""
-    given = package.function_config
-    if given is not None and given.kind == "ConfigMap" and not given.get(("data",)):
+    item = package.function_config
+    if item is not None and item.kind == "ConfigMap" and not item.get(("data",)):
         return None
-    return given
+    return item
 
 
-def _is_same(item: KubeObject, given: KubeObject | None) -> bool:
+def _is_same(item: KubeObject, function_config: KubeObject | None) -> bool:
     """Whether `item` is the function's configuration too: kpt lists the file among the items."""
-    return given is not None and identity(item.value) == identity(given.value)
+    return function_config is not None and identity(item.value) == identity(function_config.value)
 
 
 def _ruled(result: Result) -> Result:
@@ -180,87 +162,12 @@ def _without_effect(
         yield configuration.place.below("name").finding(UNSUPPORTED, message)
 
 
-def _sources(settings: TopologyRender, index: Index, findings: list[Finding]) -> tuple[list[Source], Source | None]:
-    """Every source with a topology section; and Grove's own configuration, with one or without."""
-    found: list[Source] = []
-    operator: Source | None = None
-    if settings.sections:
-        found.append(Source(f"the {KIND}", settings_place(settings), settings.sections, settings.scheduler))
-    for source in (*_operator_items(index), *_operator_documents(index, findings)):
-        operator = operator or source
-        if sections_of(source.sections):
-            found.append(source)
-    if operator is not None and not sections_of(operator.sections):
-        # Grove's own default is that TAS is disabled.
-        key = REVISIONS.get(settings.revision or "", DEFAULT).configuration_key
-        operator = Source(operator.noun, operator.place, {key: {}}, operator.scheduler, operator.network)
-    return found, operator
-
-
-def _operator_items(index: Index) -> list[Source]:
-    return [
-        Source(
-            f"the {_OPERATOR_KIND}", Place(item), sections_of(item.value), item.get("scheduler"), item.get("network")
-        )
-        for item in index.of_kind(_OPERATOR_GROUP, _OPERATOR_KIND)
-    ]
-
-
-def _operator_documents(index: Index, findings: list[Finding]) -> list[Source]:
-    """OperatorConfigurations in the data of ConfigMaps, as Grove's Helm chart renders them."""
-    found: list[Source] = []
-    for item in index.of_kind("", "ConfigMap"):
-        data = item.get("data")
-        for key, text in data.items() if isinstance(data, dict) else ():
-            if isinstance(text, str) and f"{_OPERATOR_GROUP}/" in text:
-                source = _operator_document(item, key, text, findings)
-                found += [source] if source is not None else []
-    return found
-
-
-def _operator_document(item: KubeObject, key: str, text: str, findings: list[Finding]) -> Source | None:
-    from krmfn.yamltext import YamlError, read
-
-    place = Place(item, ("data", key), embedded=True)
-    try:
-        value = read(text)
-    except YamlError as error:
-        message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
-        findings.append(place.finding(READABLE, message))
-        return None
-    if not isinstance(value, dict) or value.get("kind") != _OPERATOR_KIND:
-        return None
-    return Source(f"the {_OPERATOR_KIND}", place, sections_of(value), value.get("scheduler"), value.get("network"))
-
-
-def _refuse_second(sources: list[Source], findings: list[Finding]) -> None:
-    for other in sources[1:]:
-        first = sources[0]
-        at = first.place.below(next(iter(first.sections))).told
-        message = f"must be the only topology configuration; {first.noun} has one too ({at}); keep one of them"
-        findings.append(other.place.below(next(iter(other.sections))).finding(SOURCES, message, at_key=True))
-
-
-def _completed(source: Source, settings: TopologyRender, operator: Source | None) -> Source:
-    scheduler, place = source.scheduler, source.place
-    if scheduler is None and settings.scheduler is not None:
-        scheduler, place = settings.scheduler, settings_place(settings)
-    if scheduler is None and operator is not None:
-        scheduler, place = operator.scheduler, operator.place
-    network = operator.network if source.network is None and operator is not None else source.network
-    return Source(source.noun, source.place, source.sections, scheduler, network, place.below("scheduler"))
-
-
 def _revision(
     settings: TopologyRender, configuration: Configuration | None, index: Index, findings: list[Finding]
 ) -> Revision:
     """`spec.revision`, else the one that topologies or the topology section's key choose, else the default."""
     if settings.revision is not None:
-        revision = REVISIONS.get(settings.revision)
-        if revision is None:
-            message = f'must be one that this version renders: {list_known(REVISIONS)}; got "{settings.revision}"'
-            findings.append(settings_place(settings).below("revision").finding(REVISION, message))
-            return DEFAULT
+        revision = REVISIONS[settings.revision]
         if configuration is not None and configuration.key != revision.configuration_key:
             message = (
                 f'must be "{revision.configuration_key}" for revision "{revision.name}"; got "{configuration.key}"'
@@ -268,7 +175,7 @@ def _revision(
             findings.append(configuration.place.finding(REVISION, message, at_key=True))
         return revision
     for revision in REVISIONS.values():
-        if revision.chosen_by_topologies and index.of_kind(TOPOLOGY_GROUP, revision.topology_kind):
+        if revision.chosen_by_topologies and _has_topologies(index, revision):
             return revision
     if configuration is None:
         return DEFAULT
@@ -278,9 +185,26 @@ def _revision(
     return DEFAULT
 
 
+def _schedulers(
+    configuration: Configuration | None, revision: Revision, settings: TopologyRender, findings: list[Finding]
+) -> Schedulers | None:
+    if not revision.scheduler_backends:
+        return None
+    # The older revisions have none, and need not import what reads them.
+    from packwise.settings.schedulers import read_schedulers
+
+    schedulers, problems = read_schedulers(configuration, revision, settings.item)
+    findings += problems
+    return schedulers
+
+
 def _topologies_only(index: Index, revision: Revision) -> bool:
     """Whether user-created topologies alone say that TAS is on. Source: revisions.md "Configuration" (d)."""
-    return revision.chooses_topology and bool(index.of_kind(TOPOLOGY_GROUP, revision.topology_kind))
+    return revision.chooses_topology and _has_topologies(index, revision)
+
+
+def _has_topologies(index: Index, revision: Revision) -> bool:
+    return bool(index.of_kind(*kind_of(revision.topology_kind).key))
 
 
 def _levels_unused(configuration: Configuration, revision: Revision) -> Finding:

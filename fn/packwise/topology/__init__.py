@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from packwise.topology.levels import DOMAINS, ClusterTopology, Level, is_narrower, rank, sort_levels
-from packwise.topology.limits import Limits
 
-__all__ = ["DOMAINS", "ClusterTopology", "Level", "Limits", "is_narrower", "rank", "sort_levels"]
+__all__ = ["DOMAINS", "ClusterTopology", "Level", "is_narrower", "rank", "sort_levels"]

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.finding import Finding, Rule, Stage
-from packwise.kubernetes.field_error import ErrorType, go_quote
-from packwise.topology.levellist import ShapeCheck, levels_of
+from krmfn.fieldpath import format_path
+from packwise.findings import Finding, Problem, Rule, Stage
+from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
+from packwise.topology.levellist import level_problems, levels_of, name_problems, refused
 from packwise.topology.levels import DOMAINS, ClusterTopology, rank
-from packwise.topology.limits import Fault
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.topology.limits import Limits
+    from packwise.revisions.limits import Limits
 
 __all__ = [
     "API_VERSION",
@@ -27,8 +28,8 @@ __all__ = [
     "KIND",
     "RULES",
     "SHAPE",
-    "check_clustertopology",
     "check_order",
+    "clustertopology_problems",
     "clustertopology_value",
 ]
 
@@ -61,31 +62,31 @@ def clustertopology_value(
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {"levels": levels}}
 
 
-def check_clustertopology(item: KubeObject, limits: Limits) -> list[Finding]:
+def clustertopology_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
     """What the API server refuses in a ClusterTopology, with its texts. Source: crds/alpha7, schema and CEL."""
-    check, levels = ShapeCheck(item, SHAPE), levels_of(item.value)
-    found = [*check.metadata(), *check.levels(_domain_fault, limits)]
+    levels = levels_of(item.value)
+    yield from name_problems(item.name)
+    yield from level_problems(item.get("spec"), _domain_problem, limits)
     if limits.levels is not None and len(levels) > limits.levels:
         text = f"spec.levels: Too many: {len(levels)}: must have at most {limits.levels} items"
         message = f"must hold at most {limits.levels} levels; got {len(levels)}"
-        path = ("spec", "levels")
-        found.append(Finding.of(SHAPE, item, path, message, operator_message=text, stage=Stage.SCHEMA))
+        yield Problem(("spec", "levels"), message, text, Stage.SCHEMA)
     for field in ("domain", "key"):
-        found += _check_unique(item, levels, field)
-    return [finding._replace(order=order) for order, finding in enumerate(found)]
+        yield from _repeated(levels, field)
 
 
-def _domain_fault(domain: str) -> Fault | None:
+def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
     if domain in DOMAINS:
         return None
     supported = ", ".join([go_quote(name) for name in DOMAINS])
     message = f'must be one of {list_known(DOMAINS)}; got "{domain}"{closest(domain, DOMAINS)}'
-    return Fault(message, ErrorType.NOT_SUPPORTED, f"supported values: {supported}")
+    error = OperatorError(format_path(path), ErrorType.NOT_SUPPORTED, domain, f"supported values: {supported}")
+    return refused(path, message, error)
 
 
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
-    """The levels that stand after a narrower one; KAI would read them upside down."""
-    found: list[Finding] = []
+    """The levels that are listed after a narrower one; KAI would read them upside down."""
+    findings: list[Finding] = []
     for index, (above, level) in enumerate(zip(topology.levels, topology.levels[1:], strict=False), start=1):
         if rank(level.domain) < rank(above.domain):
             known = sorted(topology.domains, key=rank)
@@ -93,21 +94,21 @@ def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
                 f'must come after broader levels only; "{level.domain}" is broader than "{above.domain}" before it; '
                 f"list them as {list_known(known)}"
             )
-            found.append(Finding.of(ORDER, item, ("spec", "levels", index, "domain"), message))
-    return found
+            findings.append(Finding.of(ORDER, item, ("spec", "levels", index, "domain"), message))
+    return findings
 
 
-def _check_unique(item: KubeObject, levels: Sequence[Value], field: str) -> Iterator[Finding]:
-    seen: dict[Value, int] = {}
+def _repeated(levels: Sequence[Value], field: str) -> Iterator[Problem]:
+    """The levels with a domain or key that another one before them has; the API server has one text for all."""
+    first: dict[Value, int] = {}
     text: str | None = f'spec.levels: Invalid value: "array": {field} must be unique across all levels'
     for index, level in enumerate(levels):
-        found = level.get(field) if isinstance(level, dict) else None
-        if not isinstance(found, str):
+        value = level.get(field) if isinstance(level, dict) else None
+        if not isinstance(value, str):
             continue
-        if found in seen:
-            message = f'must be unique among the levels; "{found}" also stands at levels[{seen[found]}]'
-            path = ("spec", "levels", index, field)
-            yield Finding.of(SHAPE, item, path, message, operator_message=text, stage=Stage.SCHEMA)
+        if value in first:
+            message = f'must be unique among the levels; "{value}" also stands at levels[{first[value]}]'
+            yield Problem(("spec", "levels", index, field), message, text, Stage.SCHEMA)
             text = None
         else:
-            seen[found] = index
+            first[value] = index

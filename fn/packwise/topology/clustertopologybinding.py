@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packwise.finding import Finding, Rule, Stage
+from krmfn.fieldpath import format_path
+from packwise.findings import Problem, Rule, Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
-from packwise.topology.levellist import ShapeCheck, levels_of
-from packwise.topology.limits import Fault, Limits
+from packwise.topology.levellist import level_problems, levels_of, name_problems, refused, unknown_fields, wrong_type
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.revisions.limits import Limits
 
-__all__ = ["KIND", "REFERENCES", "RULES", "SHAPE", "check_binding", "check_webhook", "references_of"]
+__all__ = ["KIND", "REFERENCES", "RULES", "SHAPE", "binding_problems", "references_of", "webhook_problems"]
 
 KIND = "ClusterTopologyBinding"
 
@@ -48,83 +49,88 @@ _REFERENCE_FIELDS = ("schedulerName", "topologyReference")
 
 def references_of(value: Mapping[str, Value]) -> dict[str, str]:
     """The name of the topology that others keep, by scheduler."""
-    found: dict[str, str] = {}
+    references: dict[str, str] = {}
     for entry in _references(value):
         if isinstance(entry, dict):
             scheduler, topology = entry.get("schedulerName"), entry.get("topologyReference")
             if isinstance(scheduler, str) and isinstance(topology, str):
-                found[scheduler] = topology
-    return found
+                references[scheduler] = topology
+    return references
 
 
-def check_binding(item: KubeObject, limits: Limits) -> list[Finding]:
+def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
     """What the API server refuses in a binding, with its texts. Source: crds/head."""
-    check, spec = ShapeCheck(item, SHAPE), item.get("spec")
-    found = [*check.metadata(), *check.levels(_domain_fault, limits)]
+    spec = item.get("spec")
+    yield from name_problems(item.name)
+    yield from level_problems(spec, _domain_problem, limits)
     if isinstance(spec, dict):
-        found += check.unknown(spec, _FIELDS, ("spec",), '"spec"')
-        found += _check_references(check, spec.get("schedulerTopologyBindings"))
-    return [finding._replace(order=order) for order, finding in enumerate(found)]
+        yield from unknown_fields(spec, _FIELDS, ("spec",), '"spec"')
+        yield from _reference_problems(spec.get("schedulerTopologyBindings"))
 
 
-def check_webhook(item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]) -> list[Finding]:
+def webhook_problems(
+    item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]
+) -> Iterator[tuple[Rule, Problem]]:
     """What the operator's webhook refuses: `enabled` schedulers, and those of them that have topologies."""
-    found = [*_check_unique(item), *_check_schedulers(item, enabled, with_topologies)]
-    return [finding._replace(order=order) for order, finding in enumerate(found)]
+    yield from ((UNIQUE, problem) for problem in _repeated(item))
+    yield from ((SCHEDULER, problem) for problem in _scheduler_problems(item, enabled, with_topologies))
 
 
 def _references(value: Mapping[str, Value]) -> Sequence[Value]:
     spec = value.get("spec")
-    found = spec.get("schedulerTopologyBindings") if isinstance(spec, dict) else None
-    return found if isinstance(found, list) else ()
+    references = spec.get("schedulerTopologyBindings") if isinstance(spec, dict) else None
+    return references if isinstance(references, list) else ()
 
 
-def _domain_fault(domain: str) -> Fault | None:
+def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
+    field, kind = format_path(path), ErrorType.INVALID
     if not domain:
-        text = "{field} in body should be at least 1 chars long"
-        return Fault('must not be empty; got ""', ErrorType.INVALID, text)
-    if len(domain) > _MAX_DOMAIN:
+        message, detail = 'must not be empty; got ""', f"{field} in body should be at least 1 chars long"
+    elif len(domain) > _MAX_DOMAIN:
         message = f"must not be longer than {_MAX_DOMAIN} characters; got {len(domain)}"
-        return Fault(message, ErrorType.TOO_LONG, f"may not be more than {_MAX_DOMAIN} bytes")
-    if not _DOMAIN.fullmatch(domain):
+        kind, detail = ErrorType.TOO_LONG, f"may not be more than {_MAX_DOMAIN} bytes"
+    elif not _DOMAIN.fullmatch(domain):
         message = f'must be lower case letters, digits and `-`, beginning with a letter; got "{domain}"'
-        return Fault(message, ErrorType.INVALID, f"{{field}} in body should match '{_DOMAIN_PATTERN}'")
-    return None
+        detail = f"{field} in body should match '{_DOMAIN_PATTERN}'"
+    else:
+        return None
+    return refused(path, message, OperatorError(field, kind, domain, detail))
 
 
-def _check_references(check: ShapeCheck, found: Value) -> Iterator[Finding]:
-    if found is None:
+def _reference_problems(references: Value) -> Iterator[Problem]:
+    if references is None:
         return
-    if not isinstance(found, list):
-        yield check.wrong_type(REFERENCES, found, "array")
+    if not isinstance(references, list):
+        yield wrong_type(REFERENCES, references, "array")
         return
-    for index, entry in enumerate(found):
+    for index, entry in enumerate(references):
         path = (*REFERENCES, index)
         if not isinstance(entry, dict):
-            yield check.wrong_type(path, entry, "object")
+            yield wrong_type(path, entry, "object")
             continue
-        yield from check.unknown(entry, _REFERENCE_FIELDS, path, "an entry")
+        yield from unknown_fields(entry, _REFERENCE_FIELDS, path, "an entry")
         for name in _REFERENCE_FIELDS:
             if not isinstance(entry.get(name), str):
-                yield check.wrong_type((*path, name), entry.get(name), "string")
+                yield wrong_type((*path, name), entry.get(name), "string")
 
 
-def _check_unique(item: KubeObject) -> Iterator[Finding]:
+def _repeated(item: KubeObject) -> Iterator[Problem]:
+    """The levels with a domain or key that another one before them has."""
     seen: dict[tuple[str, Value], int] = {}
     for index, level in enumerate(levels_of(item.value)):
         for field in ("domain", "key"):
-            found = level.get(field) if isinstance(level, dict) else None
-            if not isinstance(found, str):
+            value = level.get(field) if isinstance(level, dict) else None
+            if not isinstance(value, str):
                 continue
-            first = seen.setdefault((field, found), index)
+            first = seen.setdefault((field, value), index)
             if first != index:
-                value = TypedText(found) if field == "domain" else found
-                error = OperatorError(f"spec.levels[{index}].{field}", ErrorType.DUPLICATE, value)
-                message = f'must be unique among the levels; "{found}" also stands at levels[{first}]'
-                yield _refused(UNIQUE, item, ("spec", "levels", index, field), message, error)
+                typed = TypedText(value) if field == "domain" else value
+                error = OperatorError(f"spec.levels[{index}].{field}", ErrorType.DUPLICATE, typed)
+                message = f'must be unique among the levels; "{value}" also stands at levels[{first}]'
+                yield _by_webhook(("spec", "levels", index, field), message, error)
 
 
-def _check_schedulers(item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]) -> Iterator[Finding]:
+def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]) -> Iterator[Problem]:
     seen: set[str] = set()
     for index, entry in enumerate(_references(item.value)):
         name = entry.get("schedulerName") if isinstance(entry, dict) else None
@@ -135,7 +141,7 @@ def _check_schedulers(item: KubeObject, enabled: Sequence[str], with_topologies:
         field = f"spec.schedulerTopologyReferences[{index}].schedulerName"
         if name in seen:
             message = f'must be named once; "{name}" stands before it'
-            yield _refused(SCHEDULER, item, path, message, OperatorError(field, ErrorType.DUPLICATE, name))
+            yield _by_webhook(path, message, OperatorError(field, ErrorType.DUPLICATE, name))
         seen.add(name)
         if name not in enabled:
             text = "scheduler backend is not enabled in Grove"
@@ -145,8 +151,8 @@ def _check_schedulers(item: KubeObject, enabled: Sequence[str], with_topologies:
             message = f'must be a scheduler that has topologies; got "{name}"; remove the entry'
         else:
             continue
-        yield _refused(SCHEDULER, item, path, message, OperatorError(field, ErrorType.INVALID, name, text))
+        yield _by_webhook(path, message, OperatorError(field, ErrorType.INVALID, name, text))
 
 
-def _refused(rule: Rule, item: KubeObject, path: FieldPath, message: str, error: OperatorError) -> Finding:
-    return Finding.of(rule, item, path, message, operator_message=error.text(), stage=Stage.WEBHOOK)
+def _by_webhook(path: FieldPath, message: str, error: OperatorError) -> Problem:
+    return Problem(path, message, error.text(), Stage.WEBHOOK)

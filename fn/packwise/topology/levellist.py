@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from krmfn.errors import told
+from krmfn.errors import describe
 from krmfn.fieldpath import format_path
-from packwise.finding import Finding, Stage
+from packwise.findings.problem import Effect, Problem
+from packwise.findings.rule import Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.kubernetes.validation import dns_subdomain
 from packwise.topology.levels import ClusterTopology, Level
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.finding import Rule
-    from packwise.topology.limits import Fault, Limits
+    from packwise.revisions.limits import Limits
 
-__all__ = ["ShapeCheck", "levels_of", "read_levels"]
+__all__ = [
+    "level_problems",
+    "levels_of",
+    "name_problems",
+    "read_levels",
+    "refused",
+    "unknown_fields",
+    "wrong_type",
+]
 
 _GO_KINDS = (
     (bool, "boolean"),
@@ -53,76 +61,69 @@ def read_levels(item: KubeObject) -> ClusterTopology:
     return ClusterTopology(item.name, tuple(levels))
 
 
-class ShapeCheck:
-    """What the API server refuses in the topology object `item`; all of it breaks `rule`."""
+def name_problems(name: str) -> Iterator[Problem]:
+    """What the API server refuses in the name of a topology object."""
+    for text in dns_subdomain(name):
+        error = OperatorError("metadata.name", ErrorType.INVALID, name, text)
+        yield refused(("metadata", "name"), f'must be a DNS subdomain; got "{name}": {text}', error)
 
-    __slots__ = ("_item", "_rule")
 
-    def __init__(self, item: KubeObject, rule: Rule) -> None:
-        self._item, self._rule = item, rule
+def level_problems(
+    spec: Value, domain_problem: Callable[[FieldPath, str], Problem | None], limits: Limits
+) -> Iterator[Problem]:
+    """What the API server refuses in the levels of `spec`: one at least, each with a domain and a key.
 
-    def metadata(self) -> Iterator[Finding]:
-        """The object's name."""
-        name = self._item.name
-        for text in dns_subdomain(name):
-            error = OperatorError("metadata.name", ErrorType.INVALID, name, text)
-            yield self.refused(("metadata", "name"), f'must be a DNS subdomain; got "{name}": {text}', error)
+    `domain_problem` answers what is wrong with the domain at a path, for domains differ from one kind to another.
+    """
+    path: FieldPath = ("spec", "levels")
+    if not isinstance(spec, dict):
+        yield wrong_type(("spec",), spec, "object")
+    elif not isinstance(spec.get("levels"), list):
+        yield wrong_type(path, spec.get("levels"), "array")
+    else:
+        levels = cast("list[Value]", spec["levels"])
+        if not levels:
+            text = "spec.levels in body should have at least 1 items"
+            error = OperatorError("spec.levels", ErrorType.INVALID, 0, text)
+            yield refused(path, "must hold at least one level; got none", error)
+        for index, level in enumerate(levels):
+            yield from _level_problems((*path, index), level, domain_problem, limits)
 
-    def levels(self, domain_fault: Callable[[str], Fault | None], limits: Limits) -> Iterator[Finding]:
-        """The list of levels, one at least, and each of them."""
-        spec = self._item.get("spec")
-        path: FieldPath = ("spec", "levels")
-        if not isinstance(spec, dict):
-            yield self.wrong_type(("spec",), spec, "object")
-        elif not isinstance(spec.get("levels"), list):
-            yield self.wrong_type(path, spec.get("levels"), "array")
-        else:
-            levels = cast("list[Value]", spec["levels"])
-            if not levels:
-                error = OperatorError(
-                    "spec.levels", ErrorType.INVALID, 0, "spec.levels in body should have at least 1 items"
-                )
-                yield self.refused(path, "must hold at least one level; got none", error)
-            for index, level in enumerate(levels):
-                yield from self._level(index, level, domain_fault, limits)
 
-    def unknown(
-        self, value: Mapping[str, Value], known: Sequence[str], path: FieldPath, noun: str
-    ) -> Iterator[Finding]:
-        """The fields of `value` that are none of `known`."""
-        for name in value:
-            if name not in known:
-                message = f'must be a field of {noun}; got "{name}"; known: {list_known(known)}{closest(name, known)}'
-                yield Finding.of(self._rule, self._item, (*path, name), message, at_key=True)
+def _level_problems(
+    path: FieldPath, level: Value, domain_problem: Callable[[FieldPath, str], Problem | None], limits: Limits
+) -> Iterator[Problem]:
+    if not isinstance(level, dict):
+        yield wrong_type(path, level, "object")
+        return
+    yield from unknown_fields(level, ("domain", "key"), path, "a level")
+    for name, problem_of in (("domain", domain_problem), ("key", limits.key_problem)):
+        value = level.get(name)
+        if not isinstance(value, str):
+            yield wrong_type((*path, name), value, "string")
+        elif (problem := problem_of((*path, name), value)) is not None:
+            yield problem
 
-    def wrong_type(self, path: FieldPath, found: Value, kind: str) -> Finding:
-        """`found` is absent, or none of what the API server calls `kind`."""
-        field = format_path(path)
-        noun = _NOUNS[kind]
-        if found is None:
-            return self.refused(path, f"must be {noun}; there is none", OperatorError(field, ErrorType.REQUIRED))
-        go = next(name for known, name in _GO_KINDS if isinstance(found, known))
-        error = OperatorError(field, ErrorType.INVALID, go, f'{field} in body must be of type {kind}: "{go}"')
-        return self.refused(path, f"must be {noun}; got {told(found)}", error)
 
-    def refused(self, path: FieldPath, message: str, error: OperatorError) -> Finding:
-        """What the API server refuses with the words of `error`."""
-        return Finding.of(self._rule, self._item, path, message, operator_message=error.text(), stage=Stage.SCHEMA)
+def unknown_fields(value: Mapping[str, Value], known: Sequence[str], path: FieldPath, noun: str) -> Iterator[Problem]:
+    """The fields of `value` that are none of `known`."""
+    for name in value:
+        if name not in known:
+            message = f'must be a field of {noun}; got "{name}"; known: {list_known(known)}{closest(name, known)}'
+            yield Problem((*path, name), message, effect=Effect.UNKNOWN)
 
-    def _level(
-        self, index: int, level: Value, domain_fault: Callable[[str], Fault | None], limits: Limits
-    ) -> Iterator[Finding]:
-        path: FieldPath = ("spec", "levels", index)
-        if not isinstance(level, dict):
-            yield self.wrong_type(path, level, "object")
-            return
-        yield from self.unknown(level, ("domain", "key"), path, "a level")
-        for name, fault_of in (("domain", domain_fault), ("key", limits.key_fault)):
-            found, field = level.get(name), (*path, name)
-            if not isinstance(found, str):
-                yield self.wrong_type(field, found, "string")
-            elif (fault := fault_of(found)) is not None:
-                detail = fault.detail.format(field=format_path(field))
-                error = OperatorError(format_path(field), fault.type, found, detail)
-                message = fault.message if name == "domain" else f'{fault.message}; got "{found}"'
-                yield self.refused(field, message, error)
+
+def wrong_type(path: FieldPath, value: Value, kind: str) -> Problem:
+    """`value` is absent, or none of what the API server calls `kind`."""
+    field = format_path(path)
+    noun = _NOUNS[kind]
+    if value is None:
+        return refused(path, f"must be {noun}; there is none", OperatorError(field, ErrorType.REQUIRED))
+    go = next(name for known, name in _GO_KINDS if isinstance(value, known))
+    error = OperatorError(field, ErrorType.INVALID, go, f'{field} in body must be of type {kind}: "{go}"')
+    return refused(path, f"must be {noun}; got {describe(value)}", error)
+
+
+def refused(path: FieldPath, message: str, error: OperatorError) -> Problem:
+    """What the API server refuses with the text of `error`."""
+    return Problem(path, message, error.text(), Stage.SCHEMA)

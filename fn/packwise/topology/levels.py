@@ -28,17 +28,17 @@ class ClusterTopology(NamedTuple):
     name: str
     levels: tuple[Level, ...]
 
-    def key_of(self, domain: str) -> str | None:
-        """The node label key of `domain`, or None when this topology has no such level."""
+    def level_of(self, domain: str) -> Level | None:
+        """The level of `domain`, or None when this topology has no such level."""
         for level in self.levels:
             if level.domain == domain:
-                return level.key
+                return level
         return None
 
     @property
-    def strictest_key(self) -> str | None:
-        """The node label key of the narrowest level; None without levels."""
-        return self.levels[-1].key if self.levels else None
+    def strictest(self) -> Level | None:
+        """The narrowest level; None without levels."""
+        return self.levels[-1] if self.levels else None
 
     @property
     def domains(self) -> tuple[str, ...]:

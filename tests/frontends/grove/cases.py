@@ -11,7 +11,7 @@ from krmfn.yamltext import read
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
-from packwise.plan import Schedulers
+from packwise.placement.plan import Schedulers
 from packwise.revisions import REVISIONS
 from packwise.topology import ClusterTopology, Level
 
@@ -80,15 +80,15 @@ def outcome(case: Mapping[str, Any]) -> list[dict[str, Any]]:
     old = case.get("old")
     new = view_of(edited(case.get("edit") or {}), context, create=old is None)
     if old is None:
-        found = validate_create(new, context)
+        problems = validate_create(new, context)
     else:
-        found = validate_update(view_of(edited(old), context, create=False), new, context)
+        problems = validate_update(view_of(edited(old), context, create=False), new, context)
     return [
         {
             "rule": rule.name,
-            "path": format_path(violation.path),
-            "message": violation.message,
-            "operator": violation.operator_message,
+            "path": format_path(problem.path),
+            "message": problem.message,
+            "operator": problem.operator_message,
         }
-        for rule, violation in found
+        for rule, problem in problems
     ]

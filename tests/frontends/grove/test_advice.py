@@ -12,6 +12,8 @@ from packwise.frontends.grove.advice import ADVICE, advise
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context
+from packwise.frontends.grove.rules.check import rules_of
+from packwise.revisions import GREP_244
 
 from .cases import edited
 
@@ -97,17 +99,17 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] 
 ]
 
 
-def told(workload: KubeObject) -> list[tuple[str, str, str, str | None]]:
+def warnings(workload: KubeObject) -> list[tuple[str, str, str, str | None]]:
     from krmfn.fieldpath import format_path
 
-    pcs = PodCliqueSet.read(default(workload.value))
-    found = advise(workload, pcs, Context())
-    return [(rule.name, format_path(v.path), v.message, v.proposed) for rule, v in found]  # type: ignore[misc]
+    pcs = PodCliqueSet.read(default(workload.value, GREP_244))
+    problems = advise(workload, pcs, Context(GREP_244))
+    return [(rule.name, format_path(p.path), p.message, p.proposed) for rule, p in problems]  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(("edits", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_advice(edits: dict[str, Any], expected: list[tuple[str, str, str, str | None]]) -> None:
-    assert told(KubeObject.parse(write(edited({**COMPLETE, **edits})))) == expected
+    assert warnings(KubeObject.parse(write(edited({**COMPLETE, **edits})))) == expected
 
 
 GROUPS = """\
@@ -133,7 +135,7 @@ spec:
 
 def test_advice_on_groups_and_constraints() -> None:
     same = "does already; narrow it or remove it"
-    assert told(KubeObject.parse(GROUPS)) == [
+    assert warnings(KubeObject.parse(GROUPS)) == [
         (
             "group-without-cliques",
             f"{T}podCliqueScalingGroups[1].cliqueNames",
@@ -169,7 +171,7 @@ def test_a_word_that_tools_read_differently_is_told_unless_it_is_quoted(word: st
 
     found = [
         each
-        for each in told(KubeObject.parse(text.replace("WORD", written.format(word))))
+        for each in warnings(KubeObject.parse(text.replace("WORD", written.format(word))))
         if each[0] == "scalar-tool-dependent"
     ]
 
@@ -179,4 +181,4 @@ def test_a_word_that_tools_read_differently_is_told_unless_it_is_quoted(word: st
 
 
 def test_every_advice_is_a_warning() -> None:
-    assert {rule.severity for rule in ADVICE} == {"warning"}
+    assert {rule.severity for rule in rules_of(ADVICE)} == {"warning"}

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
-from packwise.crds.definition import Definition, read_definition
 from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.schema.cluster import by_definition
+from packwise.frontends.grove.schema.crd import judge_workload
 from packwise.revisions import GREP_244
+from packwise.validate.definition import Definition, read_definition
 
 from .cases import edited
 
@@ -73,15 +73,14 @@ def definition(spec: dict[str, Any]) -> Definition:
 CRD = definition(SPEC)
 
 
-def said(value: Any, crd: Definition = CRD) -> list[tuple[str, str | None]]:
+def refused(value: Any, crd: Definition = CRD) -> list[tuple[str, str | None]]:
     """Each field that is refused and the text of the one who refuses it."""
-    decode, found = by_definition(value, None, crd, check_shape(value), GREP_244)
-    problems = [*((p.path, p.operator_message) for p in decode), *((p.path, p.operator_message) for p in found)]
-    return [(".".join(map(str, path)), text) for path, text in problems]
+    decode, verdict = judge_workload(value, None, crd, check_shape(value, GREP_244), GREP_244)
+    return [(".".join(map(str, p.path)), p.operator_message) for p in (*decode, *verdict.problems)]
 
 
 def test_a_workload_that_is_right() -> None:
-    assert said(edited({})) == []
+    assert refused(edited({})) == []
 
 
 CASES: list[tuple[dict[str, Any], str, str | None]] = [
@@ -113,7 +112,7 @@ CASES: list[tuple[dict[str, Any], str, str | None]] = [
 
 @pytest.mark.parametrize(("edits", "field", "text"), CASES)
 def test_one_finding_for_each_cause(edits: dict[str, Any], field: str, text: str | None) -> None:
-    assert said(edited(edits)) == [(field, text)]
+    assert refused(edited(edits)) == [(field, text)]
 
 
 HEALED: list[dict[str, Any]] = [
@@ -125,12 +124,12 @@ HEALED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("edits", HEALED)
 def test_what_the_round_trip_heals_is_no_problem(edits: dict[str, Any]) -> None:
-    assert said(edited(edits)) == []
+    assert refused(edited(edits)) == []
 
 
 def test_metadata_is_the_webhooks() -> None:
-    assert said(edited({"metadata.name": "Not A Name"})) == []
-    assert said(edited({"metadata.colour": "red"})) == [("metadata.colour", None)]
+    assert refused(edited({"metadata.name": "Not A Name"})) == []
+    assert refused(edited({"metadata.colour": "red"})) == [("metadata.colour", None)]
 
 
 def test_rules_see_what_the_webhook_fills_in() -> None:
@@ -138,7 +137,7 @@ def test_rules_see_what_the_webhook_fills_in() -> None:
     rule = {"rule": "self.template.cliques.all(c, c.spec.replicas > 0)", "message": "replicas must be there"}
     spec["x-kubernetes-validations"] = [rule]
 
-    assert said(edited({CLIQUE + "spec.replicas": None}), definition(spec)) == []
+    assert refused(edited({CLIQUE + "spec.replicas": None}), definition(spec)) == []
 
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -162,4 +161,4 @@ PLACES = [
 def test_nothing_at_any_place_is_a_crash(place: str, value: Any) -> None:
     written = json.loads(json.dumps(edited({place: value if value is not None else 5})))
 
-    said(written)
+    refused(written)

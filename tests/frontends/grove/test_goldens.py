@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from krmfn import KubeObject
+from krmfn.fieldpath import format_path
 from krmfn.yamltext import read, split_documents
-from packwise.finding import Stage
+from packwise.findings import Effect, Stage
+from packwise.frontends.grove.build_gangs import build_gangs
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.podgang import podgangs
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.schema import check_shape
-from packwise.plan import Schedulers
+from packwise.placement.plan import Schedulers
 from packwise.revisions import GREP_244, UPSTREAM, Revision
+from packwise.schedulers.grove.podgang import podgang_value
 from packwise.topology import ClusterTopology, Level, sort_levels
 
 if TYPE_CHECKING:
@@ -105,11 +108,11 @@ def messages(folder: Path) -> list[str]:
     context = context_of(folder)
     view = PodCliqueSet.read(defaulted(folder))
     if (folder / "input.yaml").exists():
-        found = validate_create(view, context)
+        problems = validate_create(view, context)
     else:
         old = PodCliqueSet.read(default(load(folder, "old.yaml"), revision_of(folder), create=False))
-        found = validate_update(old, view, context)
-    return [violation.operator_message for _, violation in found if violation.operator_message]
+        problems = validate_update(old, view, context)
+    return [problem.operator_message for _, problem in problems if problem.operator_message]
 
 
 def live_replicas(folder: Path, namespace: str) -> dict[tuple[str, str], int]:
@@ -149,7 +152,9 @@ def test_schema_and_decode_messages(folder: Path) -> None:
     if not decode:
         # Rules of a CRD are looked at before or after its parts, as they come.
         assert sorted(filter(None, schema)) == sorted(error["message"] for error in expected["crdErrors"])
-    assert sorted(p.field for p in problems if p.is_unknown_field) == sorted(expected.get("unknownFields") or [])
+    assert sorted(format_path(p.path) for p in problems if p.effect is Effect.UNKNOWN) == sorted(
+        expected.get("unknownFields") or []
+    )
 
 
 @cases(folder for folder in CASES if "defaulted" in load(folder, "expected.yaml"))
@@ -177,14 +182,15 @@ def test_podgangs_and_conditions(folder: Path) -> None:
     counts = live_replicas(folder, view.namespace)
     topology = context.topologies.get(resolve_topology(view, revision) or "") if enabled else None
     scheduler = context.schedulers.default if context.schedulers is not None else ""
-    gangs = podgangs(
-        view, topology, enabled=enabled, live_replicas=counts, revision=revision, default_scheduler=scheduler
+    item = KubeObject.new(defaulted(folder))
+    gangs = build_gangs(
+        item, view, topology, enabled=enabled, live_replicas=counts, revision=revision, default_scheduler=scheduler
     )
     for gang in expected["podGangs"]:
         gang["metadata"].pop("ownerReferences")
         for key in [key for key in gang["metadata"].get("annotations", ()) if key.startswith(BOOKKEEPING)]:
             del gang["metadata"]["annotations"][key]
-    assert [gang.to_value() for gang in gangs] == expected["podGangs"]
+    assert [podgang_value(gang) for gang in gangs] == expected["podGangs"]
 
     condition = workload_condition(view, topology, enabled=enabled, revision=revision)
     have = [(condition.type, condition.status, condition.reason, canonical(condition.message))] if condition else []

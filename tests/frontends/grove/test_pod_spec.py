@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from krmfn.fieldpath import format_path
-from packwise.finding import Stage
+from packwise.findings import Effect, Stage
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.embedded import KEYS, REQUIRED, struct
 from packwise.frontends.grove.schema.kinds import (
@@ -28,6 +28,7 @@ from packwise.frontends.grove.schema.kinds import (
     Text,
     TextMap,
 )  # fmt: skip
+from packwise.revisions import GREP_244
 from tests.places import ROOT, missing
 
 from .cases import edited
@@ -74,18 +75,19 @@ DECODE: list[tuple[str, Any, str, str]] = [
 def test_a_value_of_another_type_is_refused_with_the_decoders_text(
     path: str, value: Any, message: str, text: str
 ) -> None:
-    (problem,) = check_shape(edited({path: value}))
+    (problem,) = check_shape(edited({path: value}), GREP_244)
 
     assert (problem.stage, problem.message, problem.operator_message) == (Stage.DECODE, message, text)
     assert format_path(problem.path).startswith(path)
 
 
 def test_of_several_problems_the_decoder_tells_the_one_that_stops_it() -> None:
-    found = check_shape(
-        edited({"spec.replicas": "two", MAIN + "image": 5, MAIN + "resources": {"requests": {"cpu": "a"}}})
+    problems = check_shape(
+        edited({"spec.replicas": "two", MAIN + "image": 5, MAIN + "resources": {"requests": {"cpu": "a"}}}),
+        GREP_244,
     )
 
-    assert [(problem.field, problem.operator_message) for problem in found] == [
+    assert [(format_path(problem.path), problem.operator_message) for problem in problems] == [
         ("spec.replicas", None),
         (MAIN + "image", None),
         (
@@ -103,7 +105,7 @@ WRITTEN_MANY_WAYS = [
 
 @pytest.mark.parametrize("resources", WRITTEN_MANY_WAYS)
 def test_quantities_are_numbers_or_texts(resources: dict[str, Any]) -> None:
-    assert check_shape(edited({MAIN + "resources": resources})) == []
+    assert check_shape(edited({MAIN + "resources": resources}), GREP_244) == []
 
 
 UNKNOWN = [
@@ -118,14 +120,14 @@ UNKNOWN = [
 
 @pytest.mark.parametrize(("path", "message"), UNKNOWN)
 def test_an_unknown_field_names_what_is_meant(path: str, message: str) -> None:
-    (problem,) = check_shape(edited({path: []}))
+    (problem,) = check_shape(edited({path: []}), GREP_244)
 
-    assert (problem.field, problem.message, problem.is_unknown_field) == (path, message, True)
+    assert (format_path(problem.path), problem.message, problem.effect) == (path, message, Effect.UNKNOWN)
     assert (problem.stage, problem.operator_message) == (None, None)
 
 
 def test_names_of_groves_earlier_designs_mean_nothing_to_a_pod() -> None:
-    (problem,) = check_shape(edited({POD + "startupType": []}))
+    (problem,) = check_shape(edited({POD + "startupType": []}), GREP_244)
 
     assert "it is now" not in problem.message
 
@@ -134,13 +136,13 @@ def test_a_required_list_is_not_healed_by_the_round_trip() -> None:
     affinity: dict[str, Any] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}
     at = f"{POD}affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 
-    (problem,) = check_shape(edited({POD + "affinity": affinity}))
+    (problem,) = check_shape(edited({POD + "affinity": affinity}), GREP_244)
 
     assert (problem.stage, problem.operator_message) == (Stage.SCHEMA, f"{at}: Required value")
 
 
 def test_a_required_text_or_number_is() -> None:
-    assert check_shape(edited({MAIN + "env": [{"value": "a"}], MAIN + "ports": [{"name": "http"}]})) == []
+    assert check_shape(edited({MAIN + "env": [{"value": "a"}], MAIN + "ports": [{"name": "http"}]}), GREP_244) == []
 
 
 # What a JSON Schema of the API server calls each kind of field.

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from krmfn import KubeObject
+from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, count_entries
 from packwise.frontends.grove.condition import workload_condition
-from packwise.frontends.grove.podgang import PackConstraint, PodGang, count_podgangs, podgangs
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.pipeline import render
-from packwise.plan import Condition
+from packwise.placement.model import Bounds, Gang
 from packwise.revisions import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
+from packwise.schedulers.grove.podgang import podgang_value
 from packwise.select import Package
 from packwise.topology import ClusterTopology, Level, sort_levels
+from packwise.topology.status import Condition
 
 from .cases import TOPOLOGIES, context_of, edited, view_of
 
@@ -31,15 +33,25 @@ TYPES = {
 
 def gangs_of(
     edits: dict[str, Any], topology: ClusterTopology | None, *, enabled: bool = True, live: int | None = None
-) -> tuple[PodGang, ...]:
+) -> tuple[Gang, ...]:
     pcs = view_of(edited(edits), MULTI, create=True)
     replicas = {} if live is None else {("team-a", "wl-0-workers"): live}
-    return podgangs(pcs, topology, enabled=enabled, live_replicas=replicas, revision=GREP_244_MULTI)
+    item = KubeObject.new(edited(edits))
+    return build_gangs(item, pcs, topology, enabled=enabled, live_replicas=replicas, revision=GREP_244_MULTI)
+
+
+def keys_of(bounds: Bounds | None) -> tuple[str | None, str | None]:
+    """The node label keys that are required and preferred."""
+    required, preferred = (bounds.required, bounds.preferred) if bounds is not None else (None, None)
+    return required and required.key, preferred and preferred.key
 
 
 def test_only_podgangs_with_a_translated_constraint_name_their_topology() -> None:
     gangs = gangs_of({T + "cliques[0].topologyConstraint.packDomain": "rack"}, TOPOLOGIES["gb200"])
-    assert [(g.name, g.topology_name) for g in gangs] == [("wl-0", "gb200"), ("wl-0-workers-0", None)]
+    assert [(gang.name, gang.annotations.get(TOPOLOGY_NAME)) for gang in gangs] == [
+        ("wl-0", "gb200"),
+        ("wl-0-workers-0", None),
+    ]
 
 
 def test_a_missing_level_leaves_the_group_config_without_constraint_and_no_fallback() -> None:
@@ -48,14 +60,15 @@ def test_a_missing_level_leaves_the_group_config_without_constraint_and_no_fallb
         T + "podCliqueScalingGroups[0].topologyConstraint.packDomain": "numa",
     }
     base, scaled = gangs_of(edits, TOPOLOGIES["gb200"])
-    assert [(c.name, c.pack) for c in base.group_configs] == [("wl-0-workers-0", None)]
-    assert (base.pack, scaled.pack, scaled.topology_name) == (PackConstraint("nvidia.com/rack"), None, None)
+    assert [(pods.name, keys_of(pods.bounds)) for pods in base.inner] == [("wl-0-workers-0", (None, None))]
+    assert keys_of(base.bounds) == ("nvidia.com/rack", None)
+    assert (keys_of(scaled.bounds), scaled.annotations) == ((None, None), {})
 
 
 def test_without_topology_the_podgangs_stay_and_the_constraints_go() -> None:
     edits = {T + "topologyConstraint.packDomain": "rack", T + "priorityClassName": "high"}
     for topology, enabled in ((None, True), (TOPOLOGIES["gb200"], False)):
-        values = [gang.to_value() for gang in gangs_of(edits, topology, enabled=enabled)]
+        values = [podgang_value(gang) for gang in gangs_of(edits, topology, enabled=enabled)]
         assert "topologyConstraint" not in str(values)
         assert "annotations" not in str(values)
         assert str(values).count("'priorityClassName': 'high'") == 2
@@ -76,7 +89,7 @@ def test_zero_replicas_give_no_podgangs() -> None:
 
 def test_the_count_is_known_before_anything_is_built() -> None:
     pcs = view_of(edited({"spec.replicas": 2000000000}), MULTI, create=True)
-    assert count_podgangs(pcs, {}) == 2000000000 * 8
+    assert count_entries(pcs, {}) == 2000000000 * 8
 
 
 def test_resolution() -> None:

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from krmfn import KubeObject
+from packwise.frontends.grove.build_gangs import build_gangs
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.podgang import podgangs
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.rules.startup import cycles
 from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes.field_error import go_json, go_quote
 from packwise.revisions import REVISIONS
+from packwise.schedulers.grove.podgang import podgang_value
 
 from .cases import TOPOLOGIES
 
@@ -87,7 +89,7 @@ sets: st.SearchStrategy[Any] = st.fixed_dictionaries(
 def test_nothing_crashes_and_nothing_given_changes(old: Any, new: Any, enabled: bool, revision: str) -> None:
     before = copy.deepcopy((old, new))
     record = REVISIONS[revision]
-    context = Context(enabled, ("zone", "rack"), TOPOLOGIES, auto_mnnvl=enabled, scheduled=1, revision=record)
+    context = Context(record, enabled, ("zone", "rack"), TOPOLOGIES, auto_mnnvl=enabled, scheduled=1)
     views: list[PodCliqueSet] = []
     for value in (old, new):
         check_shape(value, record)
@@ -98,8 +100,10 @@ def test_nothing_crashes_and_nothing_given_changes(old: Any, new: Any, enabled: 
         views.append(PodCliqueSet.read(once))
         validate_create(views[-1], context)
         workload_condition(views[-1], TOPOLOGIES["gb200"], enabled=enabled, revision=record)
-        for gang in podgangs(views[-1], TOPOLOGIES["gb200"], enabled=enabled, live_replicas={}, revision=record):
-            gang.to_value()
+        for gang in build_gangs(
+            KubeObject.new(once), views[-1], TOPOLOGIES["gb200"], enabled=enabled, live_replicas={}, revision=record
+        ):
+            podgang_value(gang)
     found = validate_update(views[0], views[1], context)
     texts = [violation.operator_message for _, violation in found if violation.operator_message]
     assert len(texts) == len(set(texts))

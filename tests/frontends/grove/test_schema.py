@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.finding import Stage
+from packwise.findings import Stage
 from packwise.frontends.grove.schema import check_shape
-from packwise.revisions import GREP_244_MULTI
+from packwise.revisions import GREP_244, GREP_244_MULTI
 
 from .cases import edited
 
@@ -41,7 +41,7 @@ DECODE = [
 
 @pytest.mark.parametrize(("path", "value", "message", "text"), DECODE)
 def test_decode(path: str, value: Any, message: str, text: str) -> None:
-    (problem,) = check_shape(edited({path: value}))
+    (problem,) = check_shape(edited({path: value}), GREP_244)
     assert (problem.stage, problem.message, problem.operator_message) == (Stage.DECODE, message, text)
     assert format_path(problem.path).startswith(path)
 
@@ -68,21 +68,22 @@ SCHEMA: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("edits", "text"), SCHEMA)
 def test_schema(edits: dict[str, Any], text: str) -> None:
-    (problem,) = check_shape(edited(edits))
+    (problem,) = check_shape(edited(edits), GREP_244)
     assert (problem.stage, problem.operator_message) == (Stage.SCHEMA, text)
 
 
 def test_what_the_round_trip_heals_is_no_problem() -> None:
     edits = {CLIQUE + "name": None, CLIQUE + "spec.roleName": None, CLIQUE + "spec.replicas": None}
-    assert check_shape(edited(edits)) == []
-    assert check_shape({"spec": None}) == []
+    assert check_shape(edited(edits), GREP_244) == []
+    assert check_shape({"spec": None}, GREP_244) == []
 
 
 def test_unknown_fields_name_what_is_meant() -> None:
     problems = check_shape(
-        edited({T + "terminationdelay": "1h", CLIQUE + "autoScalingConfig": {}, "spec.scalingGroups": []})
+        edited({T + "terminationdelay": "1h", CLIQUE + "autoScalingConfig": {}, "spec.scalingGroups": []}),
+        GREP_244,
     )
-    assert [(p.field, p.message.split(";")[-1].strip(), p.stage, p.operator_message) for p in problems] == [
+    assert [(format_path(p.path), p.message.split(";")[-1].strip(), p.stage, p.operator_message) for p in problems] == [
         ("spec.template.cliques[0].autoScalingConfig", NO_FIELD_OF_CLIQUE, None, None),
         ("spec.template.terminationdelay", 'did you mean "terminationDelay"?', None, None),
         ("spec.scalingGroups", "it is now podCliqueScalingGroups", None, None),
@@ -94,5 +95,7 @@ NO_FIELD_OF_CLIQUE = 'got "autoScalingConfig", known: "annotations", "labels", "
 
 def test_the_topology_name_is_a_field_of_the_revisions_that_have_it() -> None:
     value = edited({T + "clusterTopologyName": "x"})
-    assert [problem.field for problem in check_shape(value)] == ["spec.template.clusterTopologyName"]
+    assert [format_path(problem.path) for problem in check_shape(value, GREP_244)] == [
+        "spec.template.clusterTopologyName"
+    ]
     assert check_shape(value, GREP_244_MULTI) == []

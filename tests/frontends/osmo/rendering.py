@@ -9,9 +9,9 @@ from krmfn.kubeobject import KubeObject
 from krmfn.result import Result, Severity
 from krmfn.source import Source
 from krmfn.yamltext import split_documents
+from packwise.objects.identity import RENDERED_FROM
 from packwise.pipeline import render
 from packwise.select import Package
-from packwise.select.index import RENDERED_FROM
 
 __all__ = ["ALL", "Rendered", "marks_removed", "of_kind", "rendered", "webhook_refusals"]
 

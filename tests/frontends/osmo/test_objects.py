@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
-from packwise.crds.definition import Definition, read_definition
 from packwise.kubernetes.validation import dns_label, dns_subdomain, label_value, qualified_name
+from packwise.validate.definition import Definition, read_definition
 from tests.frontends.osmo.rendering import Rendered, of_kind, rendered, webhook_refusals
 from tests.places import SHARED
 

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packwise.frontends.osmo.tree import Levelled, Node, Tree, build
-from packwise.request import Bounds
+from packwise.placement.model import Bounds
+from packwise.topology import Level
 
-KEYS = ("zone", "spine", "rack", "clique")
+LEVELS = tuple([Level(name, name) for name in ("zone", "spine", "rack", "clique")])
+ZONE, SPINE, RACK, CLIQUE = LEVELS
 
 Case = tuple[list[tuple[Levelled, ...]], bool]
 
@@ -29,14 +31,14 @@ def requirements(draw: st.DrawFn, levels: list[int]) -> tuple[Levelled, ...]:
 @st.composite
 def uniform(draw: st.DrawFn) -> list[tuple[Levelled, ...]]:
     """Tasks that all ask for the same levels, or for none."""
-    levels = draw(st.lists(st.integers(0, len(KEYS) - 1), unique=True))
+    levels = draw(st.lists(st.integers(0, len(LEVELS) - 1), unique=True))
     return draw(st.lists(requirements(levels), min_size=1, max_size=8))
 
 
 @st.composite
 def unlike(draw: st.DrawFn) -> list[tuple[Levelled, ...]]:
     """Tasks that ask for whatever they like."""
-    levels = st.lists(st.integers(0, len(KEYS) - 1), unique=True)
+    levels = st.lists(st.integers(0, len(LEVELS) - 1), unique=True)
     return draw(st.lists(levels.flatmap(requirements), min_size=1, max_size=8))
 
 
@@ -48,12 +50,12 @@ groups_of_tasks = st.one_of(
 
 def tree_of(case: Case) -> Tree:
     tasks, pad = case
-    return build(tasks, KEYS, pad=pad)
+    return build(tasks, LEVELS, pad=pad)
 
 
 def chain(tree: Tree, leaf: str | None) -> list[Bounds]:
     """What holds for the pods of a leaf, the whole group's bounds first."""
-    by_name = {node.pods.name: node.pods for node in tree.nodes}
+    by_name = {node.name: node for node in tree.nodes}
     found: list[Bounds] = []
     while leaf is not None:
         found.insert(0, by_name[leaf].bounds)
@@ -62,13 +64,13 @@ def chain(tree: Tree, leaf: str | None) -> list[Bounds]:
 
 
 def inner(tree: Tree) -> set[str | None]:
-    return {node.pods.parent for node in tree.nodes}
+    return {node.parent for node in tree.nodes}
 
 
 @given(groups_of_tasks)
 def test_every_task_is_in_exactly_one_leaf_and_leaves_count_their_tasks(case: Case) -> None:
     tree = tree_of(case)
-    leaves = {node.pods.name: node.pods.members for node in tree.nodes if node.pods.name not in inner(tree)}
+    leaves = {node.name: node.members for node in tree.nodes if node.name not in inner(tree)}
 
     assert len(tree.leaves) == len(case[0])
     if leaves:
@@ -82,9 +84,9 @@ def test_only_leaves_have_members_and_parents_stand_first(case: Case) -> None:
     tree = tree_of(case)
     seen: set[str | None] = {None}
     for node in tree.nodes:
-        assert node.pods.parent in seen
-        assert (node.pods.members is None) == (node.pods.name in inner(tree))
-        seen.add(node.pods.name)
+        assert node.parent in seen
+        assert (node.members is None) == (node.name in inner(tree))
+        seen.add(node.name)
     assert len(seen) == len(tree.nodes) + 1, "names are unique"
 
 
@@ -93,12 +95,14 @@ def test_no_required_level_is_lost(case: Case) -> None:
     """Each level that a task requires binds it: by itself, or by a finer one, whose domains stand within its own."""
     tree = tree_of(case)
     for task, leaf in zip(case[0], tree.leaves, strict=True):
-        finest = max([KEYS.index(each.required) for each in chain(tree, leaf) if each.required is not None], default=-1)
+        finest = max(
+            [LEVELS.index(each.required) for each in chain(tree, leaf) if each.required is not None], default=-1
+        )
         required = [each.level for each in task if each.required]
         assert finest >= max(required, default=-1)
         own = {each.required for each in chain(tree, leaf)}
         below = [level for level in required if level > max([step.level for step in tree.shared], default=-1)]
-        assert {KEYS[level] for level in below} <= own
+        assert {LEVELS[level] for level in below} <= own
 
 
 @given(groups_of_tasks)
@@ -107,7 +111,7 @@ def test_nothing_is_bound_by_what_no_task_of_its_node_requires(case: Case) -> No
     tree = tree_of(case)
     for leaf in set(tree.leaves):
         mates = [task for task, own in zip(case[0], tree.leaves, strict=True) if own == leaf]
-        asked = {KEYS[each.level] for task in mates for each in task}
+        asked = {LEVELS[each.level] for task in mates for each in task}
         assert {each.required for each in chain(tree, leaf) if each.required is not None} <= asked
 
 
@@ -121,14 +125,14 @@ def test_leaves_have_even_depth(case: Case) -> None:
 @given(groups_of_tasks)
 def test_names_are_labels_that_kai_takes(case: Case) -> None:
     for node in tree_of(case).nodes:
-        name = node.pods.name
+        name = node.name
         assert 1 <= len(name) <= 63
         assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
         assert name[0] != "-" != name[-1]
 
 
 def unordered(tree: Tree) -> Any:
-    return tree.bounds, sorted([tuple(node.pods) for node in tree.nodes], key=repr)
+    return tree.bounds, sorted([tuple(node[2:]) for node in tree.nodes], key=repr)
 
 
 @given(groups_of_tasks, st.randoms(use_true_random=False))
@@ -137,8 +141,8 @@ def test_the_order_of_tasks_changes_the_order_of_nodes_alone(case: Case, random:
     places = list(range(len(tasks)))
     random.shuffle(places)
 
-    one = build(tasks, KEYS, pad=pad)
-    other = build([tasks[place] for place in places], KEYS, pad=pad)
+    one = build(tasks, LEVELS, pad=pad)
+    other = build([tasks[place] for place in places], LEVELS, pad=pad)
 
     assert unordered(one) == unordered(other)
     assert [one.leaves[place] for place in places] == list(other.leaves)
@@ -146,28 +150,28 @@ def test_the_order_of_tasks_changes_the_order_of_nodes_alone(case: Case, random:
 
 @given(uniform())
 def test_padding_changes_nothing_where_all_ask_for_the_same_levels(tasks: list[tuple[Levelled, ...]]) -> None:
-    assert build(tasks, KEYS, pad=True) == build(tasks, KEYS, pad=False)
+    assert build(tasks, LEVELS, pad=True) == build(tasks, LEVELS, pad=False)
 
 
 def test_of_one_group_one_task_that_requires_it_is_enough() -> None:
     wish, need = [Levelled(0, "a", required=False)], [Levelled(0, "a", required=True)]
 
-    assert build([wish, need], KEYS, pad=False).bounds == Bounds(required="zone")
-    assert build([need, wish], KEYS, pad=False).bounds == Bounds(required="zone")
+    assert build([wish, need], LEVELS, pad=False).bounds == Bounds(required=ZONE)
+    assert build([need, wish], LEVELS, pad=False).bounds == Bounds(required=ZONE)
 
 
 @pytest.mark.parametrize(("asked", "bounds"), [
     ([], None),
-    ([(0, True)], Bounds(required="zone")),
-    ([(0, True), (2, True)], Bounds(required="rack")),
-    ([(0, True), (2, False)], Bounds(required="zone", preferred="rack")),
-    ([(0, False), (2, True)], Bounds(required="rack")),
-    ([(0, False), (1, True), (2, False), (3, False)], Bounds(required="spine", preferred="clique")),
+    ([(0, True)], Bounds(required=ZONE)),
+    ([(0, True), (2, True)], Bounds(required=RACK)),
+    ([(0, True), (2, False)], Bounds(required=ZONE, preferred=RACK)),
+    ([(0, False), (2, True)], Bounds(required=RACK)),
+    ([(0, False), (1, True), (2, False), (3, False)], Bounds(required=SPINE, preferred=CLIQUE)),
 ])  # fmt: skip
 def test_what_all_tasks_share_is_said_once(asked: list[tuple[int, bool]], bounds: Bounds | None) -> None:
     task = [Levelled(level, "default", required) for level, required in asked]
 
-    tree = build([task, task], KEYS, pad=False)
+    tree = build([task, task], LEVELS, pad=False)
 
     assert (tree.bounds, tree.nodes, tree.leaves) == (bounds, (), (None, None))
 
@@ -175,7 +179,7 @@ def test_what_all_tasks_share_is_said_once(asked: list[tuple[int, bool]], bounds
 def test_the_padded_node_is_one_below_each_parent() -> None:
     z, r = Levelled(0, "z"), Levelled(2, "r")
 
-    tree = build([[z, r], [z], [], [z], []], KEYS, pad=True)
+    tree = build([[z, r], [z], [], [z], []], LEVELS, pad=True)
 
     assert [shown(node) for node in tree.nodes] == [
         "z: None in None, requires zone",
@@ -187,14 +191,14 @@ def test_the_padded_node_is_one_below_each_parent() -> None:
 
 
 def test_a_group_that_a_user_calls_unconstrained_is_another() -> None:
-    tree = build([[Levelled(0, "unconstrained")], []], KEYS, pad=True)
+    tree = build([[Levelled(0, "unconstrained")], []], LEVELS, pad=True)
 
-    names = [node.pods.name for node in tree.nodes]
+    names = [node.name for node in tree.nodes]
     assert [name.rpartition("-")[0] for name in names] == ["unconstrained", "unconstrained"]
     assert len(set(names)) == 2
 
 
 def shown(node: Node) -> str:
-    pods = node.pods
-    bound = f"requires {pods.bounds.required}" if pods.bounds.required else f"prefers {pods.bounds.preferred}"
-    return f"{pods.name}: {pods.members} in {pods.parent}, {bound}"
+    required, preferred, _ = node.bounds
+    bound = f"requires {required.key}" if required else f"prefers {preferred.key if preferred else None}"
+    return f"{node.name}: {node.members} in {node.parent}, {bound}"

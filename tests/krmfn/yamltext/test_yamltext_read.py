@@ -1,21 +1,20 @@
 from __future__ import annotations
 
 import json
-import time
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml_rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from yamltext_calls import calls_of
 from yamltext_documents import documents
 
 from krmfn.yamltext import YamlError, read, resolve
 from krmfn.yamltext.build import read_libyaml
+from krmfn.yamltext.plainlines import is_usual
 from krmfn.yamltext.reader import read_fast
-from krmfn.yamltext.usual import is_usual
 
 if TYPE_CHECKING:
     from krmfn.value import Scalar, Value
@@ -104,6 +103,7 @@ def test_the_fast_reader_agrees_on_usual_lines_in_any_order(lines: list[str]) ->
 def test_a_usual_value_is_read_alike_wherever_it_stands(value: str) -> None:
     for place in ("a: {}\n", "a:   {} # b\n", "- {}\n", "- - {}\n", "a:\n- b: {}\n  c:\n    'd': {}\n\n# e\n"):
         text = place.replace("{}", value)
+        pytest.importorskip("yaml_rs")
         assert is_usual(text)
         agreed, fast = read_fast(text)
         assert agreed
@@ -119,6 +119,7 @@ def test_only_constants_are_no_strings_among_words() -> None:
     text = "".join(f"- {word}\n" for word in words)
     constants = {word for word in words if resolve(word) != word}
     assert constants == {"true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL"}
+    yaml_rs = pytest.importorskip("yaml_rs")
     assert yaml_rs.loads(text, parse_datetime=False) == [resolve(word) for word in words]
 
 
@@ -151,6 +152,7 @@ def test_a_long_text_is_usual_when_each_line_is() -> None:
 
 
 def test_the_deepest_usual_text_is_read_alike() -> None:
+    pytest.importorskip("yaml_rs")
     text = "".join(f"{' ' * column}{'- ' if column % 2 else ''}a:\n" for column in range(91))
     assert is_usual(text)
     assert_readers_agree(text)
@@ -169,6 +171,7 @@ def test_both_readers_agree_on_odd_scalars_wherever_they_stand(scalar: str, plac
 
 
 def test_a_plain_workload_takes_the_fast_reader() -> None:
+    pytest.importorskip("yaml_rs")
     text = (
         'metadata:\n  name: a\n  annotations:\n    x: \'{"a": [1, {"b": 2}]}\'\nspec:\n- args: ["a", b, 3]\n  e: {}\n'
     )
@@ -193,13 +196,15 @@ def test_resolve_reads_a_plain_scalar_as_kyaml(plain: str, value: Scalar) -> Non
     assert (type(found), found) == (type(value), value)
 
 
-def test_an_alias_bomb_is_refused_at_once() -> None:
+def test_an_alias_bomb_is_refused_before_it_is_expanded() -> None:
     text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
     text += "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
-    start = time.perf_counter()
-    with pytest.raises(YamlError, match="aliases expand to more than 1000000 nodes"):
-        read(text)
-    assert time.perf_counter() - start < 1
+
+    def refused() -> None:
+        with pytest.raises(YamlError, match="aliases expand to more than 1000000 nodes"):
+            read(text)
+
+    assert calls_of(refused) < len(text) * 100
 
 
 @pytest.mark.parametrize(

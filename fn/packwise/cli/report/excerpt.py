@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from packwise.cli.report.colour import FAINT, tinted
+from packwise.cli.report.lines import FAINT, tinted
 from packwise.cli.report.visible import visible, width
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ def excerpt(lines: Sequence[str], place: Place, colour: int, *, coloured: bool) 
         return []
     above, text = lines[place.line - 2 : place.line - 1], lines[place.line - 1].removesuffix("\r")
     gutter = len(str(place.line))
-    found: list[str] = []
+    shown_lines: list[str] = []
 
     def add(number: int | str, shown: str) -> None:
-        found.append(f"{tinted(f'  {number:>{gutter}} |', FAINT, coloured=coloured)} {shown}".rstrip())
+        shown_lines.append(f"{tinted(f'  {number:>{gutter}} |', FAINT, coloured=coloured)} {shown}".rstrip())
 
     if above and not _NO_CONTEXT.fullmatch(above[0]):
         add(place.line - 1, _marked(above[0].removesuffix("\r"), None)[0])
@@ -60,7 +60,7 @@ def excerpt(lines: Sequence[str], place: Place, colour: int, *, coloured: bool) 
     add(place.line, shown)
     if mark:
         add("", mark[: mark.index("^")] + tinted(mark.lstrip(), colour, coloured=coloured))
-    return found
+    return shown_lines
 
 
 def _marked(text: str, at: int | None) -> tuple[str, str]:

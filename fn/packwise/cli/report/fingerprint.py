@@ -18,12 +18,12 @@ __all__ = ["fingerprints"]
 def fingerprints(results: Iterable[Result]) -> list[str]:
     """A hash for each result of its rule, resource and field; with a number where another has all of these too."""
     counted: Counter[str] = Counter()
-    found: list[str] = []
+    hashes: list[str] = []
     for result in results:
         hashed = _hash(result)
         counted[hashed] += 1
-        found.append(f"{hashed}:{counted[hashed]}")
-    return found
+        hashes.append(f"{hashed}:{counted[hashed]}")
+    return hashes
 
 
 def _hash(result: Result) -> str:

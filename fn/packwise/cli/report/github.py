@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.result import Severity
+from packwise.cli.report.visible import visible
 
 if TYPE_CHECKING:
     from krmfn.result import Result
@@ -34,15 +35,15 @@ def _command(result: Result) -> str:
     if not properties["file"]:
         # A line without a file would be shown beside some other file.
         del properties["line"], properties["col"]
-    given = ",".join([f"{name}={_property(value)}" for name, value in properties.items() if value])
+    options = ",".join([f"{name}={_property(value)}" for name, value in properties.items() if value])
     message = result.line_of_text().removeprefix(f"{result.severity.value}: ")
     if "operatorMessage" in tags:
         message += f"\noperator: {tags['operatorMessage']}"
-    return f"::{_COMMANDS[result.severity]} {given}::{_data(message)}"
+    return f"::{_COMMANDS[result.severity]} {options}::{_data(message)}"
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -5,12 +5,12 @@ Source: docs.gitlab.com "Code Quality", "Code Quality report format".
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from krmfn.result import Severity
 from packwise.cli.report.fingerprint import fingerprints
-from packwise.cli.report.sentence import sentence
+from packwise.cli.report.lines import sentence
+from packwise.cli.report.visible import json_text
 
 if TYPE_CHECKING:
     from krmfn.result import Result
@@ -27,8 +27,8 @@ _NOWHERE = "."
 def as_gitlab(checked: Checked) -> str:
     """A list of violations, each with a file and a line, as GitLab demands."""
     hashes = fingerprints(checked.results)
-    found = [_violation(result, one) for result, one in zip(checked.results, hashes, strict=True)]
-    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+    violations = [_violation(result, fingerprint) for result, fingerprint in zip(checked.results, hashes, strict=True)]
+    return json_text(violations)
 
 
 def _violation(result: Result, fingerprint: str) -> dict[str, Any]:

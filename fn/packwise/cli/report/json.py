@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from packwise.cli.report.visible import json_text
 from packwise.cli.rules import RULES_BY_NAME
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ __all__ = ["as_json", "finding_fields"]
 
 def as_json(checked: Checked) -> str:
     """A list of findings. Source: product.md "Contract"."""
-    return json.dumps([finding_fields(result) for result in checked.results], ensure_ascii=False, indent=2) + "\n"
+    return json_text([finding_fields(result) for result in checked.results])
 
 
 def finding_fields(result: Result) -> dict[str, Any]:
@@ -24,21 +24,21 @@ def finding_fields(result: Result) -> dict[str, Any]:
     tags, ref = result.tags, result.resource_ref
     name = tags.get("rule", "")
     rule = RULES_BY_NAME.get(name)
-    found: dict[str, Any] = {"rule": name, "severity": result.severity.value, "message": result.message}
+    fields: dict[str, Any] = {"rule": name, "severity": result.severity.value, "message": result.message}
     for key in ("operatorMessage", "stage"):
         if key in tags:
-            found[key] = tags[key]
+            fields[key] = tags[key]
     if "order" in tags:
-        found["order"] = int(tags["order"])
-    found["path"] = result.field.path if result.field is not None else ""
-    found["resource"] = {
+        fields["order"] = int(tags["order"])
+    fields["path"] = result.field.path if result.field is not None else ""
+    fields["resource"] = {
         "apiVersion": ref.api_version if ref is not None else "",
         "kind": ref.kind if ref is not None else "",
         "namespace": ref.namespace if ref is not None else "",
         "name": ref.name if ref is not None else "",
     }
-    found["file"] = result.file.path if result.file is not None else None
-    found["line"] = int(tags["line"]) if "line" in tags else None
-    found["column"] = int(tags["column"]) if "column" in tags else None
-    found["help"] = rule.summary if rule is not None else ""
-    return found
+    fields["file"] = result.file.path if result.file is not None else None
+    fields["line"] = int(tags["line"]) if "line" in tags else None
+    fields["column"] = int(tags["column"]) if "column" in tags else None
+    fields["help"] = rule.summary if rule is not None else ""
+    return fields

@@ -1,4 +1,4 @@
-"""One line for each finding, and how many there are."""
+"""A finding as one line or one sentence, its colours, and the count of findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from krmfn.result import Severity
-from packwise.cli.report.colour import SEVERITIES, tinted
 from packwise.cli.report.visible import visible
 
 if TYPE_CHECKING:
@@ -14,7 +13,11 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
 
-__all__ = ["as_lines", "count"]
+__all__ = ["FAINT", "SEVERITIES", "as_lines", "count", "sentence", "tinted"]
+
+FAINT = 2
+SEVERITIES = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36}
+"""The colours of a terminal: red, yellow and cyan."""
 
 _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
@@ -32,6 +35,18 @@ def count(results: Iterable[Result]) -> str:
         for severity, plural in _PLURALS.items()
         if counted[severity]
     )
+
+
+def sentence(result: Result) -> str:
+    """The object, the field and the message, without the file: `PodCliqueSet team-a/a spec.x: must …`."""
+    ref, field = result.resource_ref, result.field
+    subject = " ".join(part for part in (str(ref or ""), field.path if field is not None else "") if part)
+    return f"{subject}: {result.message}" if subject else result.message
+
+
+def tinted(text: str, colour: int, *, coloured: bool) -> str:
+    """`text` in that colour, where colours are wanted."""
+    return f"\033[{colour}m{text}\033[0m" if coloured and text else text
 
 
 def _line(result: Result, *, coloured: bool) -> str:

@@ -5,7 +5,6 @@ Source: docs.oasis-open.org SARIF v2.1.0 errata 01; docs.github.com "SARIF suppo
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,8 @@ from urllib.parse import quote
 
 from krmfn.result import Severity
 from packwise.cli.report.fingerprint import fingerprints
-from packwise.cli.report.sentence import sentence
+from packwise.cli.report.lines import sentence
+from packwise.cli.report.visible import json_text
 from packwise.cli.rules import RULES_BY_NAME
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from packwise.cli.report.checked import Checked
-    from packwise.finding import Rule
+    from packwise.findings.finding import Rule
 
 __all__ = ["as_sarif"]
 
@@ -44,25 +44,27 @@ def as_sarif(checked: Checked) -> str:
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder in which packwise ran."}}},
-        "results": [_result(result, one, rules) for result, one in zip(checked.results, hashes, strict=True)],
+        "results": [
+            _result(result, fingerprint, rules) for result, fingerprint in zip(checked.results, hashes, strict=True)
+        ],
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, ensure_ascii=False, indent=2) + "\n"
+    return json_text(log)
 
 
 def _descriptor(rule: Rule) -> dict[str, Any]:
     # Only this format explains rules; the others do without.
-    from packwise.explain import explanation
+    from packwise.commands.rules import explanation
 
-    found = explanation(rule.name)
+    explained = explanation(rule.name)
     command = f"packwise rules {rule.name}"
     return {
         "id": rule.name,
         "shortDescription": {"text": _literal(rule.summary)},
-        "fullDescription": {"text": _literal(found.why)},
+        "fullDescription": {"text": _literal(explained.why)},
         "help": {
-            "text": _literal(f"{found.fix}\n\nExamples: {command}".replace("`", "")),
-            "markdown": _literal(f"{found.fix}\n\nExamples: `{command}`"),
+            "text": _literal(f"{explained.fix}\n\nExamples: {command}".replace("`", "")),
+            "markdown": _literal(f"{explained.fix}\n\nExamples: `{command}`"),
         },
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
@@ -70,21 +72,21 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 
 def _result(result: Result, fingerprint: str, rules: Sequence[str]) -> dict[str, Any]:
     name = result.tags.get("rule", "")
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if name:
-        found["ruleId"] = name
+        fields["ruleId"] = name
     if name in rules:
-        found["ruleIndex"] = rules.index(name)
-    found["level"] = _LEVELS[result.severity]
-    found["message"] = {"text": _literal(_message(result))}
+        fields["ruleIndex"] = rules.index(name)
+    fields["level"] = _LEVELS[result.severity]
+    fields["message"] = {"text": _literal(_message(result))}
     location = {**_physical(result), **_logical(result)}
     if location:
-        found["locations"] = [location]
-    found["partialFingerprints"] = {"packwise/v1": fingerprint}
+        fields["locations"] = [location]
+    fields["partialFingerprints"] = {"packwise/v1": fingerprint}
     properties = {key: result.tags[key] for key in ("operatorMessage", "stage") if key in result.tags}
     if properties:
-        found["properties"] = properties
-    return found
+        fields["properties"] = properties
+    return fields
 
 
 def _message(result: Result) -> str:
@@ -113,12 +115,12 @@ def _artifact(path: str) -> dict[str, str]:
 def _logical(result: Result) -> dict[str, Any]:
     """Which resource, and which field of it."""
     ref, field = result.resource_ref, result.field
-    found: list[dict[str, str]] = []
+    locations: list[dict[str, str]] = []
     if ref is not None:
-        found.append({"name": ref.name, "fullyQualifiedName": f"{ref.api_version} {ref}", "kind": "resource"})
+        locations.append({"name": ref.name, "fullyQualifiedName": f"{ref.api_version} {ref}", "kind": "resource"})
     if field is not None and field.path:
-        found.append({"fullyQualifiedName": field.path, "kind": "property"})
-    return {"logicalLocations": found} if found else {}
+        locations.append({"fullyQualifiedName": field.path, "kind": "property"})
+    return {"logicalLocations": locations} if locations else {}
 
 
 def _literal(text: str) -> str:

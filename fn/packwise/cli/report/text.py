@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from packwise.cli.report.colour import SEVERITIES
 from packwise.cli.report.excerpt import Place, excerpt
-from packwise.cli.report.lines import as_lines, count
+from packwise.cli.report.lines import SEVERITIES, as_lines, count
 from packwise.cli.report.visible import visible
 
 if TYPE_CHECKING:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
+from typing import Any
 
-__all__ = ["visible", "width"]
+__all__ = ["json_text", "visible", "width"]
+
+_NOT_ASCII = re.compile(r"[^\n -~]")
 
 
 def visible(text: str) -> str:
@@ -12,6 +17,12 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join([character if character.isprintable() else _escaped(character) for character in text])
+
+
+def json_text(value: Any) -> str:
+    """`value` as JSON, which reads as before, with escapes for what does not print."""
+    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
 
 
 def width(text: str) -> int:

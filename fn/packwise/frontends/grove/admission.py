@@ -5,9 +5,9 @@ Source: revisions.md "New and existing workloads".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.finding import Stage
+from packwise.findings.rule import Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.record import with_record
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.frontends.grove.rules import Context, Rule, Violation
+    from packwise.findings import Problem, Rule
+    from packwise.frontends.grove.rules import Context
     from packwise.revisions import Revision
 
 __all__ = ["Admitted", "History", "admit", "is_new"]
@@ -32,10 +33,10 @@ class History(NamedTuple):
 
 
 class Admitted(NamedTuple):
-    """The defaulted workload, what the webhook says of it, and whether the cluster knows it already."""
+    """The defaulted workload, what the webhook refuses in it, and whether the cluster knows it already."""
 
     pcs: PodCliqueSet
-    violations: list[tuple[Rule[Any], Violation]]
+    problems: list[tuple[Rule, Problem]]
     existing: bool
 
 
@@ -59,7 +60,7 @@ def _is_known(value: Mapping[str, Value], history: History) -> bool:
 
 
 def _before(new: PodCliqueSet, history: History, revision: Revision, *, recorded: bool) -> PodCliqueSet:
-    """The workload before the change; `new` itself where nothing tells of a change."""
+    """The workload before the change; `new` itself where no change is known."""
     baseline = history.baseline
     if baseline is not None and not _is_undecodable(baseline, revision):
         return PodCliqueSet.read(default(baseline, revision, create=False))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.finding import Severity
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule, Severity
 from packwise.frontends.grove.queue import QUEUE
-from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Violation, run
-from packwise.frontends.grove.written import TOOL_DEPENDENT, pod_specs, tool_dependent_words, unquoted_quantities
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, run
+from packwise.frontends.grove.scalars import TOOL_DEPENDENT, pod_specs, tool_dependent_words, unquoted_quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,26 +34,26 @@ class _Advised(NamedTuple):
     pcs: PodCliqueSet
 
 
-def advise(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule[_Advised], Violation]]:
+def advise(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
     """The warnings about `workload`, which decodes; `pcs` is its defaulted view."""
     return run(ADVICE, _Advised(workload, tuple(pod_specs(workload)), pcs), context)
 
 
-def _restart_policy(at: _Advised, _context: Context) -> Iterator[Violation]:
+def _restart_policy(at: _Advised, _context: Context) -> Iterator[Problem]:
     for path, pod_spec in at.pods:
-        found = pod_spec.get("restartPolicy")
-        if isinstance(found, str) and found not in ("", "Always"):
-            message = f'has no effect: the operator sets it to "Always"; got "{found}"; remove it'
-            yield Violation((*path, "restartPolicy"), message)
+        policy = pod_spec.get("restartPolicy")
+        if isinstance(policy, str) and policy not in ("", "Always"):
+            message = f'has no effect: the operator sets it to "Always"; got "{policy}"; remove it'
+            yield Problem((*path, "restartPolicy"), message)
 
 
-def _namespace(at: _Advised, _context: Context) -> Iterator[Violation]:
+def _namespace(at: _Advised, _context: Context) -> Iterator[Problem]:
     if not at.workload.get(("metadata", "namespace")):
         message = 'must be given: without it, it is rendered into "default", and Flux refuses it'
-        yield Violation(("metadata", "namespace"), message)
+        yield Problem(("metadata", "namespace"), message)
 
 
-def _queue(at: _Advised, context: Context) -> Iterator[Violation]:
+def _queue(at: _Advised, context: Context) -> Iterator[Problem]:
     pcs = at.pcs
     # An operator that knows schedulers asks for the queue itself.
     if context.schedulers is not None or QUEUE in pcs.labels or QUEUE in pcs.annotations:
@@ -61,18 +62,18 @@ def _queue(at: _Advised, context: Context) -> Iterator[Violation]:
         clique = pcs.cliques[int(path[3])]
         if pod_spec.get("schedulerName") == _KAI and QUEUE not in clique.labels and QUEUE not in clique.annotations:
             message = f"names no queue of the KAI Scheduler; add the label {QUEUE} to the workload"
-            yield Violation((*path, "schedulerName"), message)
+            yield Problem((*path, "schedulerName"), message)
             return
 
 
-def _no_cliques(at: _Advised, _context: Context) -> Iterator[Violation]:
+def _no_cliques(at: _Advised, _context: Context) -> Iterator[Problem]:
     for index, group in enumerate(at.pcs.groups):
         if not group.clique_names:
             path = (*TEMPLATE, "podCliqueScalingGroups", index, "cliqueNames")
-            yield Violation(path, "names no clique, so the group has no pods; name some or remove the group")
+            yield Problem(path, "names no clique, so the group has no pods; name some or remove the group")
 
 
-def _autoscaled(at: _Advised, _context: Context) -> Iterator[Violation]:
+def _autoscaled(at: _Advised, _context: Context) -> Iterator[Problem]:
     for index, group in enumerate(at.pcs.groups):
         scaling = group.auto_scaling
         if scaling and scaling.max_replicas > group.min_available:
@@ -81,58 +82,66 @@ def _autoscaled(at: _Advised, _context: Context) -> Iterator[Violation]:
                 f"lets an autoscaler set {least} to {scaling.max_replicas} replicas; PodGangs are rendered for "
                 f"{group.replicas}, or for those of the live PodCliqueScalingGroup where it is among the input"
             )
-            yield Violation((*TEMPLATE, "podCliqueScalingGroups", index, "scaleConfig"), message)
+            yield Problem((*TEMPLATE, "podCliqueScalingGroups", index, "scaleConfig"), message)
 
 
-def _redundant(at: _Advised, _context: Context) -> Iterator[Violation]:
+def _redundant(at: _Advised, _context: Context) -> Iterator[Problem]:
     pcs = at.pcs
     groups = [((*TEMPLATE, "podCliqueScalingGroups", index), group) for index, group in enumerate(pcs.groups)]
     cliques = [((*TEMPLATE, "cliques", index), clique) for index, clique in enumerate(pcs.cliques)]
     grouped = pcs.grouped_cliques()
     for path, part in (*groups, *[(path, clique) for path, clique in cliques if clique.name not in grouped]):
         yield from _same(pcs.topology, part.topology, path, "the whole workload")
+    named: dict[str, list[int]] = {}
+    for place, (_, clique) in enumerate(cliques):
+        named.setdefault(clique.name, []).append(place)
     for _, group in groups:
-        for path, clique in cliques:
-            if clique.name in group.clique_names:
+        for place in sorted({place for name in group.clique_names for place in named.get(name, ())}):
+            path, clique = cliques[place]
+            if clique.topology is not None:
                 yield from _same(group.topology, clique.topology, path, f'group "{group.name}"')
 
 
 def _same(
     parent: TopologyConstraint | None, child: TopologyConstraint | None, path: FieldPath, owner: str
-) -> Iterator[Violation]:
+) -> Iterator[Problem]:
     if parent is None or child is None or not parent.domains:
         return
     if (parent.required, parent.preferred) == (child.required, child.preferred):
-        said = " and ".join([f'"{domain}"' for domain in parent.domains])
-        message = f"says no more than {said} of {owner} does already; narrow it or remove it"
-        yield Violation((*path, "topologyConstraint", "packDomain" if child.pack is None else "pack"), message)
+        domains = " and ".join([f'"{domain}"' for domain in parent.domains])
+        message = f"says no more than {domains} of {owner} does already; narrow it or remove it"
+        yield Problem((*path, "topologyConstraint", "packDomain" if child.pack is None else "pack"), message)
 
 
-def _quantities(at: _Advised, _context: Context) -> Iterator[Violation]:
-    for path, found in unquoted_quantities(at.pods):
-        message = f'must be "{found}", a string: the operator writes it back as one, and Argo CD sees a change for ever'
-        yield Violation(path, message, proposed=str(found))
+def _quantities(at: _Advised, _context: Context) -> Iterator[Problem]:
+    for path, quantity in unquoted_quantities(at.pods):
+        message = (
+            f'must be "{quantity}", a string: the operator writes it back as one, and Argo CD sees a change for ever'
+        )
+        yield Problem(path, message, proposed=str(quantity))
 
 
-def _words(at: _Advised, _context: Context) -> Iterator[Violation]:
+def _words(at: _Advised, _context: Context) -> Iterator[Problem]:
     for path in tool_dependent_words(at.workload):
         word = str(at.workload.get(path))
         message = f"must be in quotes: kustomize and kpt read {word} as a string, kubectl as {TOOL_DEPENDENT[word]}"
-        yield Violation(path, message, proposed=f'"{word}"')
+        yield Problem(path, message, proposed=f'"{word}"')
 
 
-ADVICE: tuple[Rule[_Advised], ...] = (
-    Rule("namespace-missing", "A workload names its namespace.", "gitops.md Flux", _namespace, Severity.WARNING),
-    Rule("queue-missing", "A workload that KAI schedules names its queue.", "kai.md", _queue, Severity.WARNING),
-    Rule("pod-restart-policy", "restartPolicy is Always, or left out.", "operator.md D2", _restart_policy,
-         Severity.WARNING),
-    Rule("group-without-cliques", "A scaling group has cliques.", "operator.md R33", _no_cliques, Severity.WARNING),
-    Rule("autoscaler-moves-gangs", "An autoscaler changes how many PodGangs there are.", "operator.md 7",
-         _autoscaled, Severity.WARNING),
-    Rule("constraint-redundant", "A constraint says more than its parent's.", "operator.md 7", _redundant,
-         Severity.WARNING),
-    Rule("quantity-unquoted", "Resource quantities are strings.", "gitops.md Argo CD", _quantities, Severity.WARNING),
-    Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.", "product.md", _words,
-         Severity.WARNING),
+ADVICE: tuple[Check[_Advised], ...] = (
+    Check(Rule("namespace-missing", "A workload names its namespace.", "gitops.md Flux", Severity.WARNING), _namespace),
+    Check(Rule("queue-missing", "A workload that KAI schedules names its queue.", "kai.md", Severity.WARNING), _queue),
+    Check(Rule("pod-restart-policy", "restartPolicy is Always, or left out.", "operator.md D2", Severity.WARNING),
+          _restart_policy),
+    Check(Rule("group-without-cliques", "A scaling group has cliques.", "operator.md R33", Severity.WARNING),
+          _no_cliques),
+    Check(Rule("autoscaler-moves-gangs", "An autoscaler changes how many PodGangs there are.",
+               "operator.md 7", Severity.WARNING), _autoscaled),
+    Check(Rule("constraint-redundant", "A constraint says more than its parent's.", "operator.md 7", Severity.WARNING),
+          _redundant),
+    Check(Rule("quantity-unquoted", "Resource quantities are strings.", "gitops.md Argo CD", Severity.WARNING),
+          _quantities),
+    Check(Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.",
+               "product.md", Severity.WARNING), _words),
 )  # fmt: skip
-"""Warnings about a workload, in the order they are told."""
+"""Warnings about a workload, in the order of the report."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.frontends.grove.resolution import resolve_topology
-from packwise.plan import Condition
 from packwise.topology import DOMAINS
+from packwise.topology.status import Condition
 
 if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import PodCliqueSet

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.finding import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Rule, Severity
 from packwise.frontends.grove.resolution import resolve_topology
-from packwise.frontends.grove.rules.places import placed_domains
+from packwise.frontends.grove.rules.constraints import placed_domains
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Contex
             why += "remove the constraint" if mutable else "create the workload anew without the constraint"
         elif resolved is None:
             why = "no topologyConstraint has a topologyName; add it"
-        elif topology is None or (domain and topology.key_of(domain) is None):
+        elif topology is None or (domain and topology.level_of(domain) is None):
             why = f'{kind} "{resolved}" '
             why += "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
             why += "; bring it back, or "

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.select.index import identity
+from packwise.objects.identity import identity
+from packwise.objects.kinds import POD_CLIQUE_SET
 
 if TYPE_CHECKING:
-    from packwise.select.index import Index
+    from packwise.objects.index import Index
 
-__all__ = ["GROUP", "live_replicas", "scheduled_pods"]
+__all__ = ["live_replicas", "scheduled_pods"]
 
-GROUP = "grove.io"
+_GROUP = POD_CLIQUE_SET.group
 _PART_OF = "app.kubernetes.io/part-of"
 
 Named = tuple[str, str]
@@ -23,20 +24,20 @@ Named = tuple[str, str]
 
 def live_replicas(index: Index) -> dict[Named, int]:
     """`spec.replicas` of every PodCliqueScalingGroup, by namespace and name."""
-    found: dict[Named, int] = {}
-    for item in index.of_kind(GROUP, "PodCliqueScalingGroup"):
+    counts: dict[Named, int] = {}
+    for item in index.of_kind(_GROUP, "PodCliqueScalingGroup"):
         replicas = item.get("spec.replicas")
         if type(replicas) is int:
-            found[identity(item.value)[2:]] = replicas
-    return found
+            counts[identity(item.value)[2:]] = replicas
+    return counts
 
 
 def scheduled_pods(index: Index | None) -> dict[Named, int]:
     """`status.scheduledReplicas` of all PodCliques of each PodCliqueSet, by its namespace and name."""
-    found: dict[Named, int] = {}
-    for item in index.of_kind(GROUP, "PodClique") if index is not None else ():
+    pods: dict[Named, int] = {}
+    for item in index.of_kind(_GROUP, "PodClique") if index is not None else ():
         workload, count = item.get(("metadata", "labels", _PART_OF)), item.get("status.scheduledReplicas")
         if isinstance(workload, str) and type(count) is int:
             at = (identity(item.value)[2], workload)
-            found[at] = found.get(at, 0) + count
-    return found
+            pods[at] = pods.get(at, 0) + count
+    return pods

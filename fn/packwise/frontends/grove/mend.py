@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.findings.problem import Effect
+from packwise.frontends.grove.scalars import pod_specs, tool_dependent_words, unquoted_quantities
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.table import replacement
-from packwise.frontends.grove.written import pod_specs, tool_dependent_words, unquoted_quantities
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
@@ -28,13 +29,13 @@ def mend(workload: KubeObject, revision: Revision) -> KubeObject:
     while (renamed := _renamed(workload, revision)) is not workload:
         workload = renamed
     # A workload that runs may be of an older API: what it was made with must stay.
-    return _packed(workload) if revision.workload_api == "head" and not workload.get("status") else workload
+    return _packed(workload) if revision.deprecates_pack_domain and not workload.get("status") else workload
 
 
 def _packed(workload: KubeObject) -> KubeObject:
     """`workload` with pack.required in the place of packDomain, wherever there is not one of another domain."""
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.frontends.grove.rules.places import constraint_places
+    from packwise.frontends.grove.rules.constraints import constraint_places
 
     for place in constraint_places(PodCliqueSet.read(workload.value)):
         path, constraint = (*place.path, "packDomain"), place.constraint
@@ -52,7 +53,7 @@ def _packed(workload: KubeObject) -> KubeObject:
 
 def _renamed(workload: KubeObject, revision: Revision) -> KubeObject:
     for problem in check_shape(workload.value, revision):
-        name = replacement(problem.path) if problem.is_unknown_field else None
+        name = replacement(problem.path) if problem.effect is Effect.UNKNOWN else None
         # Some were replaced by more than another name.
         if name is not None and name.isidentifier() and workload.get((*problem.path[:-1], name)) is None:
             workload = workload.rename(problem.path, name)

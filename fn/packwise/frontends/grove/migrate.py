@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.rules.rule import TEMPLATE
+from packwise.frontends.grove.rules.check import TEMPLATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.migrate.step import Step
+    from packwise.revisions.step import Step
 
 __all__ = ["migrate"]
 
@@ -48,10 +48,10 @@ def migrate(workload: KubeObject, step: Step) -> KubeObject:
 
 
 def _preferring(workload: KubeObject) -> list[FieldPath]:
-    """Where constraints must stand for all that is rendered to prefer a domain: not at groups that have none."""
-    found = [(*TEMPLATE, _CONSTRAINT)]
-    found += [(*path, _CONSTRAINT) for path, _ in _entries(workload, "cliques")]
-    return found + [path for path in _constraints(workload) if path[2] == "podCliqueScalingGroups"]
+    """The constraints that must exist for all that is rendered to prefer a domain: not at groups that have none."""
+    paths = [(*TEMPLATE, _CONSTRAINT)]
+    paths += [(*path, _CONSTRAINT) for path, _ in _entries(workload, "cliques")]
+    return paths + [path for path in _constraints(workload) if path[2] == "podCliqueScalingGroups"]
 
 
 def _naming(workload: KubeObject) -> list[FieldPath]:
@@ -70,7 +70,7 @@ def _naming(workload: KubeObject) -> list[FieldPath]:
 
 
 def _constraints(workload: KubeObject) -> Iterator[FieldPath]:
-    """Where constraints stand: the set's, the cliques', the groups'."""
+    """The paths of the constraints: the set's, the cliques', the groups'."""
     owners = [(TEMPLATE, workload.get(TEMPLATE)), *_entries(workload, "cliques")]
     for path, owner in [*owners, *_entries(workload, "podCliqueScalingGroups")]:
         if isinstance(owner, dict) and isinstance(owner.get(_CONSTRAINT), dict):
@@ -78,5 +78,7 @@ def _constraints(workload: KubeObject) -> Iterator[FieldPath]:
 
 
 def _entries(workload: KubeObject, key: str) -> list[tuple[FieldPath, Value]]:
-    found = workload.get((*TEMPLATE, key))
-    return [((*TEMPLATE, key, index), entry) for index, entry in enumerate(found if isinstance(found, list) else ())]
+    entries = workload.get((*TEMPLATE, key))
+    return [
+        ((*TEMPLATE, key, index), entry) for index, entry in enumerate(entries if isinstance(entries, list) else ())
+    ]

@@ -76,7 +76,7 @@ class Clique(NamedTuple):
 
 
 class ScalingGroup(NamedTuple):
-    """One entry of `spec.template.podCliqueScalingGroups`; `lists_cliques` tells whether cliqueNames is there."""
+    """One entry of `spec.template.podCliqueScalingGroups`; `lists_cliques`: whether cliqueNames is there."""
 
     name: str
     clique_names: tuple[str, ...]
@@ -134,7 +134,7 @@ class PodCliqueSet(NamedTuple):
 
     @property
     def is_constrained(self) -> bool:
-        """Whether any constraint stands at any of the three levels."""
+        """Whether there is a constraint at any of the three levels."""
         return next(self.constraints(), None) is not None
 
     def constraints(self) -> Iterator[TopologyConstraint]:
@@ -182,53 +182,53 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
 
 
 def _topology(value: Mapping[str, Value]) -> TopologyConstraint | None:
-    found = value.get("topologyConstraint")
-    if not isinstance(found, dict):
+    constraint = value.get("topologyConstraint")
+    if not isinstance(constraint, dict):
         return None
-    pack = found.get("pack")
+    pack = constraint.get("pack")
     return TopologyConstraint(
-        _text(found, "packDomain"),
+        _text(constraint, "packDomain"),
         Pack(_text(pack, "required") or None, _text(pack, "preferred") or None) if isinstance(pack, dict) else None,
-        _text(found, "topologyName") or None,
+        _text(constraint, "topologyName") or None,
     )
 
 
 def _auto_scaling(value: Mapping[str, Value], key: str) -> AutoScaling | None:
-    found = value.get(key)
-    if not isinstance(found, dict):
+    scaling = value.get(key)
+    if not isinstance(scaling, dict):
         return None
-    least = found.get("minReplicas")
-    return AutoScaling(least if type(least) is int else None, _number(found, "maxReplicas", 0))
+    least = scaling.get("minReplicas")
+    return AutoScaling(least if type(least) is int else None, _number(scaling, "maxReplicas", 0))
 
 
 def _mapping(value: Mapping[str, Value], key: str) -> Mapping[str, Value]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else _EMPTY
+    entry = value.get(key)
+    return entry if isinstance(entry, dict) else _EMPTY
 
 
 def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:
-    found = value.get(key)
+    entries = value.get(key)
     # An entry of another type keeps its place, so that indices in messages stay those of the file.
-    return [entry if isinstance(entry, dict) else _EMPTY for entry in found] if isinstance(found, list) else []
+    return [entry if isinstance(entry, dict) else _EMPTY for entry in entries] if isinstance(entries, list) else []
 
 
 def _text(value: Mapping[str, Value], key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
 
 
 def _number(value: Mapping[str, Value], key: str, default: int) -> int:
-    found = value.get(key)
-    return found if type(found) is int else default
+    number = value.get(key)
+    return number if type(number) is int else default
 
 
 def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:
-    found = value.get(key)
-    return tuple([entry if isinstance(entry, str) else "" for entry in found]) if isinstance(found, list) else ()
+    entries = value.get(key)
+    return tuple([entry if isinstance(entry, str) else "" for entry in entries]) if isinstance(entries, list) else ()
 
 
 def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
-    found = value.get(key)
-    if not isinstance(found, dict):
+    texts = value.get(key)
+    if not isinstance(texts, dict):
         return cast("Mapping[str, str]", _EMPTY)
-    return {name: text if isinstance(text, str) else "" for name, text in found.items()}
+    return {name: text if isinstance(text, str) else "" for name, text in texts.items()}

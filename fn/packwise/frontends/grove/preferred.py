@@ -7,61 +7,71 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.podgang import GROUP, KIND, PackConstraint
+from packwise.objects.kinds import PODGANG
+from packwise.placement.model import Bounds
+from packwise.topology import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.frontends.grove.podgang import PodGang
-    from packwise.select.selection import Selection
+    from packwise.objects.inventory import Inventory
+    from packwise.objects.place import Origin
+    from packwise.placement.model import Gang, PodSet
 
 __all__ = ["earlier_podgangs", "keep_preferred"]
 
 
-def earlier_podgangs(selection: Selection) -> dict[tuple[str, str], Mapping[str, Value]]:
-    """The PodGangs there were by namespace and name, where something of them is kept.
+def earlier_podgangs(inventory: Inventory) -> dict[tuple[str, str], Mapping[str, Value]]:
+    """The PodGangs of before by namespace and name.
 
     Those of an earlier render in the input count before the baseline's, which the operator may have made.
     """
-    if selection.enabled or not selection.revision.keeps_preferred:
-        return {}
-    baseline = selection.baseline
-    before = () if baseline is None else (*baseline.others.items(), *baseline.earlier.items())
+    baseline = inventory.baseline
+    before = () if baseline is None else (*baseline.users.items(), *baseline.generated.items())
     return {
         (namespace, name): item.value
-        for (group, kind, namespace, name), item in (*before, *selection.index.earlier.items())
-        if (group, kind) == (GROUP, KIND)
+        for (group, kind, namespace, name), item in (*before, *inventory.items.generated.items())
+        if (group, kind) == PODGANG.key
     }
 
 
-def keep_preferred(gang: PodGang, earlier: Mapping[str, Value] | None) -> PodGang:
-    """`gang`, which is made without a topology, with what `earlier` (None: unknown) preferred at the same places.
+def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
+    """`gang`, which is built without a topology, with what `earlier` (None: unknown) preferred at the same places.
 
-    Nothing is required there any more, and a group config that prefers nothing is none.
+    Nothing is required there any more, and an inner set that prefers nothing goes.
     """
     spec = _mapping(earlier, "spec")
-    groups = _by_name(spec, "podgroups")
-    configs = _by_name(spec, "topologyConstraintGroupConfigs")
-    named = [config._replace(pack=_preferred(configs.get(config.name))) for config in gang.group_configs]
+    leaves, groups = _by_name(spec, "podgroups"), _by_name(spec, "topologyConstraintGroupConfigs")
+    sets = [_preferring(pods, groups if pods.members is None else leaves) for pods in gang.sets]
+    kept = [pods for pods in sets if pods.members is not None or not pods.bounds.is_empty]
+    parents = {pods.name for pods in kept if pods.members is None}
     return gang._replace(
-        pack=_preferred(spec),
-        pod_groups=tuple([group._replace(pack=_preferred(groups.get(group.name))) for group in gang.pod_groups]),
-        group_configs=tuple([config for config in named if config.pack is not None]),
+        bounds=_preferred(spec, gang.origin),
+        sets=tuple([pods if pods.parent in parents else pods._replace(parent=None) for pods in kept]),
     )
 
 
-def _preferred(value: Mapping[str, Value] | None) -> PackConstraint | None:
-    found = _mapping(_mapping(value, "topologyConstraint"), "packConstraint").get("preferred")
-    return PackConstraint(preferred=found) if isinstance(found, str) else None
+def _preferring(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> PodSet:
+    return pods._replace(bounds=_preferred(earlier.get(pods.name), pods.origin))
+
+
+def _preferred(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
+    key = _mapping(_mapping(value, "topologyConstraint"), "packConstraint").get("preferred")
+    # Which domain the label key was of is not recorded.
+    return (
+        Bounds(None, Level("", key), origin._replace(rule="revisions.md design-1"))
+        if isinstance(key, str)
+        else Bounds()
+    )
 
 
 def _by_name(spec: Mapping[str, Value], key: str) -> dict[str, Mapping[str, Value]]:
-    found = spec.get(key)
-    entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    listed = spec.get(key)
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     return {name: entry for entry in entries if isinstance(name := entry.get("name"), str)}
 
 
 def _mapping(value: Mapping[str, Value] | None, key: str) -> Mapping[str, Value]:
-    found = None if value is None else value.get(key)
-    return found if isinstance(found, dict) else {}
+    part = None if value is None else value.get(key)
+    return part if isinstance(part, dict) else {}

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["QUEUE", "queue_of", "resolve_queue"]
+__all__ = ["QUEUE", "queue_of", "queues_of", "resolve_queue"]
 
 QUEUE = "kai.scheduler/queue"
 """Label, or else annotation, of a PodCliqueSet and of its cliques."""
@@ -22,6 +22,12 @@ def resolve_queue(pcs: PodCliqueSet) -> str | None:
         if queue:
             return queue
     return None
+
+
+def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
+    """All queues that `pcs` and its cliques name, each once."""
+    queues = [queue_of(owner.labels, owner.annotations) for owner in (pcs, *pcs.cliques)]
+    return tuple(dict.fromkeys([queue for queue in queues if queue]))
 
 
 def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:

@@ -57,17 +57,17 @@ _POINTERS = frozenset({
     "exactly", "opaque", "filter", "cel", "capacity", "adminAccess", "matchAttribute", "distinctAttribute",
     "tolerationSeconds",
 })  # fmt: skip
-"""Written where they are given, be it as their zero value."""
+"""Written wherever they are set, even to their zero value."""
 
 
-def claim_templates(found: Sequence[Value]) -> list[Value]:
+def claim_templates(entries: Sequence[Value]) -> list[Value]:
     """The entries of `spec.template.resourceClaimTemplates`, defaulted."""
-    return [_written(entry, _TEMPLATE) for entry in found]
+    return [_written(entry, _TEMPLATE) for entry in entries]
 
 
-def resource_sharing(found: Sequence[Value]) -> list[Value]:
+def resource_sharing(entries: Sequence[Value]) -> list[Value]:
     """The entries of a `resourceSharing`, defaulted."""
-    return [_written(entry, _SHARING) for entry in found]
+    return [_written(entry, _SHARING) for entry in entries]
 
 
 def _written(value: Value, part: _Part) -> Value:
@@ -77,14 +77,14 @@ def _written(value: Value, part: _Part) -> Value:
         return value
     out: dict[str, Value] = {}
     for name in part.order:
-        found = value.get(name)
+        field = value.get(name)
         inner = part.whole.get(name)
-        if found is not None and inner is not None:
-            found = _written(found, inner)
+        if field is not None and inner is not None:
+            field = _written(field, inner)
         if name == "parameters":
-            found = _ordered(found)
-        if found is not None and (name in _POINTERS or found not in ("", 0, [], {})):
-            out[name] = found
+            field = _ordered(field)
+        if field is not None and (name in _POINTERS or field not in ("", 0, [], {})):
+            out[name] = field
         elif name in part.zeros:
             out[name] = part.zeros[name]
     return out

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from krmfn.errors import FieldError, told
+from krmfn.errors import FieldError, describe
 from krmfn.source import Location
-from packwise.finding import Finding, Stage, from_field_error
+from packwise.findings.finding import Finding, Stage, from_field_error
 from packwise.frontends.osmo.pool import read_backends, read_pool
+from packwise.frontends.osmo.recognition import LABEL
 from packwise.frontends.osmo.rules import DOCUMENT, NAMES, SCHEMA, SECTIONS
-from packwise.frontends.osmo.rules.rule import run
+from packwise.frontends.osmo.rules.check import run
 from packwise.frontends.osmo.workflow import read_workflow
-from packwise.select.foreign import LABEL
-from packwise.select.index import READABLE
+from packwise.objects.index import READABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from pydantic import ValidationError
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.osmo.pool import Pool
     from packwise.frontends.osmo.workflow import Workflow
-    from packwise.select.place import Place
+    from packwise.objects.place import Place
 
 __all__ = ["Documents", "read_documents"]
 
@@ -50,15 +52,15 @@ def read_documents(places: Iterable[Place]) -> Documents:
     workflows: list[Workflow] = []
     findings: list[tuple[KubeObject, Finding]] = []
     for place in places:
-        raw, found = _raw(place)
-        if raw is not None and not found:
+        raw, refusals = _raw(place)
+        if raw is not None and not refusals:
             if "workflow" in raw.value:
-                workflow, found = _workflow(raw)
+                workflow, refusals = _workflow(raw)
                 workflows += [] if workflow is None else [workflow]
             else:
-                read, found = _pools(raw)
+                read, refusals = _pools(raw)
                 pools += read
-        findings += [(place.item, finding) for finding in found]
+        findings += [(place.item, finding) for finding in refusals]
     return Documents(tuple(pools), tuple(workflows), tuple(findings))
 
 
@@ -85,13 +87,13 @@ def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
 
 
 def _unreadable(place: Place, text: str, error: FieldError) -> Finding:
-    found = from_field_error(error, place.item, READABLE.name)
+    finding = from_field_error(error, place.item, READABLE.name)
     if "{{" in text or "{%" in text:
         message = (
-            f"{found.message}; as a template it must be filled in first: `osmo workflow submit --dry-run` prints it"
+            f"{finding.message}; as a template it must be filled in first: `osmo workflow submit --dry-run` prints it"
         )
-        return found._replace(message=message)
-    return found
+        return finding._replace(message=message)
+    return finding
 
 
 def _embedded(place: Place) -> tuple[Raw | None, list[Finding]]:
@@ -100,7 +102,7 @@ def _embedded(place: Place) -> tuple[Raw | None, list[Finding]]:
 
     kind, text = place.item.get(("metadata", "labels", LABEL)), place.item.get(place.path)
     if kind not in _KINDS:
-        message = f'must be "pool" or "workflow"; got {told(kind)}'
+        message = f'must be "pool" or "workflow"; got {describe(kind)}'
         return None, [Finding.of(DOCUMENT, place.item, ("metadata", "labels", LABEL), message)]
     if not place.embedded or not isinstance(text, str):
         count = len(text) if isinstance(text, dict) else 0
@@ -125,10 +127,10 @@ def _as_osmo_reads(text: str, value: Mapping[str, Value]) -> Mapping[str, Value]
     import yaml
 
     try:
-        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
         return value
-    return cast("Mapping[str, Value]", found) if isinstance(found, dict) else value
+    return cast("Mapping[str, Value]", document) if isinstance(document, dict) else value
 
 
 def _pools(raw: Raw) -> tuple[list[Pool], list[Finding]]:
@@ -143,7 +145,7 @@ def _pools(raw: Raw) -> tuple[list[Pool], list[Finding]]:
         try:
             model = schema.Pool.model_validate(value)
         except ValidationError as error:
-            findings += _told(error, place, value, Stage.CONFIG)
+            findings += _schema_findings(error, place, value, Stage.CONFIG)
         else:
             if name is None and not model.name:
                 findings.append(
@@ -174,23 +176,13 @@ def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
     try:
         model = schema.VersionedWorkflowSpec.model_validate({"workflow": raw.value["workflow"]})
     except ValidationError as error:
-        return None, [*findings, *_told(error, raw.place, raw.value, Stage.SCHEMA, len(findings))]
+        return None, [*findings, *_schema_findings(error, raw.place, raw.value, Stage.SCHEMA, len(findings))]
     return (None if findings else read_workflow(raw.place, raw.text, model.workflow)), findings
 
 
-def _told(error: Any, place: Place, value: Value, stage: Stage, order: int = 0) -> list[Finding]:
-    """Pydantic's errors as findings: its own texts, and packwise's with the value and what may be meant."""
-    from packwise.frontends.osmo.explained import explained
-    from packwise.frontends.osmo.schema import problems_of
+def _schema_findings(error: ValidationError, place: Place, value: Value, stage: Stage, order: int = 0) -> list[Finding]:
+    """Pydantic's errors as findings; `order` is the place of the first."""
+    from packwise.frontends.osmo.schema_problems import schema_problems
 
-    return [
-        place.below(*problem.path).finding(
-            SCHEMA,
-            explained(problem),
-            operator_message=problem.text,
-            stage=stage,
-            order=order + number,
-            at_key=problem.kind == "extra_forbidden",
-        )
-        for number, problem in enumerate(problems_of(error, value))
-    ]
+    problems = schema_problems(error, value, stage)
+    return [place.about(problem, SCHEMA, order=order + number) for number, problem in enumerate(problems)]

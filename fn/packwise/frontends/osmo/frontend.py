@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.finding import Stage, has_errors
-from packwise.frontends.osmo.differs import differences, renamed
+from packwise.findings.finding import Stage, has_errors
+from packwise.frontends.osmo.differences import differences, renamed
 from packwise.frontends.osmo.document import read_documents
-from packwise.frontends.osmo.objects import named, pool_requests, tree_of, workflow_requests
-from packwise.frontends.osmo.rows import pool_of
+from packwise.frontends.osmo.placements import object_names, pool_placements, tree_of, workflow_placements
+from packwise.frontends.osmo.pool import pool_of
+from packwise.frontends.osmo.recognition import document_places, document_places_before
 from packwise.frontends.osmo.rules import (
     POOL,
     POOL_CHOSEN,
@@ -20,26 +21,29 @@ from packwise.frontends.osmo.rules import (
     PoolAt,
     Submission,
 )
-from packwise.frontends.osmo.rules.rule import run
-from packwise.plan import ListedTopology, Use, WorkloadPlan
-from packwise.topology import Level
+from packwise.frontends.osmo.rules.check import run
+from packwise.objects.kinds import POD
+from packwise.placement.plan import WorkloadPlan
+from packwise.topology.uses import ListedTopology, Use
 from packwise.wording import list_known, told_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krmfn.kubeobject import KubeObject
-    from packwise.finding import Finding
+    from packwise.findings.finding import Finding
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.osmo.document import Documents
-    from packwise.frontends.osmo.objects import Names
+    from packwise.frontends.osmo.placements import Names
+    from packwise.frontends.osmo.pool import Pool
     from packwise.frontends.osmo.workflow import Workflow
-    from packwise.migrate.step import Step
-    from packwise.plan import Cluster
-    from packwise.request import Request
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import Cluster, Placement
     from packwise.revisions import Revision
-    from packwise.select.selection import Selection
-    from packwise.select.topologies import KnownTopologies
+    from packwise.revisions.step import Step
+    from packwise.settings import TopologyRender
+    from packwise.topology.known import KnownTopologies
+    from packwise.validate.definitions import Definitions
 
 __all__ = ["OSMO"]
 
@@ -49,12 +53,19 @@ WORKFLOW_KIND = "OSMO workflow"
 
 
 class _Osmo:
-    def plans(self, selection: Selection, cluster: Cluster) -> Iterable[WorkloadPlan]:  # noqa: ARG002
+    def plans(
+        self,
+        inventory: Inventory,
+        cluster: Cluster,  # noqa: ARG002
+        settings: TopologyRender,
+        definitions: Definitions,  # noqa: ARG002
+    ) -> Iterable[WorkloadPlan]:
         """What becomes of the documents that cannot be read, the pools in their order, the workflows by name."""
-        documents = read_documents(selection.foreign)
-        names = named(documents.pools, documents.workflows, selection.settings.osmo)
+        documents = read_documents(document_places(inventory))
+        names = object_names(documents.pools, documents.workflows, settings.osmo)
         unread = [WorkloadPlan(item, (finding,)) for item, finding in documents.findings]
-        return [*unread, *_pools(documents, names, selection), *_workflows(documents, names, selection)]
+        before = read_documents(document_places_before(inventory)).pools
+        return [*unread, *_pools(documents, names, settings, before), *_workflows(documents, names, settings)]
 
     def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
         """Itself: what is wrong with OSMO's documents is for people to decide."""
@@ -64,84 +75,89 @@ class _Osmo:
         """Itself: revisions are Grove's."""
         return item
 
-    def uses(self, selection: Selection) -> Iterable[Use]:
+    def uses(
+        self,
+        inventory: Inventory,
+        settings: TopologyRender,
+        revision: Revision,  # noqa: ARG002
+    ) -> Iterable[Use]:
         """The workflows in order of name, each with the topology of its pool; a pool without keys has none."""
-        documents, settings = read_documents(selection.foreign), selection.settings.osmo
-        names = named(documents.pools, documents.workflows, settings)
+        documents = read_documents(document_places(inventory))
+        names = object_names(documents.pools, documents.workflows, settings.osmo)
         for workflow in sorted(documents.workflows, key=lambda each: each.name):
-            pool = pool_of(workflow, documents.pools)
+            pool = pool_of(workflow.pool, documents.pools)
             topology = workflow.pool or None
             if pool is not None:
                 topology = names.topology(pool.name) if pool.keys else None
-            told = (WORKFLOW_KIND, settings.namespace, workflow.name)
-            yield Use(topology, workflow.place.item, explicit=bool(workflow.pool), named=told)
+            document = (WORKFLOW_KIND, settings.osmo.namespace, workflow.name)
+            yield Use(topology, workflow.place.item, explicit=bool(workflow.pool), document=document)
 
-    def topologies(self, selection: Selection, known: KnownTopologies) -> Iterable[ListedTopology]:  # noqa: ARG002
+    def topologies(
+        self,
+        inventory: Inventory,
+        settings: TopologyRender,
+        revision: Revision,  # noqa: ARG002
+        known: KnownTopologies,  # noqa: ARG002
+    ) -> Iterable[ListedTopology]:
         """The pools with topology keys, by the name of the Topology that each becomes."""
-        documents = read_documents(selection.foreign)
-        names = named(documents.pools, documents.workflows, selection.settings.osmo)
+        documents = read_documents(document_places(inventory))
+        names = object_names(documents.pools, documents.workflows, settings.osmo)
         listed = [
-            ListedTopology(
-                POOL_KIND,
-                names.topology(pool.name),
-                tuple([Level(each.key, each.label) for each in pool.keys]),
-                pool.place.item,
-            )
+            ListedTopology(POOL_KIND, names.topology(pool.name), pool.levels, pool.place.item)
             for pool in documents.pools
             if pool.keys
         ]
         return sorted(listed, key=lambda each: each.name)
 
 
-def _pools(documents: Documents, names: Names, selection: Selection) -> Iterator[WorkloadPlan]:
+def _pools(
+    documents: Documents, names: Names, settings: TopologyRender, before: Iterable[Pool]
+) -> Iterator[WorkloadPlan]:
     if not documents.pools:
         return
-    schedulers = _schedulers(selection)
+    schedulers = _schedulers(settings)
     findings = list(run(POOLS, documents.pools))
     for pool in documents.pools:
         findings += run(POOL, PoolAt(pool, schedulers))
-    requests: list[Request] = []
+    placements: list[Placement] = []
     if not has_errors(findings):
-        settings = selection.settings.osmo
-        findings += [finding for pool in documents.pools for finding in renamed(pool, names, settings)]
-        requests += pool_requests(documents.pools, names, settings, read_documents(selection.foreign_before).pools)
-    yield WorkloadPlan(documents.pools[0].place.item, tuple(findings), requests=tuple(requests))
+        findings += [finding for pool in documents.pools for finding in renamed(pool, names, settings.osmo)]
+        placements += pool_placements(documents.pools, names, settings.osmo, before)
+    yield WorkloadPlan(documents.pools[0].place.item, tuple(findings), tuple(placements))
 
 
-def _schedulers(selection: Selection) -> tuple[str, ...]:
+def _schedulers(settings: TopologyRender) -> tuple[str, ...]:
     """The names of the cluster's schedulers, where the settings say them."""
-    scheduler = selection.settings.scheduler
+    scheduler = settings.scheduler
     profiles = scheduler.get("profiles") if isinstance(scheduler, dict) else None
     names = [each.get("name") for each in profiles if isinstance(each, dict)] if isinstance(profiles, list) else []
     return tuple([name for name in names if isinstance(name, str)])
 
 
-def _workflows(documents: Documents, names: Names, selection: Selection) -> Iterator[WorkloadPlan]:
+def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> Iterator[WorkloadPlan]:
     repeats = list(run(WORKFLOWS, documents.workflows))
     for workflow in sorted(documents.workflows, key=lambda each: each.name):
-        plan = _plan(workflow, documents, names, selection)
+        plan = _plan(workflow, documents, names, settings)
         own = [finding for finding in repeats if finding.subject is workflow.place.item]
-        yield plan._replace(findings=(*plan.findings, *own), requests=() if own else plan.requests)
+        yield plan._replace(findings=(*plan.findings, *own), placements=() if own else plan.placements)
 
 
-def _plan(workflow: Workflow, documents: Documents, names: Names, selection: Selection) -> WorkloadPlan:
+def _plan(workflow: Workflow, documents: Documents, names: Names, settings: TopologyRender) -> WorkloadPlan:
     findings = list(_about_pool(workflow, documents))
-    pool = pool_of(workflow, documents.pools)
+    pool = pool_of(workflow.pool, documents.pools)
     if pool is None:
         return WorkloadPlan(workflow.place.item, tuple(findings))
-    submission = Submission(workflow, pool, selection.settings.osmo)
+    submission = Submission(workflow, pool, settings.osmo)
     findings += run(SUBMISSION, submission)
     if has_errors(findings):
         return WorkloadPlan(workflow.place.item, tuple(findings))
     trees = [tree_of(submission, group) for group in workflow.groups]
     for group, tree in zip(workflow.groups, trees, strict=True):
         findings += differences(submission, group, tree)
-    if "{{" in workflow.text and selection.settings.emits("Pod", unasked=True):
+    if "{{" in workflow.text and settings.emits(POD.name, by_default=True):
         message = "holds `{{…}}`, which OSMO fills in at submission; the pods have it as it stands"
         findings.append(workflow.at(("workflow",)).finding(TEMPLATE, message, at_key=True))
-    return WorkloadPlan(
-        workflow.place.item, tuple(findings), requests=tuple(workflow_requests(submission, trees, names))
-    )
+    return WorkloadPlan(workflow.place.item, tuple(findings), tuple(workflow_placements(submission, trees, names)))
 
 
 def _about_pool(workflow: Workflow, documents: Documents) -> Iterator[Finding]:
@@ -151,7 +167,7 @@ def _about_pool(workflow: Workflow, documents: Documents) -> Iterator[Finding]:
             f'must name one of the pools {list_known(pools)}; without `pool` it is rendered for the first, "{pools[0]}"'
         )
         yield workflow.at(("workflow",)).finding(POOL_CHOSEN, message, at_key=True)
-    if pool_of(workflow, documents.pools) is not None or _has_broken_pools(documents):
+    if pool_of(workflow.pool, documents.pools) is not None or _has_broken_pools(documents):
         return
     if workflow.pool:
         message = f'must be a pool of the input; got "{workflow.pool}"{told_known(workflow.pool, pools)}'

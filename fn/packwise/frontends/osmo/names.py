@@ -42,12 +42,12 @@ def unique_names(wanted: Iterable[tuple[K, str, str]]) -> dict[K, str]:
     sharing: dict[str, list[bool]] = {}
     for _, name, safe, _ in entries:
         sharing.setdefault(safe, []).append(name == safe)
-    found: dict[K, str] = {}
+    names: dict[K, str] = {}
     for key, name, safe, identity in entries:
         owners = sharing[safe]
         is_owner = len(owners) == 1 or (name == safe and sum(owners) == 1)
-        found[key] = safe if is_owner and len(safe) <= MAX_NAME else _hashed(safe, identity)
-    return found
+        names[key] = safe if is_owner and len(safe) <= MAX_NAME else _hashed(safe, identity)
+    return names
 
 
 def _hashed(safe: str, identity: str) -> str:

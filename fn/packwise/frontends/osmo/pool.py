@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.request import GpuShare
+from packwise.placement.model import GpuShare
+from packwise.topology import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.frontends.osmo import schema
-    from packwise.select.place import Place
+    from packwise.objects.place import Place
 
-__all__ = ["DEFAULT_SCHEDULER", "Backend", "Pool", "TopologyKey", "read_backends", "read_pool"]
+__all__ = ["DEFAULT_SCHEDULER", "Backend", "Pool", "TopologyKey", "pool_of", "read_backends", "read_pool"]
 
 DEFAULT_SCHEDULER = "kai-scheduler"
 
@@ -51,6 +52,11 @@ class Pool(NamedTuple):
         return [each.key for each in self.keys]
 
     @property
+    def levels(self) -> tuple[Level, ...]:
+        """The topology of the pool, broadest level first; its domains are the keys that workflows use."""
+        return tuple([Level(each.key, each.label) for each in self.keys])
+
+    @property
     def platform(self) -> str | None:
         """The platform of resources that name none."""
         return self.default_platform if self.default_platform in self.platforms else None
@@ -74,14 +80,21 @@ def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str
 
 def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
     """The backends that stand beside the pools, as in OSMO's own configuration file; others are KAI's by default."""
-    found: dict[str, Backend] = {}
+    by_name: dict[str, Backend] = {}
     backends = value.get("backends")
     for name, entry in backends.items() if isinstance(backends, dict) else ():
         settings = entry.get("scheduler_settings") if isinstance(entry, dict) else None
         if isinstance(settings, dict):
             kind, scheduler = settings.get("scheduler_type"), settings.get("scheduler_name")
-            found[str(name)] = Backend(
+            by_name[str(name)] = Backend(
                 kind if isinstance(kind, str) else None,
                 scheduler if isinstance(scheduler, str) and scheduler else DEFAULT_SCHEDULER,
             )
-    return found
+    return by_name
+
+
+def pool_of(name: str, pools: Sequence[Pool]) -> Pool | None:
+    """The pool that a workflow names, else (for "") the first; None where it is not there. Source: osmo.md 8."""
+    if not name:
+        return pools[0] if pools else None
+    return next((pool for pool in pools if pool.name == name), None)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-if TYPE_CHECKING:
-    from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
-
-__all__ = ["Pool", "SchemaProblem", "VersionedWorkflowSpec", "known_fields", "problems_of"]
+__all__ = [
+    "Pool",
+    "ResourceSpec",
+    "TaskGroupSpec",
+    "TaskSpec",
+    "TopologyRequirement",
+    "VersionedWorkflowSpec",
+    "WorkflowSpec",
+]
 
 _NAME = r"[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?"
 _Name = Annotated[str, Field(pattern=f"^{_NAME}$")]
@@ -356,50 +360,6 @@ class VersionedWorkflowSpec(BaseModel):
     workflow: WorkflowSpec
 
 
-class SchemaProblem(NamedTuple):
-    """What pydantic says of a field: `path` as far as it is there, `text` OSMO's own, `got` the value."""
-
-    path: FieldPath
-    text: str
-    kind: str
-    got: Value
-
-
-def problems_of(error: ValidationError, value: Value) -> list[SchemaProblem]:
-    """The problems in pydantic's order; names of models that stand in its locations are no fields and are left out."""
-    found: list[SchemaProblem] = []
-    for each in error.errors(include_url=False, include_context=False):
-        path = _path_of(each["loc"], value, keeps_last=each["type"] == "missing")
-        found.append(SchemaProblem(path, each["msg"], each["type"], _plain(each["input"])))
-    return found
-
-
-def _plain(found: Any) -> Value:
-    """What stands in the text: dates and the like as it spells them."""
-    return cast("Value", found if found is None or isinstance(found, (str, int, float, list, dict)) else str(found))
-
-
-def _path_of(location: tuple[int | str, ...], value: Value, *, keeps_last: bool) -> FieldPath:
-    path: list[int | str] = []
-    for place, step in enumerate(location):
-        found = _part(value, step)
-        if found is not None:
-            (value,) = found
-        elif not (keeps_last and place == len(location) - 1):
-            continue
-        path.append(step)
-    return tuple(path)
-
-
-def _part(value: Value, step: int | str) -> tuple[Value] | None:
-    """The entry of a mapping or list, where there is one."""
-    if isinstance(value, dict) and isinstance(step, str) and step in value:
-        return (value[step],)
-    if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
-        return (value[step],)
-    return None
-
-
 def _check_label_key(key: str) -> None:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
@@ -408,16 +368,3 @@ def _check_label_key(key: str) -> None:
         raise ValueError(f'Workflow label key "{key}" has an invalid DNS prefix.')
     if not _LABEL_NAME.fullmatch(name):
         raise ValueError(f'Workflow label key "{key}" has an invalid name segment.')
-
-
-def known_fields(path: FieldPath) -> list[str]:
-    """The fields that may stand where the last step of `path` does, below a workflow spec."""
-    if "topology" in path[:-1]:
-        return list(TopologyRequirement.model_fields)
-    if "resources" in path[:-1]:
-        return list(ResourceSpec.model_fields)
-    if "tasks" in path[:-1]:
-        return list(TaskSpec.model_fields)
-    if "groups" in path[:-1]:
-        return list(TaskGroupSpec.model_fields)
-    return list(WorkflowSpec.model_fields)

@@ -10,10 +10,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.osmo.names import unique_names
-from packwise.request import Bounds, PodSet
+from packwise.placement.model import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from packwise.topology import Level
 
 __all__ = ["PADDED", "Levelled", "Node", "Path", "Step", "Tree", "build", "joined", "paths_of"]
 
@@ -41,11 +43,17 @@ Path = tuple[Step, ...]
 
 
 class Node(NamedTuple):
-    """A node below the branching point, as it is written; `wanted` is its name before it is made safe."""
+    """A node below the branching point; `wanted` is its name before it is made safe.
+
+    A leaf holds `members` tasks; an inner node (None) holds the nodes whose parent it is.
+    """
 
     path: Path
     wanted: str
-    pods: PodSet
+    name: str
+    parent: str | None
+    members: int | None
+    bounds: Bounds
 
 
 class Tree(NamedTuple):
@@ -67,17 +75,17 @@ def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
     Of two requirements at one level the first counts.
     """
     used = sorted({each.level for task in tasks for each in task})
-    found: list[Path] = []
+    paths: list[Path] = []
     for task in tasks:
         groups: dict[int, str | None] = {}
         for each in task:
             groups.setdefault(each.level, each.group)
-        found.append(tuple([Step(level, groups.get(level)) for level in used if pad or level in groups]))
-    return found
+        paths.append(tuple([Step(level, groups.get(level)) for level in used if pad or level in groups]))
+    return paths
 
 
-def build(tasks: Sequence[Sequence[Levelled]], keys: Sequence[str], *, pad: bool) -> Tree:
-    """The tree of a group of tasks, each given by what it asks for; `keys` are the pool's node label keys.
+def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: bool) -> Tree:
+    """The tree of a group of tasks, each given by what it asks for; `levels` are the pool's, broadest first.
 
     Without `pad` the tasks must have requirements at the same levels, or none of them any.
     """
@@ -89,7 +97,7 @@ def build(tasks: Sequence[Sequence[Levelled]], keys: Sequence[str], *, pad: bool
     branching: Path = ()
     while len(children.get(branching, ())) == 1:
         branching = children[branching][0]
-    bounds = _shared_bounds(branching, nodes, keys)
+    bounds = _shared_bounds(branching, nodes, levels)
     below = _preorder(branching, children)
     names = unique_names([(path, joined(path), _identity(path)) for path in below])
     members = Counter(paths)
@@ -97,12 +105,10 @@ def build(tasks: Sequence[Sequence[Levelled]], keys: Sequence[str], *, pad: bool
         Node(
             path,
             joined(path),
-            PodSet(
-                names[path],
-                names.get(path[:-1]),
-                None if path in children else members[path],
-                _bounds(path, nodes, keys),
-            ),
+            names[path],
+            names.get(path[:-1]),
+            None if path in children else members[path],
+            _bounds(path, nodes, levels),
         )
         for path in below
     ])  # fmt: skip
@@ -124,30 +130,30 @@ def _nodes(tasks: Sequence[Sequence[Levelled]], paths: Sequence[Path]) -> dict[P
     return nodes
 
 
-def _bounds(path: Path, nodes: Mapping[Path, bool | None], keys: Sequence[str]) -> Bounds:
-    key = keys[path[-1].level]
-    return Bounds(required=key) if nodes[path] else Bounds(preferred=key)
+def _bounds(path: Path, nodes: Mapping[Path, bool | None], levels: Sequence[Level]) -> Bounds:
+    level = levels[path[-1].level]
+    return Bounds(required=level) if nodes[path] else Bounds(preferred=level)
 
 
-def _shared_bounds(shared: Path, nodes: Mapping[Path, bool | None], keys: Sequence[str]) -> Bounds | None:
+def _shared_bounds(shared: Path, nodes: Mapping[Path, bool | None], levels: Sequence[Level]) -> Bounds | None:
     """The finest required level along the path, and the finest preferred one where that is finer still."""
     required = preferred = None
     for depth, step in enumerate(shared, start=1):
         if nodes[shared[:depth]]:
-            required, preferred = keys[step.level], None
+            required, preferred = levels[step.level], None
         else:
-            preferred = keys[step.level]
+            preferred = levels[step.level]
     return Bounds(required, preferred) if shared else None
 
 
 def _preorder(root: Path, children: Mapping[Path, list[Path]]) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     waiting = list(reversed(children.get(root, ())))
     while waiting:
         path = waiting.pop()
-        found.append(path)
+        paths.append(path)
         waiting += reversed(children.get(path, ()))
-    return found
+    return paths
 
 
 def joined(path: Path) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.osmo import schema
-    from packwise.select.place import Place
+    from packwise.objects.place import Place
 
 __all__ = ["Group", "Requirement", "Resource", "Task", "Workflow", "read_workflow"]
 

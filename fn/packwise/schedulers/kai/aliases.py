@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from krmfn.errors import told
+from krmfn.errors import describe
 from krmfn.fieldpath import format_path
-from packwise.finding import Stage
+from packwise.findings import Effect, Problem
+from packwise.findings.finding import Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError
-from packwise.schedulers.fault import Effect, Fault
 from packwise.schedulers.kai.podgroup_schema import refused
 from packwise.schedulers.kai.versions import KNOWN, Versions
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["alias_faults", "level_names"]
+__all__ = ["alias_problems", "level_names"]
 
 _KNOWN = Versions(17, KNOWN.last)
 _BEFORE = Versions(KNOWN.first, _KNOWN.first - 1)
@@ -29,15 +29,15 @@ _PATTERN = (
 _ALIAS = re.compile(_PATTERN)
 
 
-def alias_faults(value: Mapping[str, Value], suits: Versions, *, schema: bool = True) -> Iterator[Fault]:
+def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool = True) -> Iterator[Problem]:
     """What the versions `suits` have against the aliases of the Topology `value`."""
     levels = _levels(value)
     aliases = {index: level["alias"] for index, level in levels if level.get("alias") is not None}
     known = suits.within(_KNOWN) is not None
     for index, alias in aliases.items():
         if suits.within(_BEFORE) is not None and schema:
-            consequence = f"{_BEFORE.told()} drops it, and knows the level by its nodeLabel only"
-            yield Fault(_path(index), f"is a field of {_KNOWN.told()}", consequence, Effect.UNKNOWN)
+            consequence = f"{_BEFORE.text} drops it, and knows the level by its nodeLabel only"
+            yield Problem(_path(index), f"is a field of {_KNOWN.text}", effect=Effect.UNKNOWN, consequence=consequence)
         if known and schema:
             yield from _schema(index, alias)
     if known:
@@ -51,10 +51,10 @@ def level_names(value: Mapping[str, Value]) -> list[str]:
     return list(dict.fromkeys([name for name in names if isinstance(name, str)]))
 
 
-def _schema(index: int, alias: Value) -> Iterator[Fault]:
+def _schema(index: int, alias: Value) -> Iterator[Problem]:
     text = format_path(_path(index))
     if not isinstance(alias, str):
-        yield refused(_path(index), f"must be a string; got {told(alias)}", _KNOWN)
+        yield refused(_path(index), f"must be a string; got {describe(alias)}", _KNOWN)
     elif len(alias) > _LONGEST:
         error = OperatorError(text, ErrorType.TOO_LONG, alias, f"may not be more than {_LONGEST} bytes").text()
         yield refused(_path(index), f"must not be longer than {_LONGEST} characters; got {len(alias)}", _KNOWN, error)
@@ -63,10 +63,10 @@ def _schema(index: int, alias: Value) -> Iterator[Fault]:
         yield refused(_path(index), "must not be empty", _KNOWN, error)
     elif not _ALIAS.fullmatch(alias):
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should match '{_PATTERN}'").text()
-        yield refused(_path(index), f"must look like a label key; got {told(alias)}", _KNOWN, error)
+        yield refused(_path(index), f"must look like a label key; got {describe(alias)}", _KNOWN, error)
 
 
-def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Fault]:
+def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Problem]:
     """The webhook tells all of them in one text, which stands with the first."""
     seen: dict[str, int] = {}
     twice = [(index, alias) for index, alias in aliases.items() if seen.setdefault(alias, index) != index]
@@ -76,15 +76,15 @@ def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Fa
         parts.append(f"aliases must be unique within the topology; duplicated: {_listed(twice)}")
     if taken:
         parts.append(f"an alias must not equal a nodeLabel; conflicting: {_listed(taken)}")
-    said: str | None = f"invalid topology aliases: {'; '.join(parts)}"
-    for found, rule in ((twice, "must be unique among the aliases"), (taken, "must not be the nodeLabel of a level")):
-        for index, alias in found:
-            yield refused(_path(index), f"{rule}; got {told(alias)}", _KNOWN, said, stage=Stage.WEBHOOK)
-            said = None
+    answer: str | None = f"invalid topology aliases: {'; '.join(parts)}"
+    for entries, rule in ((twice, "must be unique among the aliases"), (taken, "must not be the nodeLabel of a level")):
+        for index, alias in entries:
+            yield refused(_path(index), f"{rule}; got {describe(alias)}", _KNOWN, answer, stage=Stage.WEBHOOK)
+            answer = None
 
 
-def _listed(found: Sequence[tuple[int, str]]) -> str:
-    return f"[{' '.join(sorted([alias for _, alias in found]))}]"
+def _listed(entries: Sequence[tuple[int, str]]) -> str:
+    return f"[{' '.join(sorted([alias for _, alias in entries]))}]"
 
 
 def _path(index: int) -> tuple[str, str, int, str]:

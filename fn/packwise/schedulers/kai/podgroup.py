@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from packwise.objects.kinds import PODGROUP
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
 
-__all__ = ["PODGROUP_API_VERSION", "PODGROUP_KIND", "PodGroup", "SubGroup", "TopologyConstraint"]
-
-PODGROUP_API_VERSION = "scheduling.run.ai/v2alpha2"
-PODGROUP_KIND = "PodGroup"
+__all__ = ["PodGroup", "SubGroup", "TopologyConstraint"]
 
 
 class TopologyConstraint(NamedTuple):
@@ -92,4 +91,4 @@ class PodGroup(NamedTuple):
             spec["topologyConstraint"] = self.topology.to_value()
         if self.sub_groups:
             spec["subGroups"] = [group.to_value() for group in self.sub_groups]
-        return {"apiVersion": PODGROUP_API_VERSION, "kind": PODGROUP_KIND, "metadata": metadata, "spec": spec}
+        return {"apiVersion": PODGROUP.api_version, "kind": PODGROUP.name, "metadata": metadata, "spec": spec}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krmfn.errors import told
-from packwise.schedulers.fault import Effect, Fault
-from packwise.schedulers.kai.podgroup import PODGROUP_API_VERSION
-from packwise.schedulers.kai.podgroup_schema import refused, schema_faults
-from packwise.schedulers.kai.podgroup_tree import Tree, tree_faults
+from krmfn.errors import describe
+from packwise.findings import Effect, Problem
+from packwise.objects.kinds import PODGROUP
+from packwise.schedulers.kai.podgroup_schema import refused, schema_problems
+from packwise.schedulers.kai.podgroup_tree import Tree, tree_problems
 from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["podgroup_faults"]
+__all__ = ["podgroup_problems"]
 
 _LONGEST = 63
 _LOWERS_PARENTS = Versions(12, SUBGROUP_COUNTS - 1)
@@ -26,48 +26,50 @@ _DROPS_SIBLINGS = Versions(12, 12)
 _LEVELS = ("requiredTopologyLevel", "preferredTopologyLevel")
 
 
-def podgroup_faults(
+def podgroup_problems(
     value: Mapping[str, Value], suits: Versions, *, update: bool = False, schema: bool = True
-) -> list[Fault]:
+) -> list[Problem]:
     """What the versions `suits` have against the PodGroup `value`, whoever wrote it, of whatever types its fields are.
 
     `update` of one that is there. Without `schema` the CRDs are left out, for where the cluster's own is at hand.
     """
-    found: list[Fault] = []
+    problems: list[Problem] = []
     if schema:
         version = value.get("apiVersion")
-        if version != PODGROUP_API_VERSION:
-            found.append(refused(("apiVersion",), f'must be "{PODGROUP_API_VERSION}"; got {told(version)}', KNOWN))
-        found += schema_faults(value, suits)
+        if version != PODGROUP.api_version:
+            problems.append(
+                refused(("apiVersion",), f'must be "{PODGROUP.api_version}"; got {describe(version)}', KNOWN)
+            )
+        problems += schema_problems(value, suits)
     spec = value.get("spec")
     if isinstance(spec, dict):
         tree = Tree.read(spec)
-        found += tree_faults(spec, tree, suits, update=update)
-        found += _names(tree, suits)
-        found += _siblings(tree, suits)
-        found += _constraint(("spec",), spec.get("topologyConstraint"))
+        problems += tree_problems(spec, tree, suits, update=update)
+        problems += _names(tree, suits)
+        problems += _siblings(tree, suits)
+        problems += _constraint(("spec",), spec.get("topologyConstraint"))
         for node in tree.nodes:
-            found += _constraint(node.path, node.constraint)
-    return found
+            problems += _constraint(node.path, node.constraint)
+    return problems
 
 
-def _names(tree: Tree, suits: Versions) -> Iterator[Fault]:
+def _names(tree: Tree, suits: Versions) -> Iterator[Problem]:
     names = {node.name for node in tree.nodes}
     lowers = suits.within(_LOWERS_PARENTS) is not None
     for node in tree.nodes:
         if tree.is_leaf(node) and len(node.name) > _LONGEST:
             message = f"must be no longer than {_LONGEST} characters; got {len(node.name)}"
-            yield Fault((*node.path, "name"), message, "pods carry it as the value of a label")
+            yield Problem((*node.path, "name"), message, consequence="pods carry it as the value of a label")
         parent = node.parent
         if lowers and parent in names and parent != parent.lower():
             consequence = (
-                f"{_LOWERS_PARENTS.told()} looks parents up in lower case and finds none, so no pod is scheduled"
+                f"{_LOWERS_PARENTS.text} looks parents up in lower case and finds none, so no pod is scheduled"
             )
-            message = f"must be in lower case, and so must the name of that subgroup; got {told(parent)}"
-            yield Fault((*node.path, "parent"), message, consequence)
+            message = f"must be in lower case, and so must the name of that subgroup; got {describe(parent)}"
+            yield Problem((*node.path, "parent"), message, consequence=consequence)
 
 
-def _siblings(tree: Tree, suits: Versions) -> Iterator[Fault]:
+def _siblings(tree: Tree, suits: Versions) -> Iterator[Problem]:
     """Pods beside subgroups that are parents, which v0.12 passes over with a line in its log: told of the first."""
     if suits.within(_DROPS_SIBLINGS) is None:
         return
@@ -75,20 +77,22 @@ def _siblings(tree: Tree, suits: Versions) -> Iterator[Fault]:
     for node in tree.nodes:
         if tree.is_leaf(node) and node.parent in inner:
             consequence = (
-                f"{_DROPS_SIBLINGS.told()} passes over its pods; where none older than v0.13 runs, set `kai.version`"
+                f"{_DROPS_SIBLINGS.text} passes over its pods; where none older than v0.13 runs, set `kai.version`"
             )
-            yield Fault(node.path, "stands beside a subgroup that is the parent of others", consequence, Effect.IGNORED)
+            message = "stands beside a subgroup that is the parent of others"
+            yield Problem(node.path, message, effect=Effect.IGNORED, consequence=consequence)
             return
 
 
-def _constraint(path: FieldPath, found: Value) -> Iterator[Fault]:
-    if not isinstance(found, dict):
+def _constraint(path: FieldPath, constraint: Value) -> Iterator[Problem]:
+    if not isinstance(constraint, dict):
         return
-    levels = [name for name in _LEVELS if found.get(name)]
+    levels = [name for name in _LEVELS if constraint.get(name)]
     at = (*path, "topologyConstraint")
-    if levels and not found.get("topology"):
+    if levels and not constraint.get("topology"):
         message = "must name the Topology of its levels, in topology"
-        yield Fault(at, message, "KAI ignores a constraint without one", Effect.IGNORED)
-    elif found.get("topology") and not levels:
+        yield Problem(at, message, effect=Effect.IGNORED, consequence="KAI ignores a constraint without one")
+    elif constraint.get("topology") and not levels:
         message = f"must name a level, in {_LEVELS[0]} or {_LEVELS[1]}"
-        yield Fault(at, message, "KAI schedules no pod by a constraint without one", Effect.IGNORED)
+        consequence = "KAI schedules no pod by a constraint without one"
+        yield Problem(at, message, effect=Effect.IGNORED, consequence=consequence)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from krmfn.errors import told
+from krmfn.errors import describe
 from krmfn.fieldpath import format_path
-from packwise.finding import Stage
+from packwise.findings import Effect, Problem
+from packwise.findings.finding import Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
-from packwise.schedulers.fault import Effect, Fault
 from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions
 from packwise.wording import closest, list_known
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["refused", "schema_faults"]
+__all__ = ["refused", "schema_problems"]
 
 _OLD, _NEW = Versions(KNOWN.first, SUBGROUP_COUNTS - 1), Versions(SUBGROUP_COUNTS, KNOWN.last)
 
@@ -80,12 +80,12 @@ _NOUNS = {
 
 def refused(
     path: FieldPath, message: str, by: Versions, operator: str | None = None, *, stage: Stage = Stage.SCHEMA
-) -> Fault:
-    """A fault for which the versions `by` refuse the object, rendered for or not; `operator` is their text."""
-    return Fault(path, message, f"{by.told()} refuses it", Effect.REFUSED, operator, stage)
+) -> Problem:
+    """A problem for which the versions `by` refuse the object, rendered for or not; `operator` is their text."""
+    return Problem(path, message, operator, stage, consequence=f"{by.text} refuses it")
 
 
-def schema_faults(value: Mapping[str, Value], suits: Versions) -> Iterator[Fault]:
+def schema_problems(value: Mapping[str, Value], suits: Versions) -> Iterator[Problem]:
     """What the CRDs of the versions `suits` have against the PodGroup `value`, in the order of its fields."""
     spec = value.get("spec")
     if spec is None:
@@ -108,24 +108,24 @@ def schema_faults(value: Mapping[str, Value], suits: Versions) -> Iterator[Fault
         yield from _constraint(path, group, suits)
 
 
-def _constraint(path: FieldPath, holder: Mapping[str, Value], suits: Versions) -> Iterator[Fault]:
-    found = holder.get("topologyConstraint")
-    if isinstance(found, dict):
-        yield from _mapping((*path, "topologyConstraint"), found, _CONSTRAINT, suits)
+def _constraint(path: FieldPath, holder: Mapping[str, Value], suits: Versions) -> Iterator[Problem]:
+    constraint = holder.get("topologyConstraint")
+    if isinstance(constraint, dict):
+        yield from _mapping((*path, "topologyConstraint"), constraint, _CONSTRAINT, suits)
 
 
 def _mapping(
-    path: FieldPath, found: Mapping[str, Value], fields: Mapping[str, _Field], suits: Versions
-) -> Iterator[Fault]:
-    for name, value in found.items():
+    path: FieldPath, mapping: Mapping[str, Value], fields: Mapping[str, _Field], suits: Versions
+) -> Iterator[Problem]:
+    for name, value in mapping.items():
         field, at = fields.get(name), (*path, name)
         if field is None:
             message = f"is no field of KAI's{closest(name, fields)}; known: {list_known(sorted(fields))}"
-            yield Fault(at, message, f"{KNOWN.told()} drops it", Effect.UNKNOWN)
+            yield Problem(at, message, effect=Effect.UNKNOWN, consequence=f"{KNOWN.text} drops it")
             continue
         for unknown in _outside(field.known, suits):
-            consequence = f"{unknown.told()} drops it"
-            yield Fault(at, f"is a field of {field.known.told()}", consequence, Effect.UNKNOWN)
+            consequence = f"{unknown.text} drops it"
+            yield Problem(at, f"is a field of {field.known.text}", effect=Effect.UNKNOWN, consequence=consequence)
         # The API server drops nulls.
         if value is not None and suits.within(field.known) is not None:
             yield from _value(at, value, field, suits)
@@ -135,10 +135,10 @@ def _outside(known: Versions, suits: Versions) -> Iterator[Versions]:
     """The versions of `suits` that are not `known`: those before, those after."""
     before = suits.within(Versions(KNOWN.first, known.first - 1))
     after = suits.within(Versions(known.last + 1, KNOWN.last))
-    yield from [found for found in (before, after) if found is not None]
+    yield from [versions for versions in (before, after) if versions is not None]
 
 
-def _value(at: FieldPath, value: Value, field: _Field, suits: Versions) -> Iterator[Fault]:
+def _value(at: FieldPath, value: Value, field: _Field, suits: Versions) -> Iterator[Problem]:
     if _type_of(value) != field.type:
         yield _wrong_type(at, value, field.type, field.known)
         return
@@ -152,13 +152,13 @@ def _value(at: FieldPath, value: Value, field: _Field, suits: Versions) -> Itera
         detail = f"supported values: {', '.join([go_quote(name) for name in field.choices])}"
         error = OperatorError(text, ErrorType.NOT_SUPPORTED, value, detail).text()
         near = closest(str(value), field.choices)
-        message = f"must be one of {list_known(field.choices)}; got {told(value)}{near}"
+        message = f"must be one of {list_known(field.choices)}; got {describe(value)}{near}"
         yield refused(at, message, field.known, error)
     if field.named:
         yield from _label(at, str(value), suits)
 
 
-def _label(at: FieldPath, value: str, suits: Versions) -> Iterator[Fault]:
+def _label(at: FieldPath, value: str, suits: Versions) -> Iterator[Problem]:
     text = format_path(at)
     if not value and at[-1] == "name":
         error = OperatorError(text, ErrorType.INVALID, value, f"{text} in body should be at least 1 chars long").text()
@@ -166,15 +166,15 @@ def _label(at: FieldPath, value: str, suits: Versions) -> Iterator[Fault]:
     elif suits.within(_NEW) is not None and not _NAMES.fullmatch(value):
         detail = f"{text} in body should match '{_NAME}'"
         message = (
-            f"must be lower-case letters, digits and dashes, with a letter or digit at both ends; got {told(value)}"
+            f"must be lower-case letters, digits and dashes, with a letter or digit at both ends; got {describe(value)}"
         )
         yield refused(at, message, _NEW, OperatorError(text, ErrorType.INVALID, value, detail).text())
 
 
-def _wrong_type(at: FieldPath, value: Value, wanted: str, by: Versions) -> Fault:
+def _wrong_type(at: FieldPath, value: Value, wanted: str, by: Versions) -> Problem:
     text, got = format_path(at), _type_of(value)
     error = OperatorError(text, ErrorType.INVALID, got, f'{text} in body must be of type {wanted}: "{got}"').text()
-    return refused(at, f"must be {_NOUNS[wanted]}; got {told(value)}", by, error)
+    return refused(at, f"must be {_NOUNS[wanted]}; got {describe(value)}", by, error)
 
 
 def _type_of(value: Value) -> str:

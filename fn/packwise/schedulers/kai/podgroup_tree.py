@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from krmfn.errors import told
-from packwise.finding import Stage
+from krmfn.errors import describe
+from packwise.findings import Effect, Problem
+from packwise.findings.finding import Stage
 from packwise.kubernetes.field_error import go_quote
-from packwise.schedulers.fault import Effect, Fault
 from packwise.schedulers.kai.podgroup_schema import refused
 from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["Node", "Tree", "tree_faults"]
+__all__ = ["Node", "Tree", "tree_problems"]
 
 _NEW = Versions(SUBGROUP_COUNTS, KNOWN.last)
 
@@ -60,10 +60,10 @@ class Tree(NamedTuple):
         return node.name not in self.children
 
 
-def tree_faults(spec: Mapping[str, Value], tree: Tree, suits: Versions, *, update: bool) -> Iterator[Fault]:
+def tree_problems(spec: Mapping[str, Value], tree: Tree, suits: Versions, *, update: bool) -> Iterator[Problem]:
     """What the webhooks of the versions `suits` have against a PodGroup; `update` of one that is there.
 
-    Of faults of structure the webhook tells one, and then none of the others: those have no text of its own.
+    Of problems of structure the webhook tells one, and then none of the others: those have no text of its own.
     """
     new = suits.within(_NEW) is not None
     graph = list(_graph(tree))
@@ -72,12 +72,12 @@ def tree_faults(spec: Mapping[str, Value], tree: Tree, suits: Versions, *, updat
     counts = _counts(spec, tree, update=update) if new and not graph else ()
     if structural:
         yield structural[0]
-        yield from (fault._replace(operator_message=None, stage=None) for fault in (*structural[1:], *counts))
+        yield from (problem._replace(operator_message=None, stage=None) for problem in (*structural[1:], *counts))
     else:
         yield from counts
 
 
-def _root(spec: Mapping[str, Value]) -> Iterator[Fault]:
+def _root(spec: Mapping[str, Value]) -> Iterator[Problem]:
     members = _count(spec, "minMember")
     if members is not None and _count(spec, "minSubGroup") is not None:
         text = (
@@ -87,20 +87,20 @@ def _root(spec: Mapping[str, Value]) -> Iterator[Fault]:
         yield _by_webhook(("spec", "minSubGroup"), "must not stand beside minMember; keep one of them", _NEW, text)
 
 
-def _graph(tree: Tree) -> Iterator[Fault]:
+def _graph(tree: Tree) -> Iterator[Problem]:
     first: dict[str, Node] = {}
     for node in tree.nodes:
         if node.name and first.setdefault(node.name, node) is not node:
-            message = f"must be unique among the subgroups; got {told(node.name)} again"
+            message = f"must be unique among the subgroups; got {describe(node.name)} again"
             yield _by_webhook((*node.path, "name"), message, KNOWN, f"duplicate subgroup name {node.name}")
     for node in tree.nodes:
         if node.parent is not None and node.parent not in first:
-            message = f"must be the name of a subgroup; got {told(node.parent)}"
+            message = f"must be the name of a subgroup; got {describe(node.parent)}"
             text = f"parent {node.parent} of {node.name} was not found"
             yield _by_webhook((*node.path, "parent"), message, KNOWN, text)
     cycle = _cycle(first)
     if cycle is not None:
-        message = f"must not lead back to itself; got {told(cycle.parent)}"
+        message = f"must not lead back to itself; got {describe(cycle.parent)}"
         yield _by_webhook((*cycle.path, "parent"), message, KNOWN, "cycle detected in subgroups")
 
 
@@ -119,7 +119,7 @@ def _cycle(nodes: Mapping[str, Node]) -> Node | None:
     return None
 
 
-def _exclusive(tree: Tree) -> Iterator[Fault]:
+def _exclusive(tree: Tree) -> Iterator[Problem]:
     for node in sorted(tree.nodes, key=lambda node: node.name):
         if node.min_member is not None and node.min_sub_group is not None:
             keep = "minMember" if tree.is_leaf(node) else "minSubGroup"
@@ -128,7 +128,7 @@ def _exclusive(tree: Tree) -> Iterator[Fault]:
             yield _by_webhook((*node.path, "minSubGroup"), message, _NEW, text)
 
 
-def _counts(spec: Mapping[str, Value], tree: Tree, *, update: bool) -> Iterator[Fault]:
+def _counts(spec: Mapping[str, Value], tree: Tree, *, update: bool) -> Iterator[Problem]:
     """Who may say how many. The webhook goes by the names' order."""
     for node in sorted(tree.nodes, key=lambda node: node.name):
         if node.min_member is not None and node.min_sub_group is not None:
@@ -139,7 +139,7 @@ def _counts(spec: Mapping[str, Value], tree: Tree, *, update: bool) -> Iterator[
         yield _too_many(("spec", "minSubGroup"), wanted, roots)
 
 
-def _of_leaf(node: Node) -> Iterator[Fault]:
+def _of_leaf(node: Node) -> Iterator[Problem]:
     quoted = go_quote(node.name)
     if node.min_sub_group is not None:
         text = f"subgroup {quoted}: minSubGroup cannot be set on a leaf SubGroup (no child SubGroups)"
@@ -150,11 +150,12 @@ def _of_leaf(node: Node) -> Iterator[Fault]:
         yield _by_webhook((*node.path, "minMember"), message, _NEW, f"subgroup {node.name}: minMember is required")
 
 
-def _of_inner(node: Node, tree: Tree, *, update: bool) -> Iterator[Fault]:
+def _of_inner(node: Node, tree: Tree, *, update: bool) -> Iterator[Problem]:
     path = (*node.path, "minMember")
     if node.min_member is not None and update:
         message = "has no place on a subgroup that is the parent of others; remove it"
-        yield Fault(path, message, f"{_NEW.told()} warns of it, and refuses it in a new PodGroup", Effect.IGNORED)
+        consequence = f"{_NEW.text} warns of it, and refuses it in a new PodGroup"
+        yield Problem(path, message, effect=Effect.IGNORED, consequence=consequence)
     elif node.min_member is not None:
         text = (
             f"subgroup {go_quote(node.name)}: minMember cannot be set on a mid-level SubGroup (has child SubGroups); "
@@ -166,12 +167,12 @@ def _of_inner(node: Node, tree: Tree, *, update: bool) -> Iterator[Fault]:
         yield _too_many((*node.path, "minSubGroup"), node.min_sub_group, tree.children[node.name])
 
 
-def _too_many(path: FieldPath, wanted: int, there: int) -> Fault:
+def _too_many(path: FieldPath, wanted: int, there: int) -> Problem:
     message = f"must not be more than the {there} subgroups that there are; got {wanted}"
-    return Fault(path, message, "the pods are never scheduled", Effect.IGNORED)
+    return Problem(path, message, effect=Effect.IGNORED, consequence="the pods are never scheduled")
 
 
-def _by_webhook(path: FieldPath, message: str, by: Versions, text: str) -> Fault:
+def _by_webhook(path: FieldPath, message: str, by: Versions, text: str) -> Problem:
     return refused(path, message, by, text, stage=Stage.WEBHOOK)
 
 
@@ -188,5 +189,5 @@ def _node(path: FieldPath, entry: Mapping[str, Value]) -> Node:
 
 
 def _count(holder: Mapping[str, Value], key: str) -> int | None:
-    found = holder.get(key)
-    return found if type(found) is int else None
+    number = holder.get(key)
+    return number if type(number) is int else None

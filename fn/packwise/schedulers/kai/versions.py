@@ -15,10 +15,11 @@ class Versions(NamedTuple):
 
     def within(self, other: Versions) -> Versions | None:
         """What both have in common; None where that is nothing."""
-        found = Versions(max(self.first, other.first), min(self.last, other.last))
-        return found if found.first <= found.last else None
+        shared = Versions(max(self.first, other.first), min(self.last, other.last))
+        return shared if shared.first <= shared.last else None
 
-    def told(self) -> str:
+    @property
+    def text(self) -> str:
         """The range as a message names it, in the singular: `KAI from v0.15 on`."""
         if self == KNOWN:
             return "KAI"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Scope, Violation, invalid
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, Scope, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import AutoScaling
 
 __all__ = ["AUTOSCALING"]
@@ -28,35 +30,35 @@ def _scaled(at: CliqueAt, _context: Context) -> Sequence[_Scaled]:
     return (_Scaled(at, scaling),) if scaling else ()
 
 
-def _min(scaled: _Scaled, _context: Context) -> Iterator[Violation]:
-    found, least = scaled.scaling.min_replicas, scaled.at.clique.min_available
-    if found is not None and found < least:
-        message = f'{_AT_LEAST} minAvailable ("{least}"); got "{found}"'
+def _min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
+    least_replicas, least = scaled.scaling.min_replicas, scaled.at.clique.min_available
+    if least_replicas is not None and least_replicas < least:
+        message = f'{_AT_LEAST} minAvailable ("{least}"); got "{least_replicas}"'
         path = scaled.at.path("spec", "autoScalingConfig", "minReplicas")
-        yield invalid(path, found, f"{_AT_LEAST} podCliqueSpec.minAvailable", message)
+        yield invalid(path, least_replicas, f"{_AT_LEAST} podCliqueSpec.minAvailable", message)
 
 
-def _max_min(scaled: _Scaled, _context: Context) -> Iterator[Violation]:
-    found, least = scaled.scaling.max_replicas, scaled.scaling.min_replicas
-    if least is not None and found < least:
-        message = f'{_AT_LEAST} minReplicas ("{least}"); got "{found}"'
+def _max_min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
+    most, least = scaled.scaling.max_replicas, scaled.scaling.min_replicas
+    if least is not None and most < least:
+        message = f'{_AT_LEAST} minReplicas ("{least}"); got "{most}"'
         path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
-        yield invalid(path, found, f"{_AT_LEAST} podCliqueSpec.minReplicas", message)
+        yield invalid(path, most, f"{_AT_LEAST} podCliqueSpec.minReplicas", message)
 
 
-def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Violation]:
-    found, replicas = scaled.scaling.max_replicas, scaled.at.clique.replicas
-    if found < replicas:
-        message = f'{_AT_LEAST} replicas ("{replicas}"); got "{found}"'
+def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
+    most, replicas = scaled.scaling.max_replicas, scaled.at.clique.replicas
+    if most < replicas:
+        message = f'{_AT_LEAST} replicas ("{replicas}"); got "{most}"'
         path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
-        yield invalid(path, found, f"{_AT_LEAST} replicas", message)
+        yield invalid(path, most, f"{_AT_LEAST} replicas", message)
 
 
 AUTOSCALING = (
     Scope(_scaled, (
-        Rule("autoscaling-min", "minReplicas is at least minAvailable.", "operator.md R16", _min),
-        Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "operator.md R17", _max_min),
-        Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.", "operator.md R18", _max_replicas),
+        Check(Rule("autoscaling-min", "minReplicas is at least minAvailable.", "operator.md R16"), _min),
+        Check(Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "operator.md R17"), _max_min),
+        Check(Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.", "operator.md R18"), _max_replicas),
     )),
 )  # fmt: skip
 """The bounds of a clique's autoscaler."""

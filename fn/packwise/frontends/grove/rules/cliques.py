@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.findings.rule import Rule
 from packwise.frontends.grove.duration import format_duration, parse_duration
-from packwise.frontends.grove.rules.rule import (
-    TEMPLATE,
-    CliqueAt,
-    Context,
-    Rule,
-    Violation,
-    invalid,
-    required,
-)  # fmt: skip
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, invalid, refused, required
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
 from packwise.kubernetes.validation import is_dns_subdomain
 from packwise.wording import list_known
@@ -22,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = [
@@ -32,6 +26,7 @@ __all__ = [
     "CLIQUE_NAME_DNS",
     "CLIQUE_SIZE",
     "ONE_SCHEDULER",
+    "SAME_SCHEDULER",
     "SET",
     "TERMINATION",
     "duplicates",
@@ -49,13 +44,13 @@ def duplicates(names: Iterable[str]) -> list[str]:
     return [name for name, count in seen.items() if count > 1]
 
 
-def _replicas(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _replicas(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if pcs.replicas < 0:
         text = "must be greater than or equal to 0"
         yield invalid(("spec", "replicas"), pcs.replicas, text, f'{text}; got "{pcs.replicas}"')
 
 
-def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if pcs.startup_type is None:
         yield required((*TEMPLATE, "cliqueStartupType"), "field is required", "must be set where there is no template")
     elif pcs.startup_type not in _STARTUP_TYPES:
@@ -65,20 +60,20 @@ def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
         yield invalid(path, TypedText(pcs.startup_type), f"can only be one of map[{known}]", message)
 
 
-def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if not pcs.cliques:
         yield required(
             (*TEMPLATE, "cliques"), "at least one PodClique must be defined", "must hold at least one clique; got none"
         )
 
 
-def _any_clique_unsaid(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _any_clique_without_text(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     # Grove's HEAD panics before it can say so.
-    for violation in _any_clique(pcs, context):
-        yield violation._replace(operator=None)
+    for problem in _any_clique(pcs, context):
+        yield problem._replace(operator_message=None, stage=None)
 
 
-def _termination_delay(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _termination_delay(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     delay = parse_duration(pcs.termination_delay)
     if delay is not None and delay <= 0:
         path = (*TEMPLATE, "terminationDelay")
@@ -87,12 +82,12 @@ def _termination_delay(pcs: PodCliqueSet, _context: Context) -> Iterator[Violati
         yield invalid(path, TypedText(shown), text, f'must be a duration greater than 0; got "{pcs.termination_delay}"')
 
 
-def _named(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+def _named(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if not at.clique.name.strip():
         yield required(at.path("name"), "field cannot be empty", "must name the clique")
 
 
-def _name_dns(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+def _name_dns(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     name = at.clique.name
     if not is_dns_subdomain(name):
         text = "invalid PodCliqueTemplateSpec name, must be a valid DNS subdomain"
@@ -100,13 +95,13 @@ def _name_dns(at: CliqueAt, _context: Context) -> Iterator[Violation]:
         yield invalid(at.path("name"), name, text, message)
 
 
-def _clique_replicas(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+def _clique_replicas(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if at.clique.replicas <= 0:
         text = "must be greater than 0"
         yield invalid(at.path("spec", "replicas"), at.clique.replicas, text, f'{text}; got "{at.clique.replicas}"')
 
 
-def _min_positive(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+def _min_positive(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     least = at.clique.min_available
     if least <= 0:
         text = "must be greater than 0"
@@ -116,31 +111,31 @@ def _min_positive(at: CliqueAt, _context: Context) -> Iterator[Violation]:
         yield invalid(at.path("spec", "minAvailable"), least, text, message)
 
 
-def _min_at_most(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+def _min_at_most(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     least = at.clique.min_available
     if least > at.clique.replicas:
         message = f'must not be greater than replicas ("{at.clique.replicas}"); got "{least}"'
         yield invalid(at.path("spec", "minAvailable"), least, "minAvailable must not be greater than replicas", message)
 
 
-def _duplicate(names: Sequence[str], field: str, *steps: str) -> Iterator[Violation]:
+def _duplicate(names: Sequence[str], field: str, *steps: str) -> Iterator[Problem]:
     repeated = duplicates(names)
     if repeated:
         at = len(names) - 1 - names[::-1].index(repeated[0])
         path: FieldPath = (*TEMPLATE, "cliques", at, *steps)
         error = OperatorError(f"{_CLIQUES}.{field}", ErrorType.DUPLICATE, repeated)
-        yield Violation(path, f"must be unique among the cliques; more than once: {list_known(repeated)}", error)
+        yield refused(path, f"must be unique among the cliques; more than once: {list_known(repeated)}", error)
 
 
-def _unique_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _unique_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     return _duplicate([clique.name for clique in pcs.cliques], "name", "name")
 
 
-def _unique_roles(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _unique_roles(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     return _duplicate([clique.role for clique in pcs.cliques], "roleName", "spec", "roleName")
 
 
-def _one_scheduler(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _one_scheduler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     names = [clique.pod_spec.get("schedulerName") or "default-scheduler" for clique in pcs.cliques]
     other = next((index for index, name in enumerate(names) if name != names[0]), None)
     if other is not None:
@@ -152,39 +147,44 @@ def _one_scheduler(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
         yield invalid(path, names[0], text, message, field=f"{_CLIQUES}.spec.podSpec.schedulerName")
 
 
+_ANY = Rule("cliques", "There is at least one clique.", "operator.md R04")
+
 SET = (
-    Rule("replicas", "spec.replicas is not negative; 0 gives no PodGangs.", "operator.md R02", _replicas),
-    Rule("startup-type", "cliqueStartupType is one of the three.", "operator.md R03", _startup_type),
+    Check(Rule("replicas", "spec.replicas is not negative; 0 gives no PodGangs.", "operator.md R02"), _replicas),
+    Check(Rule("startup-type", "cliqueStartupType is one of the three.", "operator.md R03"), _startup_type),
 )
 """Rules of the set's own fields."""
 
-CLIQUES_ANY = (Rule("cliques", "There is at least one clique.", "operator.md R04", _any_clique),)
+CLIQUES_ANY = (Check(_ANY, _any_clique),)
 """Runs before the cliques are looked at one by one."""
 
-CLIQUES_ANY_HEAD = (Rule("cliques", "There is at least one clique.", "operator.md R04", _any_clique_unsaid),)
+CLIQUES_ANY_HEAD = (Check(_ANY, _any_clique_without_text),)
 """The same for an operator that has no words for it."""
 
-CLIQUE_NAME = (Rule("clique-name", "A clique has a name.", "operator.md R05", _named),)
+CLIQUE_NAME = (Check(Rule("clique-name", "A clique has a name.", "operator.md R05"), _named),)
 """Runs first for each clique."""
 
 CLIQUE_SIZE = (
-    Rule("clique-replicas", "A clique has at least one replica.", "operator.md R08", _clique_replicas),
-    Rule("clique-min-available", "minAvailable is at least 1.", "operator.md R10", _min_positive),
-    Rule("clique-min-available-max", "minAvailable is at most replicas.", "operator.md R11", _min_at_most),
+    Check(Rule("clique-replicas", "A clique has at least one replica.", "operator.md R08"), _clique_replicas),
+    Check(Rule("clique-min-available", "minAvailable is at least 1.", "operator.md R10"), _min_positive),
+    Check(Rule("clique-min-available-max", "minAvailable is at most replicas.", "operator.md R11"), _min_at_most),
 )  # fmt: skip
 """The numbers of a clique."""
 
-CLIQUE_NAME_DNS = (Rule("clique-name-dns", "A clique's name is a DNS subdomain.", "operator.md R25", _name_dns),)
+CLIQUE_NAME_DNS = (Check(Rule("clique-name-dns", "A clique's name is a DNS subdomain.", "operator.md R25"), _name_dns),)
 """Runs after the spec of each clique."""
 
 CLIQUES_UNIQUE = (
-    Rule("clique-names-unique", "No two cliques have the same name.", "operator.md R27", _unique_names),
-    Rule("clique-roles-unique", "No two cliques have the same roleName.", "operator.md R28", _unique_roles),
+    Check(Rule("clique-names-unique", "No two cliques have the same name.", "operator.md R27"), _unique_names),
+    Check(Rule("clique-roles-unique", "No two cliques have the same roleName.", "operator.md R28"), _unique_roles),
 )
 """What holds among the cliques."""
 
-ONE_SCHEDULER = (Rule("one-scheduler", "All cliques name the same scheduler.", "operator.md R29", _one_scheduler),)
+SAME_SCHEDULER = Rule("one-scheduler", "All cliques name the same scheduler.", "operator.md R29")
+ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler),)
 """Runs after these, where the operator knows no scheduler profiles."""
 
-TERMINATION = (Rule("termination-delay", "terminationDelay is greater than 0.", "operator.md R42", _termination_delay),)
+TERMINATION = (
+    Check(Rule("termination-delay", "terminationDelay is greater than 0.", "operator.md R42"), _termination_delay),
+)
 """Runs after the scaling groups."""

@@ -5,66 +5,68 @@ Their texts stand alone, without a field. Source: revisions.md "Workload validat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.grove.resolution import resolve_topology
-from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Scope, Violation
-from packwise.frontends.grove.rules.topology import DISABLED, HIERARCHY, UNKNOWN, Placed, placed_constraints
+from packwise.frontends.grove.rules.alpha7 import ALPHA7
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, refused
+from packwise.frontends.grove.rules.constraints import (
+    DISABLED,
+    HIERARCHY,
+    UNKNOWN,
+    ConstraintAt,
+    constraints_at,
+    disabled_message,
+    unknown_domain_message,
+)
+from packwise.frontends.grove.rules.update import update_rules
 from packwise.kubernetes.field_error import Sentence
 from packwise.topology import ClusterTopology
-from packwise.wording import closest, list_known
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["DESIGN_TOPOLOGY"]
+__all__ = ["DESIGN"]
 
 
-class _Judged:
+class _Constrained(NamedTuple):
     """A workload with its constraints; `topology` is None while TAS is disabled."""
 
-    __slots__ = ("pcs", "placed", "topology")
-
-    def __init__(self, pcs: PodCliqueSet, context: Context) -> None:
-        name = resolve_topology(pcs, context.revision)
-        # A constraint without a domain demands nothing: the designs let it be left out.
-        self.placed = [placed for placed in placed_constraints(pcs, context) if placed.domain]
-        self.topology = context.topologies.get(name, ClusterTopology(name, ())) if context.enabled and name else None
-        self.pcs = pcs
+    pcs: PodCliqueSet
+    constraints: tuple[ConstraintAt, ...]
+    topology: ClusterTopology | None
 
 
-def _judged(pcs: PodCliqueSet, context: Context) -> tuple[_Judged, ...]:
-    return (_Judged(pcs, context),)
+def _constrained(pcs: PodCliqueSet, context: Context) -> tuple[_Constrained, ...]:
+    name = resolve_topology(pcs, context.revision)
+    # A constraint without a domain demands nothing: the designs let it be left out.
+    constraints = tuple([constraint for constraint in constraints_at(pcs) if constraint.domain])
+    topology = context.topologies.get(name, ClusterTopology(name, ())) if context.enabled and name else None
+    return (_Constrained(pcs, constraints, topology),)
 
 
-def _disabled(at: _Judged, _context: Context) -> Iterator[Violation]:
-    if at.topology is not None:
-        return
-    for placed in at.placed:
-        message = (
-            f'must not be set while topology-aware scheduling is disabled; got "{placed.domain}"; enable it or remove '
-            "the constraint"
-        )
-        yield _violation(placed, message, "topology support is not enabled in the operator")
+def _disabled(at: _Constrained, _context: Context) -> Iterator[Problem]:
+    for constraint in at.constraints if at.topology is None else ():
+        message = disabled_message(f'"{constraint.domain}"')
+        yield _refused(constraint, message, "topology support is not enabled in the operator")
 
 
-def _domain_exists(at: _Judged, _context: Context) -> Iterator[Violation]:
+def _domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
     if at.topology is None:
         return
     name, known = at.topology.name, at.topology.domains
-    for placed in at.placed:
-        if placed.domain not in known:
-            message = (
-                f'must be a level of ClusterTopology "{name}": {list_known(known)}; '
-                f'got "{placed.domain}"{closest(placed.domain, known)}'
-            )
-            text = f"topology level '{placed.domain}' not defined in ClusterTopology '{name}'"
-            yield _violation(placed, message, text)
+    for constraint in at.constraints:
+        if constraint.domain not in known:
+            message = unknown_domain_message(constraint.domain, context.revision.topology_kind, name, known)
+            text = f"topology level '{constraint.domain}' not defined in ClusterTopology '{name}'"
+            yield _refused(constraint, message, text)
 
 
-def _hierarchy(at: _Judged, _context: Context) -> Iterator[Violation]:
+def _hierarchy(at: _Constrained, _context: Context) -> Iterator[Problem]:
     if at.topology is None:
         return
     domains = at.topology.domains
@@ -80,39 +82,39 @@ def _hierarchy(at: _Judged, _context: Context) -> Iterator[Violation]:
                 f"child topology constraint '{child.domain}' must be equal to or stricter than parent constraint "
                 f"'{parent.domain}'"
             )
-            yield _violation(child, message, text)
+            yield _refused(child, message, text)
 
 
-def _pairs(at: _Judged) -> Iterator[tuple[Placed, Placed]]:
-    """Each constraint below another one, with that: a scaling group's stands between the set's and its cliques'."""
-    by_path = {placed.path: placed for placed in at.placed}
+def _pairs(at: _Constrained) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
+    """Each constraint below another one, with that: a scaling group's is between the set's and its cliques'."""
+    by_path = {constraint.path: constraint for constraint in at.constraints}
     whole = by_path.get((*TEMPLATE, "topologyConstraint"))
     groups = [
         (group, by_path.get((*TEMPLATE, "podCliqueScalingGroups", index, "topologyConstraint")))
         for index, group in enumerate(at.pcs.groups)
     ]
-    for _, placed in groups:
-        if placed is not None and whole is not None:
-            yield placed, whole
+    for _, child in groups:
+        if child is not None and whole is not None:
+            yield child, whole
     for index, clique in enumerate(at.pcs.cliques):
-        placed = by_path.get((*TEMPLATE, "cliques", index, "topologyConstraint"))
-        parent = next((found for group, found in groups if found and clique.name in group.clique_names), whole)
-        if placed is not None and parent is not None:
-            yield placed, parent
+        child = by_path.get((*TEMPLATE, "cliques", index, "topologyConstraint"))
+        parent = next((above for group, above in groups if above and clique.name in group.clique_names), whole)
+        if child is not None and parent is not None:
+            yield child, parent
 
 
-def _violation(placed: Placed, message: str, text: str) -> Violation:
-    return Violation((*placed.path, "packDomain"), message, Sentence(text))
+def _refused(constraint: ConstraintAt, message: str, text: str) -> Problem:
+    return refused((*constraint.path, "packDomain"), message, Sentence(text))
 
 
 DESIGN_TOPOLOGY = (
-    Scope(
-        _judged,
-        (
-            DISABLED._replace(check=_disabled),
-            UNKNOWN._replace(check=_domain_exists),
-            HIERARCHY._replace(check=_hierarchy),
-        ),
-    ),
-)
+    Scope(_constrained, (
+        Check(DISABLED, _disabled),
+        Check(UNKNOWN, _domain_known),
+        Check(HIERARCHY, _hierarchy),
+    )),
+)  # fmt: skip
 """Rules of a PodCliqueSet's constraints, where they are new or changed."""
+
+DESIGN = ALPHA7._replace(constraints=DESIGN_TOPOLOGY, update=update_rules())
+"""The rules of the webhook of the first two designs."""

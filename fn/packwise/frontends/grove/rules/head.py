@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.frontends.grove.rules.autoscaling import AUTOSCALING
+from packwise.frontends.grove.rules.check import CliqueAt, Context, Rulebook, Scope, cliques_of, groups_of
 from packwise.frontends.grove.rules.cliques import (
     CLIQUE_NAME,
     CLIQUE_NAME_DNS,
@@ -20,8 +21,6 @@ from packwise.frontends.grove.rules.name_length import CLIQUE_NAME_LENGTH, GROUP
 from packwise.frontends.grove.rules.pack import PACK
 from packwise.frontends.grove.rules.pod_spec import POD_SPEC
 from packwise.frontends.grove.rules.resource_sharing import CLIQUE_SHARING, GROUP_SHARING, SET_SHARING
-from packwise.frontends.grove.rules.rule import CliqueAt, Context, Scope
-from packwise.frontends.grove.rules.rulebook import Rulebook, cliques_of, groups_of
 from packwise.frontends.grove.rules.scaling_groups import GROUP_NAMES, GROUP_SIZE, GROUPS_TOGETHER
 from packwise.frontends.grove.rules.schedulers import BACKEND, SCHEDULER_NAMES
 from packwise.frontends.grove.rules.startup import DEPENDENCIES, DEPENDENCY_GRAPH
@@ -60,5 +59,12 @@ _WHOLE = (
     *TERMINATION,
 )  # fmt: skip
 
-HEAD = Rulebook(PACK, _WHOLE, MNNVL_GROUP, MNNVL_GROUP_UPDATE, UPDATE_HEAD, BACKEND)
+HEAD = Rulebook(
+    constraints=PACK,
+    whole=_WHOLE,
+    mnnvl=MNNVL_GROUP,
+    mnnvl_update=MNNVL_GROUP_UPDATE,
+    update=UPDATE_HEAD,
+    backend=BACKEND,
+)
 """The rules of that webhook."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Violation, invalid, required
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, invalid, refused, required
 from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["CLIQUE_METADATA", "METADATA"]
 
 
-def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     prefix = pcs.metadata.get("generateName")
     if isinstance(prefix, str) and prefix:
         path: FieldPath = ("metadata", "generateName")
@@ -33,20 +35,20 @@ def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
         yield invalid(path, pcs.name, text, f'must be a DNS subdomain; got "{pcs.name}": {text}')
 
 
-def _namespace(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _namespace(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     path: FieldPath = ("metadata", "namespace")
     for text in kubernetes.dns_label(pcs.namespace):
         yield invalid(path, pcs.namespace, text, f'must be a DNS label; got "{pcs.namespace}": {text}')
 
 
-def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
-    found = pcs.metadata.get("generation")
-    if type(found) is int and found < 0:
+def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+    generation = pcs.metadata.get("generation")
+    if type(generation) is int and generation < 0:
         text = "must be greater than or equal to 0"
-        yield invalid(("metadata", "generation"), found, text, f'{text}; got "{found}"')
+        yield invalid(("metadata", "generation"), generation, text, f'{text}; got "{generation}"')
 
 
-def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Violation]:
+def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Problem]:
     version = context.revision.apimachinery
     for key, value in labels.items():
         for text in kubernetes.qualified_name(key, version):
@@ -57,7 +59,7 @@ def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Ite
             yield invalid((*path, key), value, text, message, field=format_path(path))
 
 
-def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Violation]:
+def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Problem]:
     for key in annotations:
         for text in kubernetes.qualified_name(key.lower(), context.revision.apimachinery):
             message = f'key "{key}" must be a valid annotation key: {text}'
@@ -66,10 +68,10 @@ def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Conte
     limit = kubernetes.MAX_ANNOTATION_BYTES
     if size > limit:
         error = OperatorError(format_path(path), ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
-        yield Violation(path, f"keys and values must not be more than {limit} bytes together; got {size}", error)
+        yield refused(path, f"keys and values must not be more than {limit} bytes together; got {size}", error)
 
 
-def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     path: FieldPath = ("metadata", "ownerReferences")
     owners = _mappings(pcs.metadata.get("ownerReferences"))
     controllers: list[str] = []
@@ -95,10 +97,10 @@ def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
                 controllers.append(named)
 
 
-def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     path: FieldPath = ("metadata", "finalizers")
-    found = pcs.metadata.get("finalizers")
-    names = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    finalizers = pcs.metadata.get("finalizers")
+    names = [name for name in finalizers if isinstance(name, str)] if isinstance(finalizers, list) else []
     for index, name in enumerate(names):
         for text in kubernetes.qualified_name(name, context.revision.apimachinery):
             message = f'must be a qualified name; got "{name}": {text}'
@@ -121,39 +123,45 @@ def _owner_value(owner: Mapping[str, Value]) -> Mapping[str, Value]:
     return shown | {key: owner[key] for key in ("controller", "blockOwnerDeletion") if owner.get(key) is not None}
 
 
-def _set_labels(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _set_labels(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     return _labels(pcs.labels, ("metadata", "labels"), context)
 
 
-def _set_annotations(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _set_annotations(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     return _annotations(pcs.annotations, ("metadata", "annotations"), context)
 
 
-def _clique_labels(at: CliqueAt, context: Context) -> Iterator[Violation]:
+def _clique_labels(at: CliqueAt, context: Context) -> Iterator[Problem]:
     return _labels(at.clique.labels, at.path("labels"), context)
 
 
-def _clique_annotations(at: CliqueAt, context: Context) -> Iterator[Violation]:
+def _clique_annotations(at: CliqueAt, context: Context) -> Iterator[Problem]:
     return _annotations(at.clique.annotations, at.path("annotations"), context)
 
 
 _R01 = "operator.md R01"
 
 METADATA = (
-    Rule("metadata-name", "metadata.name is a DNS subdomain of at most 253 bytes.", _R01, _name),
-    Rule("metadata-namespace", "metadata.namespace is a DNS label of at most 63 bytes.", _R01, _namespace),
-    Rule("metadata-generation", "metadata.generation is not negative.", _R01, _generation),
-    Rule("metadata-labels", "Label keys and values are valid for Kubernetes.", _R01, _set_labels),
-    Rule("metadata-annotations", "Annotation keys are valid, all annotations at most 256 KiB.", _R01, _set_annotations),
-    Rule("metadata-owner-references", "Owner references are complete, one controller at most.", _R01, _owners),
-    Rule("metadata-finalizers", "Finalizers are qualified names that do not contradict each other.", _R01, _finalizers),
+    Check(Rule("metadata-name", "metadata.name is a DNS subdomain of at most 253 bytes.", _R01), _name),
+    Check(Rule("metadata-namespace", "metadata.namespace is a DNS label of at most 63 bytes.", _R01), _namespace),
+    Check(Rule("metadata-generation", "metadata.generation is not negative.", _R01), _generation),
+    Check(Rule("metadata-labels", "Label keys and values are valid for Kubernetes.", _R01), _set_labels),
+    Check(
+        Rule("metadata-annotations", "Annotation keys are valid, all annotations at most 256 KiB.", _R01),
+        _set_annotations,
+    ),
+    Check(Rule("metadata-owner-references", "Owner references are complete, one controller at most.", _R01), _owners),
+    Check(
+        Rule("metadata-finalizers", "Finalizers are qualified names that do not contradict each other.", _R01),
+        _finalizers,
+    ),
 )
 """The rules of the PodCliqueSet's own metadata."""
 
 CLIQUE_METADATA = (
-    Rule("clique-labels", "Label keys and values of a clique are valid for Kubernetes.", "operator.md R06",
-         _clique_labels),
-    Rule("clique-annotations", "Annotation keys of a clique are valid, 256 KiB at most.", "operator.md R07",
-         _clique_annotations),
+    Check(Rule("clique-labels", "Label keys and values of a clique are valid for Kubernetes.", "operator.md R06"),
+          _clique_labels),
+    Check(Rule("clique-annotations", "Annotation keys of a clique are valid, 256 KiB at most.", "operator.md R07"),
+          _clique_annotations),
 )  # fmt: skip
 """The rules of the labels and annotations that a clique gives its pods."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.rules.rule import Context, Rule, Update, Violation, forbidden, invalid
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import Check, Context, Update, forbidden, invalid
 from packwise.kubernetes.field_error import go_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["ANNOTATION", "MNNVL", "MNNVL_UPDATE"]
@@ -21,14 +23,14 @@ _PATH = ("metadata", "annotations", ANNOTATION)
 _FIELD = f"metadata.annotations.{ANNOTATION}"
 
 
-def _value(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _value(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     value = pcs.annotations.get(ANNOTATION)
     if value is not None and value not in {"enabled", "disabled"}:
         text = 'must be "enabled" or "disabled"'
         yield invalid(_PATH, value, text, f'{text}; got "{value}"', field=_FIELD)
 
 
-def _feature(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _feature(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     value = pcs.annotations.get(ANNOTATION)
     if value == "enabled" and not context.auto_mnnvl:
         text = (
@@ -42,7 +44,7 @@ def _feature(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
         yield invalid(_PATH, value, text, message, field=_FIELD)
 
 
-def _unchanged(update: Update, _context: Context) -> Iterator[Violation]:
+def _unchanged(update: Update, _context: Context) -> Iterator[Problem]:
     old, new = update.old.annotations.get(ANNOTATION), update.new.annotations.get(ANNOTATION)
     if old == new:
         return
@@ -57,11 +59,12 @@ def _unchanged(update: Update, _context: Context) -> Iterator[Violation]:
 
 
 MNNVL = (
-    Rule("mnnvl-value", 'grove.io/auto-mnnvl is "enabled" or "disabled".', "operator.md R46", _value, create_only=True),
-    Rule("mnnvl-feature", "grove.io/auto-mnnvl asks for a feature that is on.", "operator.md R46", _feature,
-         create_only=True),
+    Check(Rule("mnnvl-value", 'grove.io/auto-mnnvl is "enabled" or "disabled".', "operator.md R46"),
+          _value, create_only=True),
+    Check(Rule("mnnvl-feature", "grove.io/auto-mnnvl asks for a feature that is on.", "operator.md R46"),
+          _feature, create_only=True),
 )  # fmt: skip
 """Rules of a new PodCliqueSet's annotation."""
 
-MNNVL_UPDATE = (Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "operator.md U13", _unchanged),)
+MNNVL_UPDATE = (Check(Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "operator.md U13"), _unchanged),)
 """Runs with the whole-object rules of an update, before the other update rules."""

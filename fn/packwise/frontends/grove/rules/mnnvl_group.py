@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Scope, Update, Violation, forbidden, invalid
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, forbidden, invalid
 from packwise.kubernetes.field_error import go_quote
 from packwise.kubernetes.validation import dns_label
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["ANNOTATION", "MNNVL_GROUP", "MNNVL_GROUP_UPDATE"]
@@ -22,7 +24,7 @@ _NONE = "none"
 
 
 class _Annotated(NamedTuple):
-    """The annotations of one part, and where they stand. `key` tells it from the others, before and after a change."""
+    """The annotations of one part, and their path. `key` identifies the part, before and after a change."""
 
     path: FieldPath
     annotations: Mapping[str, str]
@@ -47,7 +49,7 @@ def _annotated(pcs: PodCliqueSet, _context: Context) -> list[_Annotated]:
     return [part for part in _parts(pcs) if ANNOTATION in part.annotations]
 
 
-def _value(part: _Annotated, _context: Context) -> Iterator[Violation]:
+def _value(part: _Annotated, _context: Context) -> Iterator[Problem]:
     value = part.annotations[ANNOTATION]
     if value == _NONE:
         return
@@ -65,7 +67,7 @@ def _value(part: _Annotated, _context: Context) -> Iterator[Violation]:
     )
 
 
-def _feature(part: _Annotated, context: Context) -> Iterator[Violation]:
+def _feature(part: _Annotated, context: Context) -> Iterator[Problem]:
     value = part.annotations[ANNOTATION]
     if value != _NONE and not context.auto_mnnvl:
         text = (
@@ -79,7 +81,7 @@ def _feature(part: _Annotated, context: Context) -> Iterator[Violation]:
         yield invalid((*part.path, ANNOTATION), value, text, message, field=part.field)
 
 
-def _unchanged(update: Update, _context: Context) -> Iterator[Violation]:
+def _unchanged(update: Update, _context: Context) -> Iterator[Problem]:
     before = {part.key: part.annotations for part in _parts(update.old)}
     for part in _parts(update.new):
         if part.key not in before:
@@ -100,14 +102,14 @@ def _unchanged(update: Update, _context: Context) -> Iterator[Violation]:
 
 MNNVL_GROUP = (
     Scope(_annotated, (
-        Rule("mnnvl-group-name", 'grove.io/mnnvl-group is a DNS label or "none".', "operator.md R46, H", _value),
-        Rule("mnnvl-group-feature", "grove.io/mnnvl-group asks for a feature that is on.", "operator.md R46, H",
-             _feature),
+        Check(Rule("mnnvl-group-name", 'grove.io/mnnvl-group is a DNS label or "none".', "operator.md R46, H"), _value),
+        Check(Rule("mnnvl-group-feature", "grove.io/mnnvl-group asks for a feature that is on.", "operator.md R46, H"),
+              _feature),
     )),
 )  # fmt: skip
 """Rules of a new PodCliqueSet's annotations."""
 
 MNNVL_GROUP_UPDATE = (
-    Rule("update-mnnvl-group", "grove.io/mnnvl-group never changes.", "operator.md U13, H", _unchanged),
+    Check(Rule("update-mnnvl-group", "grove.io/mnnvl-group never changes.", "operator.md U13, H"), _unchanged),
 )
 """Runs with the whole-object rules of an update, before the other update rules."""

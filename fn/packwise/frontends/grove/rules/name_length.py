@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.frontends.grove.rules.rule import CliqueAt, Context, GroupAt, Rule, Scope, Violation, invalid
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from packwise.findings.problem import Problem
 
 __all__ = ["CLIQUE_NAME_LENGTH", "GROUP_NAME_LENGTH", "MAX_COMBINED_LENGTH"]
 
@@ -19,7 +22,7 @@ _LIMIT = "exceeds 45-character limit required for pod naming. Consider shortenin
 
 class _Member(NamedTuple):
     at: GroupAt
-    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    position: int
     clique: str
 
 
@@ -36,7 +39,7 @@ def _own_text(length: int, *names: str) -> str:
     return f"the names {shown} must have at most {MAX_COMBINED_LENGTH} characters together, for pod names; got {length}"
 
 
-def _clique(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+def _clique(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     pcs, clique = at.pcs.name, at.clique.name
     length = 0 if at.grouped else _length(pcs, clique)
     if length > MAX_COMBINED_LENGTH:
@@ -46,7 +49,7 @@ def _clique(at: CliqueAt, _context: Context) -> Iterator[Violation]:
         yield invalid(("metadata", "name"), pcs, text, message)
 
 
-def _member(member: _Member, _context: Context) -> Iterator[Violation]:
+def _member(member: _Member, _context: Context) -> Iterator[Problem]:
     pcs, group, clique = member.at.pcs.name, member.at.group.name, member.clique
     length = _length(pcs, group, clique)
     if length <= MAX_COMBINED_LENGTH:
@@ -55,22 +58,22 @@ def _member(member: _Member, _context: Context) -> Iterator[Violation]:
     named = f", PodCliqueScalingGroup '{group}', or PodClique" if group else " or PodClique"
     text = f"combined resource name length {length} {_LIMIT} PodCliqueSet '{pcs}'{named} '{clique}'"
     message = _own_text(length, pcs, group, clique)
-    path = member.at.path("cliqueNames", member.index)
-    field = f"spec.template.podCliqueScalingGroups[{member.at.index}].cliqueNames[{member.index}].name"
+    path = member.at.path("cliqueNames", member.position)
+    field = f"spec.template.podCliqueScalingGroups[{member.at.position}].cliqueNames[{member.position}].name"
     yield invalid(path, clique, text, message, field=field)
     yield invalid(member.at.path("name"), clique, text, message)
     yield invalid(("metadata", "name"), pcs, text, message)
 
 
 CLIQUE_NAME_LENGTH = (
-    Rule("name-length", "Set and clique names have at most 45 bytes together.", "operator.md R26", _clique),
+    Check(Rule("name-length", "Set and clique names have at most 45 bytes together.", "operator.md R26"), _clique),
 )  # fmt: skip
 """For cliques outside scaling groups."""
 
 GROUP_NAME_LENGTH = (
     Scope(_members, (
-        Rule("group-name-length", "Set, group and clique names have at most 45 bytes together.", "operator.md R34",
-             _member),
+        Check(Rule("group-name-length", "Set, group and clique names have at most 45 bytes together.",
+                   "operator.md R34"), _member),
     )),
 )  # fmt: skip
 """For every member of a scaling group."""

@@ -7,9 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.finding import Severity
-from packwise.frontends.grove.rules.places import ConstraintAt, constraint_places, placed_domains
-from packwise.frontends.grove.rules.rule import Context, Rule, Scope, Violation, invalid, required
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule, Severity
+from packwise.frontends.grove.rules.check import Check, Context, Scope, invalid, required
+from packwise.frontends.grove.rules.constraints import (
+    CLIQUE,
+    DISABLED,
+    GROUP,
+    HIERARCHY,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    SET,
+    UNKNOWN,
+    ConstraintAt,
+    constraints_at,
+    disabled_message,
+    not_narrower_message,
+    parents_and_children,
+    placed_domains,
+    unknown_domain_message,
+    unknown_domain_text,
+)
 from packwise.kubernetes.field_error import TypedText, go_quote
 from packwise.wording import closest, list_known
 
@@ -20,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PACK", "Named", "named_constraints"]
 
-_DISABLED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
 _REQUIRED = "topologyName is required when topologyConstraint is set and cannot be inherited"
 _MATCH = "all topologyConstraint.topologyName values within a PodCliqueSet must match in the current implementation"
 _NAME = "topologyName"
@@ -40,20 +57,20 @@ def named_constraints(pcs: PodCliqueSet) -> Iterator[Named]:
 
     A group inherits from the set, a clique from its group's constraint, else from the set's.
     """
-    places = tuple([place for place in constraint_places(pcs) if place.constraint is not None])
+    places = constraints_at(pcs)
     of_set = None
     by_clique: dict[str, str] = {}
-    for place in _of_kind(places, "PodCliqueSet"):
+    for place in _of_kind(places, SET):
         named = _named(place, None)
         of_set = named.name
         yield named
-    for place in _of_kind(places, "PodCliqueScalingGroup"):
+    for place in _of_kind(places, GROUP):
         named = _named(place, of_set)
         for member in pcs.groups[int(place.path[3])].clique_names if named.name is not None else ():
             by_clique.setdefault(member, named.name or "")
         yield named
-    for place in _of_kind(places, "PodClique"):
-        yield _named(place, by_clique.get(place.name, of_set))
+    for place in _of_kind(places, CLIQUE):
+        yield _named(place, by_clique.get(place.name or "", of_set))
 
 
 def _named(place: ConstraintAt, inherited: str | None) -> Named:
@@ -88,12 +105,12 @@ class _Packed(NamedTuple):
 
 
 def _packed(pcs: PodCliqueSet, context: Context) -> tuple[_Packed, ...]:
-    places = tuple([place for place in constraint_places(pcs) if place.constraint is not None])
+    places = constraints_at(pcs)
     if not places or not context.enabled:
         return ()
     named = list(named_constraints(pcs))
-    nameless = tuple([one for one in named if one.name is None])
-    names = tuple(dict.fromkeys([one.name for one in named if one.name is not None]))
+    nameless = tuple([constraint for constraint in named if constraint.name is None])
+    names = tuple(dict.fromkeys([constraint.name for constraint in named if constraint.name is not None]))
     packed = _Packed(pcs, places, nameless, names, None)
     topology = context.topologies.get(packed.name)
     return (packed if topology is None else packed._replace(known=topology.domains),)
@@ -103,29 +120,24 @@ def _of_kind(places: tuple[ConstraintAt, ...], kind: str) -> list[ConstraintAt]:
     return [place for place in places if place.kind == kind]
 
 
-def _disabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
-    for place in constraint_places(pcs) if not context.enabled else ():
-        if place.constraint is not None:
-            domains = list(place.constraint.domains)
-            message = (
-                f"must not be set while topology-aware scheduling is disabled; got {list_known(domains)}; "
-                "enable it or remove the constraint"
-            )
-            yield invalid(place.path, domains or None, _DISABLED, message)
+def _disabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    for place in constraints_at(pcs) if not context.enabled else ():
+        domains = list(place.constraint.domains) if place.constraint is not None else []
+        yield invalid(place.path, domains or None, NOT_ALLOWED, disabled_message(list_known(domains)))
 
 
 def _nameless(packed: _Packed, _context: Context) -> tuple[Named, ...]:
     return packed.nameless
 
 
-def _name_given(nameless: Named, context: Context) -> Iterator[Violation]:
+def _name_required(nameless: Named, context: Context) -> Iterator[Problem]:
     if nameless.inherited is None:
         known = sorted(context.topologies)
         message = f"must name a ClusterTopologyBinding, here or at a parent; known: {list_known(known)}"
         yield required((*nameless.place.path, _NAME), _REQUIRED, message)
 
 
-def _name_inherited(nameless: Named, _context: Context) -> Iterator[Violation]:
+def _name_inherited(nameless: Named, _context: Context) -> Iterator[Problem]:
     place, inherited, _ = nameless
     if inherited is not None and place.constraint is not None:
         name = place.constraint.topology_name
@@ -133,10 +145,10 @@ def _name_inherited(nameless: Named, _context: Context) -> Iterator[Violation]:
         yield invalid((*place.path, _NAME), name, _MATCH, message)
 
 
-def _one_name(packed: _Packed, _context: Context) -> Iterator[Violation]:
+def _one_name(packed: _Packed, _context: Context) -> Iterator[Problem]:
     if len(packed.names) < 2:
         return
-    kinds = ("PodCliqueSet", "PodCliqueScalingGroup", "PodClique")
+    kinds = (SET, GROUP, CLIQUE)
     for place in sorted(packed.places, key=lambda place: kinds.index(place.kind)):
         name = place.constraint.topology_name if place.constraint is not None else None
         if name is not None:
@@ -144,50 +156,35 @@ def _one_name(packed: _Packed, _context: Context) -> Iterator[Violation]:
             yield invalid((*place.path, _NAME), name, _MATCH, message)
 
 
-def _exists(packed: _Packed, context: Context) -> Iterator[Violation]:
+def _exists(packed: _Packed, context: Context) -> Iterator[Problem]:
     name, known = packed.name, sorted(context.topologies)
     if not name or name in context.topologies:
         return
-    # Where it is said, though the operator always names the set's own field.
+    # The place that names it, though the operator always names the set's own field.
     place = next(p for p in packed.places if p.constraint is not None and p.constraint.topology_name is not None)
     message = f'must name an existing ClusterTopologyBinding; got "{name}"; known: {list_known(known)}'
     text = f"ClusterTopologyBinding {go_quote(name)} not found"
     yield invalid((*place.path, _NAME), name, text, message + closest(name, known), field=_NAME_FIELD)
 
 
-def _domain_exists(packed: _Packed, _context: Context) -> Iterator[Violation]:
+def _domain_known(packed: _Packed, context: Context) -> Iterator[Problem]:
     known = packed.known
     if known is None:
         return
     for path, domain in placed_domains(packed.pcs):
         if domain not in known:
-            text = f"topology domain '{domain}' does not exist in cluster topology [{' '.join(known)}]"
-            message = (
-                f'must be a level of ClusterTopologyBinding "{packed.name}": {list_known(known)}; '
-                f'got "{domain}"{closest(domain, known)}'
-            )
-            yield invalid(path, TypedText(domain), text, message)
+            message = unknown_domain_message(domain, context.revision.topology_kind, packed.name, known)
+            yield invalid(path, TypedText(domain), unknown_domain_text(domain, known), message)
 
 
-def _hierarchy(packed: _Packed, _context: Context) -> Iterator[Violation]:
+def _hierarchy(packed: _Packed, _context: Context) -> Iterator[Problem]:
     if not packed.are_known or len(packed.places) < 2:
         return
-    pcs, levels = packed.pcs, packed.known or ()
-    own = _of_kind(packed.places, "PodCliqueSet")
-    groups = {int(place.path[3]): place for place in _of_kind(packed.places, "PodCliqueScalingGroup")}
-    for child in packed.places[1:] if own else ():
-        yield from _not_narrower(own[0], child, levels)
-    # Of two cliques of one name the operator finds the first.
-    first = {clique.name: index for index, clique in reversed(list(enumerate(pcs.cliques)))}
-    cliques = {int(place.path[3]): place for place in _of_kind(packed.places, "PodClique")}
-    for index, group in groups.items():
-        for name in pcs.groups[index].clique_names:
-            child = cliques.get(first.get(name, -1))
-            if child is not None:
-                yield from _not_narrower(group, child, levels)
+    for parent, child in parents_and_children(packed.pcs, packed.places):
+        yield from _not_narrower(parent, child, packed.known or ())
 
 
-def _not_narrower(parent: ConstraintAt, child: ConstraintAt, levels: tuple[str, ...]) -> Iterator[Violation]:
+def _not_narrower(parent: ConstraintAt, child: ConstraintAt, levels: tuple[str, ...]) -> Iterator[Problem]:
     """Required domains against each other, and preferred ones: never one kind against the other."""
     above, below = parent.constraint, child.constraint
     if above is None or below is None:
@@ -199,17 +196,14 @@ def _not_narrower(parent: ConstraintAt, child: ConstraintAt, levels: tuple[str, 
     ):
         if broad and narrow and levels.index(broad) > levels.index(narrow):
             text = (
-                f"{parent.owner} topology constraint domain '{broad}' is narrower than "
-                f"{child.kind} '{child.name}' topology constraint domain '{narrow}'"
+                f"{parent.owner_if_named} topology constraint domain '{broad}' is narrower than "
+                f"{child.owner} topology constraint domain '{narrow}'"
             )
-            message = (
-                f'must be as broad as "{narrow}" of {child.kind} "{child.name}" or broader; got "{broad}"; '
-                "widen it here or narrow it there"
-            )
+            message = not_narrower_message(broad, child, narrow)
             yield invalid((*parent.path, *steps), TypedText(broad), text, message, field=field)
 
 
-def _redundant(packed: _Packed, _context: Context) -> Iterator[Violation]:
+def _redundant(packed: _Packed, _context: Context) -> Iterator[Problem]:
     for place in packed.places if packed.are_known else ():
         constraint, levels = place.constraint, packed.known or ()
         if constraint is None or not constraint.required or not constraint.preferred:
@@ -219,27 +213,26 @@ def _redundant(packed: _Packed, _context: Context) -> Iterator[Violation]:
                 f'has no effect: "{constraint.preferred}" is broader than "{constraint.required}", which must hold a '
                 "replica anyway; prefer a narrower domain, or remove it"
             )
-            yield Violation((*place.path, "pack", "preferred"), message)
+            yield Problem((*place.path, "pack", "preferred"), message)
 
 
 _H = "operator.md 4.3, H"
 
 PACK = (
-    Rule("topology-disabled", "Constraints need topology-aware scheduling enabled.", "operator.md R43", _disabled),
+    Check(DISABLED, _disabled),
     Scope(_packed, (
         Scope(_nameless, (
-            Rule("topology-name-required", "A constraint names its topology, or inherits one.", f"{_H} H01",
-                 _name_given),
-            Rule("topology-name-inherited", "A constraint names no other topology than its parent.", f"{_H} H02",
-                 _name_inherited),
+            Check(Rule("topology-name-required", "A constraint names its topology, or inherits one.", f"{_H} H01"),
+                  _name_required),
+            Check(Rule("topology-name-inherited", "A constraint names no other topology than its parent.",
+                       f"{_H} H02"), _name_inherited),
         )),
-        Rule("topology-name-one", "All constraints of a workload mean one topology.", f"{_H} H03", _one_name),
-        Rule("topology-not-found", "The workload's topology exists.", f"{_H} H04", _exists),
-        Rule("topology-domain-unknown", "A constraint's domain is a level of its topology.", "operator.md R44",
-             _domain_exists),
-        Rule("topology-hierarchy", "A parent's domain is as broad as its children's.", "operator.md R45", _hierarchy),
-        Rule("pack-preferred-broader", "The preferred domain is narrower than the required one.", _H, _redundant,
-             Severity.WARNING),
+        Check(Rule("topology-name-one", "All constraints of a workload mean one topology.", f"{_H} H03"), _one_name),
+        Check(NOT_FOUND, _exists),
+        Check(UNKNOWN, _domain_known),
+        Check(HIERARCHY, _hierarchy),
+        Check(Rule("pack-preferred-broader", "The preferred domain is narrower than the required one.", _H,
+                   Severity.WARNING), _redundant),
     )),
 )  # fmt: skip
 """Rules of a new PodCliqueSet's constraints; they come before all others."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.fieldpath import format_path
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, Scope, invalid, refused
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.frontends.grove.rules.rule import CliqueAt, Context, Rule, Scope, Violation, invalid
 from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.wording import list_known
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.findings.problem import Problem
 
 __all__ = ["POD_SPEC"]
 
@@ -46,12 +48,12 @@ class _Env(NamedTuple):
 
 class _Variable(NamedTuple):
     env: _Env
-    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    position: int
     name: str
 
 
 def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
-    found: list[_Env] = []
+    environments: list[_Env] = []
     for kind in ("containers", "initContainers"):
         containers = at.clique.pod_spec.get(kind)
         for index, container in enumerate(containers if isinstance(containers, list) else ()):
@@ -59,36 +61,36 @@ def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
             if isinstance(env, list) and env:
                 names = [entry.get("name") if isinstance(entry, dict) else "" for entry in env]
                 path = at.path("spec", "podSpec", kind, index, "env")
-                found.append(_Env(path, tuple([name if isinstance(name, str) else "" for name in names])))
-    return found
+                environments.append(_Env(path, tuple([name if isinstance(name, str) else "" for name in names])))
+    return environments
 
 
 def _variables(env: _Env, _context: Context) -> Iterable[_Variable]:
     return [_Variable(env, index, name) for index, name in enumerate(env.names)]
 
 
-def _env_name(variable: _Variable, _context: Context) -> Iterator[Violation]:
+def _env_name(variable: _Variable, _context: Context) -> Iterator[Problem]:
     wrong = "; ".join(kubernetes.env_name(variable.name))
     if wrong:
-        path = (*variable.env.path, variable.index, "name")
+        path = (*variable.env.path, variable.position, "name")
         message = f'must be a valid name of an environment variable; got "{variable.name}": {wrong}'
-        yield invalid(path, variable.name, wrong, message, field=f"{variable.env.field}[{variable.index}].name")
+        yield invalid(path, variable.name, wrong, message, field=f"{variable.env.field}[{variable.position}].name")
 
 
-def _env_unique(env: _Env, _context: Context) -> Iterator[Violation]:
+def _env_unique(env: _Env, _context: Context) -> Iterator[Problem]:
     repeated = duplicates(env.names)
     if repeated:
         message = f"must set each variable once; more than once: {list_known(repeated)}"
-        yield Violation(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
+        yield refused(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
 
 
-def _spread(at: CliqueAt, _context: Context) -> Iterator[Violation]:
-    found = at.clique.pod_spec.get("topologySpreadConstraints")
-    if isinstance(found, list):
+def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    spread = at.clique.pod_spec.get("topologySpreadConstraints")
+    if isinstance(spread, list):
         message = "must not be set: Grove places the pods by topologyConstraint; remove it"
         field = format_path(at.path("spec", "podSpec", "spec", "topologySpreadConstraints"))
         path = at.path("spec", "podSpec", "topologySpreadConstraints")
-        yield invalid(path, [_as_typed(entry) for entry in found], "must not be set", message, field=field)
+        yield invalid(path, [_as_typed(entry) for entry in spread], "must not be set", message, field=field)
 
 
 def _as_typed(entry: Value) -> Value:
@@ -99,23 +101,24 @@ def _as_typed(entry: Value) -> Value:
     return {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "", **present}
 
 
-def _node_name(at: CliqueAt, _context: Context) -> Iterator[Violation]:
-    found = at.clique.pod_spec.get("nodeName")
-    if isinstance(found, str) and found.strip():
-        message = f'must not be set: the scheduler chooses the nodes of a gang; got "{found}"'
+def _node_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    node = at.clique.pod_spec.get("nodeName")
+    if isinstance(node, str) and node.strip():
+        message = f'must not be set: the scheduler chooses the nodes of a gang; got "{node}"'
         field = format_path(at.path("spec", "podSpec", "spec", "nodeName"))
-        yield invalid(at.path("spec", "podSpec", "nodeName"), found, "must not be set", message, field=field)
+        yield invalid(at.path("spec", "podSpec", "nodeName"), node, "must not be set", message, field=field)
 
 
 POD_SPEC = (
-    Rule("pod-topology-spread", "New pod templates have no topologySpreadConstraints.", "operator.md R20", _spread,
-         create_only=True),
-    Rule("pod-node-name", "New pod templates have no nodeName.", "operator.md R21", _node_name, create_only=True),
+    Check(Rule("pod-topology-spread", "New pod templates have no topologySpreadConstraints.", "operator.md R20"),
+          _spread, create_only=True),
+    Check(Rule("pod-node-name", "New pod templates have no nodeName.", "operator.md R21"),
+          _node_name, create_only=True),
     Scope(_environments, (
         Scope(_variables, (
-            Rule("env-name", "Environment variables have valid names.", "operator.md R22, R24", _env_name),
+            Check(Rule("env-name", "Environment variables have valid names.", "operator.md R22, R24"), _env_name),
         )),
-        Rule("env-unique", "A container sets each environment variable once.", "operator.md R23", _env_unique),
+        Check(Rule("env-unique", "A container sets each environment variable once.", "operator.md R23"), _env_unique),
     )),
 )  # fmt: skip
 """Rules of one clique's pod template."""

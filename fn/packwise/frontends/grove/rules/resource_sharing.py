@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.frontends.grove.rules.rule import (
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import (
     TEMPLATE,
+    Check,
     CliqueAt,
     Context,
     GroupAt,
-    Rule,
     Scope,
-    Violation,
     invalid,
+    refused,
     required,
-)  # fmt: skip
+)
+from packwise.frontends.grove.rules.cliques import duplicates
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText, go_quote
 from packwise.wording import closest, list_known
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["CLIQUE_SHARING", "GROUP_SHARING", "SET_SHARING"]
@@ -55,31 +57,31 @@ class _Reference(NamedTuple):
 
     def text(self, field: str) -> str:
         """A field that is a text; "" where it is none."""
-        found = self.entry.get(field)
-        return found if isinstance(found, str) else ""
+        value = self.entry.get(field)
+        return value if isinstance(value, str) else ""
 
 
-def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     for index, template in enumerate(pcs.claim_templates):
         if not template.get("name"):
             yield required((*_TEMPLATES, index, "name"), "template name is required", "must name the template")
-        found: Value = cast("Value", template)
+        part: Value = cast("Value", template)
         for key in ("templateSpec", "spec", "devices", "requests"):
-            found = found.get(key) if isinstance(found, dict) else None
-        if not found:
+            part = part.get(key) if isinstance(part, dict) else None
+        if not part:
             path = (*_TEMPLATES, index, "templateSpec", "spec", "devices", "requests")
             text = "at least one device request is required"
             yield required(path, text, "must hold at least one request of a device; got none")
 
 
-def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     names = [str(template.get("name") or "") for template in pcs.claim_templates]
     repeated = duplicates(names)
     if repeated:
         at = len(names) - 1 - names[::-1].index(repeated[0])
         error = OperatorError(f"{format_path(_TEMPLATES)}.name", ErrorType.DUPLICATE, repeated)
         message = f"must be unique among the templates; more than once: {list_known(repeated)}"
-        yield Violation((*_TEMPLATES, at, "name"), message, error)
+        yield refused((*_TEMPLATES, at, "name"), message, error)
 
 
 def _of_set(pcs: PodCliqueSet, _context: Context) -> tuple[_Sharing, ...]:
@@ -93,32 +95,32 @@ def _of_set(pcs: PodCliqueSet, _context: Context) -> tuple[_Sharing, ...]:
 
 
 def _of_clique(at: CliqueAt, _context: Context) -> tuple[_Sharing, ...]:
-    found = at.clique.resource_sharing
-    return (_Sharing(at.pcs, at.path("resourceSharing"), found),) if found else ()
+    entries = at.clique.resource_sharing
+    return (_Sharing(at.pcs, at.path("resourceSharing"), entries),) if entries else ()
 
 
 def _of_group(at: GroupAt, _context: Context) -> tuple[_Sharing, ...]:
-    found = at.group.resource_sharing
-    if not found:
+    entries = at.group.resource_sharing
+    if not entries:
         return ()
-    return (_Sharing(at.pcs, at.path("resourceSharing"), found, {"childCliqueNames": at.group.clique_names}),)
+    return (_Sharing(at.pcs, at.path("resourceSharing"), entries, {"childCliqueNames": at.group.clique_names}),)
 
 
 def _references(sharing: _Sharing, _context: Context) -> list[_Reference]:
     return [_Reference(sharing, index, entry) for index, entry in enumerate(sharing.entries)]
 
 
-def _name(reference: _Reference, _context: Context) -> Iterator[Violation]:
+def _name(reference: _Reference, _context: Context) -> Iterator[Problem]:
     name, path = reference.text("name"), reference.path("name")
     before = [entry.get("name") for entry in reference.sharing.entries[: reference.at]]
     if not name:
         yield required(path, "reference name is required", "must name a resourceClaimTemplate")
     elif name in before:
         message = f'must be named once; "{name}" stands before it'
-        yield Violation(path, message, OperatorError(format_path(path), ErrorType.DUPLICATE, name))
+        yield refused(path, message, OperatorError(format_path(path), ErrorType.DUPLICATE, name))
 
 
-def _namespace(reference: _Reference, _context: Context) -> Iterator[Violation]:
+def _namespace(reference: _Reference, _context: Context) -> Iterator[Problem]:
     namespace, name = reference.text("namespace"), reference.text("name")
     if namespace and name and any(template.get("name") == name for template in reference.sharing.pcs.claim_templates):
         text = "namespace must be empty when name matches an internal resourceClaimTemplate"
@@ -126,7 +128,7 @@ def _namespace(reference: _Reference, _context: Context) -> Iterator[Violation]:
         yield invalid(reference.path("namespace"), namespace, text, message)
 
 
-def _scope(reference: _Reference, _context: Context) -> Iterator[Violation]:
+def _scope(reference: _Reference, _context: Context) -> Iterator[Problem]:
     scope = reference.text("scope")
     if scope not in _SCOPES:
         path = reference.path("scope")
@@ -134,49 +136,55 @@ def _scope(reference: _Reference, _context: Context) -> Iterator[Violation]:
         error = OperatorError(
             format_path(path), ErrorType.NOT_SUPPORTED, TypedText(scope), f"supported values: {supported}"
         )
-        yield Violation(path, f'must be one of {list_known(_SCOPES)}; got "{scope}"', error)
+        yield refused(path, f'must be one of {list_known(_SCOPES)}; got "{scope}"', error)
 
 
 def _filters(sharing: _Sharing, _context: Context) -> list[_Reference]:
     # The operator looks at them when it has been through all entries.
-    return [one for one in _references(sharing, _context) if sharing.children and one.entry.get("filter") is not None]
+    return [
+        reference
+        for reference in _references(sharing, _context)
+        if sharing.children and reference.entry.get("filter") is not None
+    ]
 
 
-def _filter(reference: _Reference, _context: Context) -> Iterator[Violation]:
-    given, children = reference.entry.get("filter"), reference.sharing.children
-    names = {field: given.get(field) if isinstance(given, dict) else None for field in children}
+def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
+    chosen, children = reference.entry.get("filter"), reference.sharing.children
+    names = {field: chosen.get(field) if isinstance(chosen, dict) else None for field in children}
     if not any(names.values()):
         fields = " or ".join(children)
         text = f"filter must specify at least one {fields} entry"
         yield required(
             reference.path("filter"), text, f"must name at least one child, as {fields}; remove it to mean all"
         )
-    for field, found in names.items():
-        for index, name in enumerate(found if isinstance(found, list) else ()):
+    for field, entries in names.items():
+        for index, name in enumerate(entries if isinstance(entries, list) else ()):
             known = children[field]
             if isinstance(name, str) and name not in known:
                 path = reference.path("filter", field, index)
                 message = f'must name a child of it; got "{name}", known: {list_known(known)}{closest(name, known)}'
-                yield Violation(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
+                yield refused(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
 
 
 _SOURCE = "operator.md 4.4, H resource sharing"
 
 _SHARING = (
     Scope(_references, (
-        Rule("resource-sharing-name", "A reference names a template, once.", _SOURCE, _name),
-        Rule("resource-sharing-namespace", "A template of the workload itself has no namespace.", _SOURCE, _namespace),
-        Rule("resource-sharing-scope", "scope is AllReplicas or PerReplica.", _SOURCE, _scope),
+        Check(Rule("resource-sharing-name", "A reference names a template, once.", _SOURCE), _name),
+        Check(Rule("resource-sharing-namespace", "A template of the workload itself has no namespace.", _SOURCE),
+              _namespace),
+        Check(Rule("resource-sharing-scope", "scope is AllReplicas or PerReplica.", _SOURCE), _scope),
     )),
     Scope(_filters, (
-        Rule("resource-sharing-filter", "A filter names children that there are.", _SOURCE, _filter),
+        Check(Rule("resource-sharing-filter", "A filter names children that there are.", _SOURCE), _filter),
     )),
 )  # fmt: skip
 
 SET_SHARING = (
-    Rule("claim-template", "A resourceClaimTemplate has a name and requests a device.", _SOURCE, _claim_templates),
-    Rule("claim-templates-unique", "No two resourceClaimTemplates have the same name.", _SOURCE,
-         _claim_templates_unique),
+    Check(Rule("claim-template", "A resourceClaimTemplate has a name and requests a device.", _SOURCE),
+          _claim_templates),
+    Check(Rule("claim-templates-unique", "No two resourceClaimTemplates have the same name.", _SOURCE),
+          _claim_templates_unique),
     Scope(_of_set, _SHARING),
 )  # fmt: skip
 """Of the set: run before the cliques."""

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, GroupAt, invalid, refused
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.frontends.grove.rules.rule import (
-    TEMPLATE,
-    Context,
-    GroupAt,
-    Rule,
-    Violation,
-    invalid,
-)  # fmt: skip
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.kubernetes.validation import is_dns_subdomain
 from packwise.wording import closest, list_known
@@ -20,6 +14,7 @@ from packwise.wording import closest, list_known
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["GROUPS_TOGETHER", "GROUP_NAMES", "GROUP_SIZE"]
@@ -27,38 +22,45 @@ __all__ = ["GROUPS_TOGETHER", "GROUP_NAMES", "GROUP_SIZE"]
 _GROUPS = "spec.template.podCliqueScalingGroups"
 
 
-def _name(at: GroupAt, _context: Context) -> Iterator[Violation]:
+def _name(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if not is_dns_subdomain(at.group.name):
         text = "invalid PodCliqueScalingGroupConfig name, must be a valid DNS subdomain"
         message = f'must be a DNS subdomain (lower case letters, digits, "-" and "."); got "{at.group.name}"'
         yield invalid(at.path("name"), at.group.name, text, message)
 
 
-def _members(at: GroupAt, _context: Context) -> Iterator[Violation]:
+def _members(at: GroupAt, _context: Context) -> Iterator[Problem]:
+    unknown = [name for name in dict.fromkeys(at.group.clique_names) if name not in at.clique_names]
+    if not unknown:
+        return
     names = [clique.name for clique in at.pcs.cliques]
-    known = set(names)
-    unknown = [name for name in dict.fromkeys(at.group.clique_names) if name not in known]
+    first = {name: place for place, name in reversed(list(enumerate(at.group.clique_names)))}
     error = OperatorError(
-        f"{_GROUPS}[{at.index}].cliqueNames", ErrorType.INVALID, ",".join(unknown), "unidentified PodClique names found"
+        f"{_GROUPS}[{at.position}].cliqueNames",
+        ErrorType.INVALID,
+        ",".join(unknown),
+        "unidentified PodClique names found",
     )
+    # The operator has one error for all of them.
+    problem = refused((), "", error)
     for name in unknown:
         message = f'must name a clique of this set; got "{name}", known: {list_known(names)}{closest(name, names)}'
-        yield Violation(at.path("cliqueNames", at.group.clique_names.index(name)), message, error)
+        yield problem._replace(path=at.path("cliqueNames", first[name]), message=message)
 
 
-def _replicas(at: GroupAt, _context: Context) -> Iterator[Violation]:
+def _replicas(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if at.group.replicas <= 0:
         text = "must be greater than 0"
         yield invalid(at.path("replicas"), at.group.replicas, text, f'{text}; got "{at.group.replicas}"')
 
 
-def _min_positive(at: GroupAt, _context: Context) -> Iterator[Violation]:
+def _min_positive(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if at.group.min_available <= 0:
         text = "must be greater than 0"
         yield invalid(at.path("minAvailable"), at.group.min_available, text, f'{text}; got "{at.group.min_available}"')
 
 
-def _min_at_most(at: GroupAt, _context: Context) -> Iterator[Violation]:
+def _min_at_most(at: GroupAt, _context: Context) -> Iterator[Problem]:
     group = at.group
     if group.min_available > group.replicas:
         message = f'must not be greater than replicas ("{group.replicas}"); got "{group.min_available}"'
@@ -66,7 +68,7 @@ def _min_at_most(at: GroupAt, _context: Context) -> Iterator[Violation]:
         yield invalid(at.path("minAvailable"), group.min_available, text, message)
 
 
-def _scale_min(at: GroupAt, _context: Context) -> Iterator[Violation]:
+def _scale_min(at: GroupAt, _context: Context) -> Iterator[Problem]:
     scaling, least = at.group.auto_scaling, at.group.min_available
     if scaling and scaling.min_replicas is not None and scaling.min_replicas < least:
         text = "scaleConfig.minReplicas must be greater than or equal to minAvailable"
@@ -74,27 +76,27 @@ def _scale_min(at: GroupAt, _context: Context) -> Iterator[Violation]:
         yield invalid(at.path("scaleConfig", "minReplicas"), scaling.min_replicas, text, message)
 
 
-def _unique_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _unique_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     names = [group.name for group in pcs.groups]
     repeated = duplicates(names)
     if repeated:
         at = len(names) - 1 - names[::-1].index(repeated[0])
         path = (*TEMPLATE, "podCliqueScalingGroups", at, "name")
         message = f"must be unique among the scaling groups; more than once: {list_known(repeated)}"
-        yield Violation(path, message, OperatorError(f"{_GROUPS}.name", ErrorType.DUPLICATE, repeated))
+        yield refused(path, message, OperatorError(f"{_GROUPS}.name", ErrorType.DUPLICATE, repeated))
 
 
-def _one_group(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _one_group(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     members = [(i, j, name) for i, group in enumerate(pcs.groups) for j, name in enumerate(group.clique_names)]
     repeated = duplicates([name for _, _, name in members])
     if repeated:
         i, j, _ = next(member for member in reversed(members) if member[2] == repeated[0])
         path = (*TEMPLATE, "podCliqueScalingGroups", i, "cliqueNames", j)
         message = f"a clique must be a member of one scaling group, once; more than once: {list_known(repeated)}"
-        yield Violation(path, message, OperatorError(f"{_GROUPS}.cliqueNames", ErrorType.DUPLICATE, repeated))
+        yield refused(path, message, OperatorError(f"{_GROUPS}.cliqueNames", ErrorType.DUPLICATE, repeated))
 
 
-def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     grouped = pcs.grouped_cliques()
     text = "AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group"
     for index, clique in enumerate(pcs.cliques):
@@ -105,23 +107,23 @@ def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
 
 
 GROUP_NAMES = (
-    Rule("group-name-dns", "A scaling group's name is a DNS subdomain.", "operator.md R32", _name),
-    Rule("group-members-known", "cliqueNames names cliques of this set.", "operator.md R33", _members),
+    Check(Rule("group-name-dns", "A scaling group's name is a DNS subdomain.", "operator.md R32"), _name),
+    Check(Rule("group-members-known", "cliqueNames names cliques of this set.", "operator.md R33"), _members),
 )
 """Names of and in a scaling group."""
 
 GROUP_SIZE = (
-    Rule("group-replicas", "A scaling group has at least one replica.", "operator.md R35", _replicas),
-    Rule("group-min-available", "minAvailable is at least 1.", "operator.md R36", _min_positive),
-    Rule("group-min-available-max", "minAvailable is at most replicas.", "operator.md R37", _min_at_most),
-    Rule("group-scale-min", "scaleConfig.minReplicas is at least minAvailable.", "operator.md R38", _scale_min),
+    Check(Rule("group-replicas", "A scaling group has at least one replica.", "operator.md R35"), _replicas),
+    Check(Rule("group-min-available", "minAvailable is at least 1.", "operator.md R36"), _min_positive),
+    Check(Rule("group-min-available-max", "minAvailable is at most replicas.", "operator.md R37"), _min_at_most),
+    Check(Rule("group-scale-min", "scaleConfig.minReplicas is at least minAvailable.", "operator.md R38"), _scale_min),
 )  # fmt: skip
 """The numbers of a scaling group."""
 
 GROUPS_TOGETHER = (
-    Rule("group-names-unique", "No two scaling groups have the same name.", "operator.md R39", _unique_names),
-    Rule("clique-in-one-group", "A clique is in one scaling group, once.", "operator.md R40", _one_group),
-    Rule("group-clique-autoscaling", "A clique of a group has no autoscaler of its own.", "operator.md R41",
-         _no_autoscaler),
+    Check(Rule("group-names-unique", "No two scaling groups have the same name.", "operator.md R39"), _unique_names),
+    Check(Rule("clique-in-one-group", "A clique is in one scaling group, once.", "operator.md R40"), _one_group),
+    Check(Rule("group-clique-autoscaling", "A clique of a group has no autoscaler of its own.", "operator.md R41"),
+          _no_autoscaler),
 )  # fmt: skip
 """What holds among the scaling groups."""

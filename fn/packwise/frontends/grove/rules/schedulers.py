@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.findings.rule import Rule
 from packwise.frontends.grove.queue import QUEUE, queue_of
-from packwise.frontends.grove.rules.places import constraint_places
-from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Violation, invalid
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refused
+from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
+from packwise.frontends.grove.rules.constraints import constraints_at
 from packwise.kubernetes.field_error import ErrorType, OperatorError, Unquoted, go_quote
 from packwise.wording import closest, list_known
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krmfn.fieldpath import FieldPath
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["BACKEND", "SCHEDULER_NAMES"]
@@ -38,7 +41,7 @@ def _resolved(pcs: PodCliqueSet, context: Context) -> list[str]:
     return [clique.scheduler or default for clique in pcs.cliques]
 
 
-def _one(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _same(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     names = _resolved(pcs, context)
     distinct = list(dict.fromkeys(names))
     if len(distinct) > 1:
@@ -48,7 +51,7 @@ def _one(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
         yield invalid(_path(at), ", ".join(distinct), text, message, field=_FIELD)
 
 
-def _enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     known = context.schedulers.names if context.schedulers is not None else ()
     for name in _resolved(pcs, context)[:1]:
         if name not in known:
@@ -63,7 +66,7 @@ def _enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
             yield invalid(_path(0), name, text, message, field=_FIELD)
 
 
-def _backend_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _backend_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     known = context.schedulers.names if context.schedulers is not None else ()
     name = pcs.cliques[0].scheduler if pcs.cliques else ""
     if name and name not in known:
@@ -73,7 +76,7 @@ def _backend_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]
 
 
 def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
-    """The scheduler whose rules count, the first clique's; "" where it has no profile, which is told already."""
+    """The scheduler whose rules count, the first clique's; "" where it has no profile: another rule refuses that."""
     schedulers = context.schedulers
     if schedulers is None:
         return ""
@@ -81,7 +84,7 @@ def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
     return name if name in schedulers.names else ""
 
 
-def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     if _scheduler(pcs, context) != _KAI:
         return
     own = queue_of(pcs.labels, pcs.annotations)
@@ -111,35 +114,37 @@ def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
         yield _refused((*TEMPLATE, "cliques", other), text, message)
 
 
-def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Violation]:
+def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     scheduler = _scheduler(pcs, context)
     if scheduler not in ("lpx-scheduler", "volcano"):
         return
-    place = next((place for place in constraint_places(pcs) if place.constraint is not None), None)
+    place = next(iter(constraints_at(pcs)), None)
     if place is not None:
         text = _LPX_UNSUPPORTED
         if scheduler == "volcano":
-            who = f"{place.kind} {go_quote(place.name)}" if place.kind != "PodCliqueSet" else place.kind
-            text = f"volcano scheduler backend does not support topologyConstraint on {who}"
+            owner = place.kind if place.name is None else f"{place.kind} {go_quote(place.name)}"
+            text = f"volcano scheduler backend does not support topologyConstraint on {owner}"
         yield _refused(place.path, text, f"must not be set: {scheduler} knows no topology; remove it")
 
 
-def _refused(path: FieldPath, text: str, message: str) -> Violation:
-    return Violation(path, message, OperatorError("spec", ErrorType.INVALID, _SPEC, text))
+def _refused(path: FieldPath, text: str, message: str) -> Problem:
+    return refused(path, message, OperatorError("spec", ErrorType.INVALID, _SPEC, text))
 
+
+_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H")
 
 SCHEDULER_NAMES = (
-    Rule("one-scheduler", "All cliques name the same scheduler.", "operator.md R29", _one),
-    Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H", _enabled),
+    Check(SAME_SCHEDULER, _same),
+    Check(_ENABLED, _enabled),
 )
 """What holds among the cliques."""
 
 _KAI_RULES = "operator.md 4.4, H KAI backend"
 
 BACKEND = (
-    Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H", _backend_enabled),
-    Rule("queue", "A workload that KAI schedules is in one queue.", _KAI_RULES, _queue),
-    Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.", "operator.md 4.4",
-         _constraints),
+    Check(_ENABLED, _backend_enabled),
+    Check(Rule("queue", "A workload that KAI schedules is in one queue.", _KAI_RULES), _queue),
+    Check(Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.", "operator.md 4.4"),
+          _constraints),
 )  # fmt: skip
 """What the scheduler asks; runs after all other rules of the whole object."""

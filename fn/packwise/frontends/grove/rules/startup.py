@@ -5,23 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.fieldpath import format_path
+from packwise.findings.rule import Rule
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, Scope, invalid, refused, required
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.frontends.grove.rules.rule import (
-    TEMPLATE,
-    CliqueAt,
-    Context,
-    Rule,
-    Scope,
-    Violation,
-    invalid,
-    required,
-)  # fmt: skip
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["DEPENDENCIES", "DEPENDENCY_GRAPH", "cycles"]
@@ -31,7 +24,7 @@ EXPLICIT = "CliqueStartupTypeExplicit"
 
 class _Dependency(NamedTuple):
     at: CliqueAt
-    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    position: int
     name: str
 
 
@@ -41,30 +34,30 @@ def _dependencies(at: CliqueAt, _context: Context) -> Iterable[_Dependency]:
     return [_Dependency(at, index, name) for index, name in enumerate(at.clique.starts_after or ())]
 
 
-def _named(dep: _Dependency, _context: Context) -> Iterator[Violation]:
+def _named(dep: _Dependency, _context: Context) -> Iterator[Problem]:
     if not dep.name.strip():
-        path = dep.at.path("spec", "startsAfter", dep.index)
+        path = dep.at.path("spec", "startsAfter", dep.position)
         field = format_path(dep.at.path("spec", "startsAfter"))
         yield required(path, "clique dependency must not be empty", "must name a clique", field=field)
 
 
-def _other(dep: _Dependency, _context: Context) -> Iterator[Violation]:
+def _other(dep: _Dependency, _context: Context) -> Iterator[Problem]:
     if dep.name == dep.at.clique.name:
-        path = dep.at.path("spec", "startsAfter", dep.index)
+        path = dep.at.path("spec", "startsAfter", dep.position)
         field = format_path(dep.at.path("spec", "startsAfter"))
         text = "clique dependency cannot refer to itself"
         yield invalid(path, dep.name, text, f'must name another clique; got "{dep.name}" itself', field=field)
 
 
-def _once(at: CliqueAt, _context: Context) -> Iterator[Violation]:
+def _once(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     repeated = duplicates(at.clique.starts_after or ()) if at.pcs.startup_type == EXPLICIT else []
     if repeated:
         path = at.path("spec", "startsAfter")
         error = OperatorError(format_path(path), ErrorType.DUPLICATE, repeated)
-        yield Violation(path, f"must name each clique once; more than once: {list_known(repeated)}", error)
+        yield refused(path, f"must name each clique once; more than once: {list_known(repeated)}", error)
 
 
-def _known(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _known(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if pcs.startup_type != EXPLICIT:
         return
     names = [clique.name for clique in pcs.cliques]
@@ -75,27 +68,28 @@ def _known(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
         return
     text = "unknown clique names found, all clique dependencies must be defined as cliques"
     joined = ",".join([dep for _, _, dep in unknown])
-    error = OperatorError("spec.template.cliques.startsAfter", ErrorType.INVALID, joined, text)
+    # The operator has one error for all of them.
+    problem = refused((), "", OperatorError("spec.template.cliques.startsAfter", ErrorType.INVALID, joined, text))
     for i, j, dep in unknown:
         message = f'must name a clique of this set; got "{dep}", known: {list_known(names)}{closest(dep, names)}'
-        # The operator has one error for all of them.
-        yield Violation((*TEMPLATE, "cliques", i, "spec", "startsAfter", j), message, error)
+        yield problem._replace(path=(*TEMPLATE, "cliques", i, "spec", "startsAfter", j), message=message)
 
 
-def _acyclic(pcs: PodCliqueSet, _context: Context) -> Iterator[Violation]:
+def _acyclic(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if pcs.startup_type != EXPLICIT:
         return
     graph: dict[str, list[str]] = {}
     for clique in pcs.cliques:
         graph.setdefault(clique.name, []).extend(clique.starts_after or ())
-    found = cycles(graph)
-    error = OperatorError(
-        "spec.template.cliques", ErrorType.INVALID, found, "clique must not have circular dependencies"
-    )
-    for cycle in found:
-        first = next(index for index, clique in enumerate(pcs.cliques) if clique.name in cycle)
-        message = f"must not go round in a circle; these cliques wait for each other: {list_known(cycle)}"
-        yield Violation((*TEMPLATE, "cliques", first, "spec", "startsAfter"), message, error)
+    circles = cycles(graph)
+    if not circles:
+        return
+    text = "clique must not have circular dependencies"
+    problem = refused((), "", OperatorError("spec.template.cliques", ErrorType.INVALID, circles, text))
+    for circle in circles:
+        first = next(index for index, clique in enumerate(pcs.cliques) if clique.name in circle)
+        message = f"must not go round in a circle; these cliques wait for each other: {list_known(circle)}"
+        yield problem._replace(path=(*TEMPLATE, "cliques", first, "spec", "startsAfter"), message=message)
 
 
 def cycles(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -104,7 +98,7 @@ def cycles(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
     low: dict[str, int] = {}
     stack: list[str] = []
     on_stack: set[str] = set()
-    found: list[list[str]] = []
+    circles: list[list[str]] = []
     for root in graph:
         work = [] if root in order else [(root, iter(graph[root]))]
         if work:
@@ -119,13 +113,13 @@ def cycles(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
                 if low[node] == order[node]:
                     component = _component(node, stack, on_stack)
                     if len(component) > 1:
-                        found.append(component)
+                        circles.append(component)
             elif following not in order:
                 _enter(following, order, low, stack, on_stack)
                 work.append((following, iter(graph.get(following, ()))))
             elif following in on_stack:
                 low[node] = min(low[node], order[following])
-    return found
+    return circles
 
 
 def _enter(node: str, order: dict[str, int], low: dict[str, int], stack: list[str], on_stack: set[str]) -> None:
@@ -146,15 +140,15 @@ def _component(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
 
 DEPENDENCIES = (
     Scope(_dependencies, (
-        Rule("starts-after-name", "An entry of startsAfter names a clique.", "operator.md R12", _named),
-        Rule("starts-after-self", "A clique does not start after itself.", "operator.md R13", _other),
+        Check(Rule("starts-after-name", "An entry of startsAfter names a clique.", "operator.md R12"), _named),
+        Check(Rule("starts-after-self", "A clique does not start after itself.", "operator.md R13"), _other),
     )),
-    Rule("starts-after-unique", "startsAfter names each clique once.", "operator.md R14", _once),
+    Check(Rule("starts-after-unique", "startsAfter names each clique once.", "operator.md R14"), _once),
 )  # fmt: skip
 """Rules of one clique's startsAfter; only for the explicit startup type."""
 
 DEPENDENCY_GRAPH = (
-    Rule("starts-after-known", "startsAfter names cliques of this set.", "operator.md R30", _known),
-    Rule("starts-after-acyclic", "Cliques do not wait for each other in a circle.", "operator.md R31", _acyclic),
+    Check(Rule("starts-after-known", "startsAfter names cliques of this set.", "operator.md R30"), _known),
+    Check(Rule("starts-after-acyclic", "Cliques do not wait for each other in a circle.", "operator.md R31"), _acyclic),
 )
 """Rules of all startsAfter together; only for the explicit startup type."""

@@ -1,4 +1,4 @@
-"""Topology constraints of a new PodCliqueSet.
+"""Topology constraints of a new PodCliqueSet where each is a packDomain.
 
 Source: operator.md 4.3 (R43..R45), revisions.md `grep-244-multi` rules 1, 3, 4.
 """
@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from krmfn.fieldpath import format_path
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule
 from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
-from packwise.frontends.grove.rules.rule import (
-    TEMPLATE,
-    Context,
-    Rule,
-    Scope,
-    Violation,
-    invalid,
-    required,
-)  # fmt: skip
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, required
+from packwise.frontends.grove.rules.constraints import (
+    DISABLED,
+    HIERARCHY,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    UNKNOWN,
+    ConstraintAt,
+    constraints_at,
+    disabled_message,
+    not_narrower_message,
+    parents_and_children,
+    unknown_domain_message,
+    unknown_domain_text,
+)
 from packwise.kubernetes.field_error import TypedText
 from packwise.topology import is_narrower, rank
 from packwise.wording import closest, list_known
@@ -28,79 +35,37 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["DISABLED", "HIERARCHY", "TOPOLOGY", "UNKNOWN", "Placed", "placed_constraints"]
-
-_NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
-
-
-class Placed(NamedTuple):
-    """A constraint where it stands: the operator's errors name `group_field` where that is a scaling group's."""
-
-    path: FieldPath
-    domain: str
-    kind: str
-    name: str
-    group_field: str = ""
-
-    @property
-    def field(self) -> str:
-        """The path in the operator's errors."""
-        if self.group_field:
-            return f"spec.template.{self.group_field}[{self.path[3]}].topologyConstraint"
-        return format_path(self.path)
-
-    @property
-    def owner(self) -> str:
-        """Whose constraint it is, as the operator says it."""
-        return self.kind if self.kind == "PodCliqueSet" else f"{self.kind} '{self.name}'"
-
-
-def placed_constraints(pcs: PodCliqueSet, context: Context) -> list[Placed]:
-    """All constraints in the operator's order: the set's, the cliques', the groups'."""
-    found: list[Placed] = []
-    if pcs.topology:
-        path = (*TEMPLATE, "topologyConstraint")
-        found.append(Placed(path, pcs.topology.pack_domain, "PodCliqueSet", ""))
-    for index, clique in enumerate(pcs.cliques):
-        if clique.topology:
-            path = (*TEMPLATE, "cliques", index, "topologyConstraint")
-            found.append(Placed(path, clique.topology.pack_domain, "PodClique", clique.name))
-    for index, group in enumerate(pcs.groups):
-        if group.topology:
-            path = (*TEMPLATE, "podCliqueScalingGroups", index, "topologyConstraint")
-            field = context.revision.group_constraint_field
-            found.append(Placed(path, group.topology.pack_domain, "PodCliqueScalingGroup", group.name, field))
-    return found
+__all__ = ["TOPOLOGY"]
 
 
 class _Constrained(NamedTuple):
     """A workload with its constraints, and the domains that these may name.
 
-    `known` stands in the operator's order; it is None while TAS is disabled and where no topology applies.
+    `known` is in the operator's order; it is None while TAS is disabled and where no topology applies.
     """
 
     pcs: PodCliqueSet
-    placed: tuple[Placed, ...]
+    constraints: tuple[ConstraintAt, ...]
     known: tuple[str, ...] | None
 
     @property
-    def unknown(self) -> list[Placed]:
+    def unknown(self) -> list[ConstraintAt]:
         """The constraints whose domain is none of the known ones."""
         known = self.known or ()
-        return [placed for placed in self.placed if placed.domain not in known]
+        return [constraint for constraint in self.constraints if constraint.domain not in known]
 
-    def missing(self, context: Context) -> list[Placed]:
+    def missing(self, context: Context) -> list[ConstraintAt]:
         """The constraints without a domain, where the revision has an error of its own for these."""
         if not context.revision.names_missing_domain:
             return []
-        return [placed for placed in self.placed if not placed.domain]
+        return [constraint for constraint in self.constraints if not constraint.domain]
 
 
 def _constrained(pcs: PodCliqueSet, context: Context) -> tuple[_Constrained, ...]:
-    return (_Constrained(pcs, tuple(placed_constraints(pcs, context)), _known_domains(pcs, context)),)
+    return (_Constrained(pcs, constraints_at(pcs), _known_domains(pcs, context)),)
 
 
-def _disabled(at: _Constrained, context: Context) -> Iterator[Violation]:
+def _disabled(at: _Constrained, context: Context) -> Iterator[Problem]:
     if context.enabled:
         return
     chosen = chosen_topology(at.pcs, context.revision)
@@ -109,20 +74,18 @@ def _disabled(at: _Constrained, context: Context) -> Iterator[Violation]:
             f'must not be set while topology-aware scheduling is disabled; got "{chosen}"; '
             "enable it or remove the field"
         )
-        yield Violation(_name_path(context), message)
-    for placed in at.placed:
-        message = (
-            f'must not be set while topology-aware scheduling is disabled; got packDomain "{placed.domain}"; '
-            "enable it or remove the constraint"
-        )
-        yield invalid(placed.path, TypedText(placed.domain), _NOT_ALLOWED, message, field=placed.field)
+        yield Problem(_name_path(context), message)
+    for constraint in at.constraints:
+        message = disabled_message(f'packDomain "{constraint.domain}"')
+        field = constraint.operator_field(context.revision)
+        yield invalid(constraint.path, TypedText(constraint.domain), NOT_ALLOWED, message, field=field)
 
 
 def _name_path(context: Context) -> FieldPath:
     return (*TEMPLATE, context.revision.topology_name_field or "")
 
 
-def _topology_exists(at: _Constrained, context: Context) -> Iterator[Violation]:
+def _topology_exists(at: _Constrained, context: Context) -> Iterator[Problem]:
     if not context.enabled or not context.revision.chooses_topology:
         return
     name = resolve_topology(at.pcs, context.revision)
@@ -135,23 +98,23 @@ def _topology_exists(at: _Constrained, context: Context) -> Iterator[Violation]:
     yield invalid(_name_path(context), name, f'ClusterTopology "{name}" not found', message)
 
 
-def _name_needs_constraint(at: _Constrained, context: Context) -> Iterator[Violation]:
+def _name_needs_constraint(at: _Constrained, context: Context) -> Iterator[Problem]:
     chosen = chosen_topology(at.pcs, context.revision)
     if context.enabled and chosen is not None and not at.pcs.is_constrained:
         message = (
             f'must be set together with a topologyConstraint; got "{chosen}" and no constraint at the set, a scaling '
             "group or a clique; add one or remove the field"
         )
-        yield Violation(_name_path(context), message)
+        yield Problem(_name_path(context), message)
 
 
-def _domain_given(at: _Constrained, context: Context) -> Iterator[Violation]:
+def _domain_required(at: _Constrained, context: Context) -> Iterator[Problem]:
     if at.known is None:
         return
-    for placed in at.missing(context):
+    for constraint in at.missing(context):
         text = "packDomain is required when topologyConstraint is set"
-        path = (*placed.path, "packDomain")
-        yield required(path, text, "must name the domain to pack into", field=f"{placed.field}.packDomain")
+        field = f"{constraint.operator_field(context.revision)}.packDomain"
+        yield required((*constraint.path, "packDomain"), text, "must name the domain to pack into", field=field)
 
 
 def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | None:
@@ -167,68 +130,42 @@ def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | Non
     return tuple(sorted(topology.domains, key=rank)) if context.revision.fixed_domain_order else topology.domains
 
 
-def _domain_exists(at: _Constrained, context: Context) -> Iterator[Violation]:
+def _domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
     known = at.known
     if known is None or at.missing(context):
         return
     name = resolve_topology(at.pcs, context.revision)
-    for placed in at.unknown:
-        text = f"topology domain '{placed.domain}' does not exist in cluster topology [{' '.join(known)}]"
-        message = (
-            f'must be a level of ClusterTopology "{name}": {list_known(known)}; '
-            f'got "{placed.domain}"{closest(placed.domain, known)}'
-        )
-        yield invalid((*placed.path, "packDomain"), TypedText(placed.domain), text, message, field=placed.field)
+    for constraint in at.unknown:
+        domain = constraint.domain
+        message = unknown_domain_message(domain, context.revision.topology_kind, name, known)
+        path, text = (*constraint.path, "packDomain"), unknown_domain_text(domain, known)
+        yield invalid(path, TypedText(domain), text, message, field=constraint.operator_field(context.revision))
 
 
-def _hierarchy(at: _Constrained, _context: Context) -> Iterator[Violation]:
-    pcs, placed = at.pcs, at.placed
-    if at.known is None or len(placed) < 2 or at.unknown:
+def _hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
+    if at.known is None or len(at.constraints) < 2 or at.unknown:
         return
-    if pcs.topology:
-        for child in placed[1:]:
-            yield from _not_narrower(placed[0], child)
-    cliques = {clique.name: index for index, clique in reversed(list(enumerate(pcs.cliques)))}
-    by_path = {child.path: child for child in placed}
-    for index, group in enumerate(pcs.groups):
-        parent = by_path.get((*TEMPLATE, "podCliqueScalingGroups", index, "topologyConstraint"))
-        for name in group.clique_names if parent else ():
-            child = by_path.get((*TEMPLATE, "cliques", cliques.get(name, -1), "topologyConstraint"))
-            if parent and child:
-                yield from _not_narrower(parent, child)
-
-
-def _not_narrower(parent: Placed, child: Placed) -> Iterator[Violation]:
-    if is_narrower(parent.domain, child.domain):
-        text = (
-            f"{parent.owner} topology constraint domain '{parent.domain}' is narrower than "
-            f"{child.owner} topology constraint domain '{child.domain}'"
-        )
-        message = (
-            f'must be as broad as "{child.domain}" of {child.kind} "{child.name}" or broader; got "{parent.domain}"; '
-            "widen it here or narrow it there"
-        )
-        yield invalid((*parent.path, "packDomain"), TypedText(parent.domain), text, message, field=parent.field)
+    for parent, child in parents_and_children(at.pcs, at.constraints):
+        if is_narrower(parent.domain, child.domain):
+            text = (
+                f"{parent.owner} topology constraint domain '{parent.domain}' is narrower than "
+                f"{child.owner} topology constraint domain '{child.domain}'"
+            )
+            message = not_narrower_message(parent.domain, child, child.domain)
+            path, field = (*parent.path, "packDomain"), parent.operator_field(context.revision)
+            yield invalid(path, TypedText(parent.domain), text, message, field=field)
 
 
 _MULTI = "revisions.md grep-244-multi"
 
-_DESIGNS = "revisions.md Workload validation"
-
-DISABLED = Rule("topology-disabled", "Constraints need topology-aware scheduling enabled.",
-                f"operator.md R43; {_MULTI} 4; {_DESIGNS}", _disabled)  # fmt: skip
-UNKNOWN = Rule("topology-domain-unknown", "A constraint's domain is a level of its topology.",
-               f"operator.md R44; {_DESIGNS}", _domain_exists)  # fmt: skip
-HIERARCHY = Rule("topology-hierarchy", "A parent's domain is as broad as its children's.",
-                 f"operator.md R45; {_DESIGNS}", _hierarchy)  # fmt: skip
-
 TOPOLOGY = (Scope(_constrained, (
-    DISABLED,
-    Rule("topology-not-found", "The workload's topology exists.", f"{_MULTI} 1", _topology_exists),
-    Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", f"{_MULTI} 3",
-         _name_needs_constraint),
-    Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M", _domain_given),
-    UNKNOWN,
-    HIERARCHY,
+    Check(DISABLED, _disabled),
+    Check(NOT_FOUND, _topology_exists),
+    Check(Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", f"{_MULTI} 3"),
+          _name_needs_constraint),
+    Check(Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M"),
+          _domain_required),
+    Check(UNKNOWN, _domain_known),
+    Check(HIERARCHY, _hierarchy),
 )),)  # fmt: skip
 """Rules of a new PodCliqueSet's constraints; they come before all others."""

@@ -5,42 +5,49 @@ Source: operator.md 5 (U01..U12), revisions.md `grep-244-multi` rule 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule
 from packwise.frontends.grove.resolution import chosen_topology
-from packwise.frontends.grove.rules.rule import (
+from packwise.frontends.grove.rules.check import (
     TEMPLATE,
+    Check,
     CliqueAt,
     Context,
     GroupAt,
-    Rule,
     Scope,
     Update,
-    Violation,
     forbidden,
+    groups_of,
     invalid,
-)  # fmt: skip
-from packwise.frontends.grove.rules.topology import TOPOLOGY, Placed, placed_constraints
+    refused,
+)
+from packwise.frontends.grove.rules.constraints import constraint_places, constraints_at
+from packwise.frontends.grove.rules.topology import TOPOLOGY
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText, go_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
-    from packwise.frontends.grove.rules.rule import Node
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
+    from packwise.frontends.grove.rules.check import Node
 
-__all__ = ["RECREATE", "UPDATE", "CliqueChange", "GroupChange", "immutable", "update_rules"]
+__all__ = ["CONSTRAINT", "RECREATE", "UPDATE", "CliqueChange", "GroupChange", "immutable", "update_rules"]
 
 _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
 _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
+
+CONSTRAINT = Rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12")
+
 RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
 """What every message about a change that is never allowed ends with."""
 
 
-def _clique_count(update: Update, _context: Context) -> Iterator[Violation]:
+def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
     old, new = len(update.old.cliques), len(update.new.cliques)
     if old != new:
         message = f"must keep the number of its cliques, {old}, once the PodCliqueSet exists; got {new}; {RECREATE}"
@@ -67,7 +74,7 @@ def _clique_changes(update: Update, _context: Context) -> Iterable[CliqueChange]
         yield CliqueChange(at, old.get(clique.name), ordered)
 
 
-def _clique_known(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_known(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     if change.old is None:
         name = change.at.clique.name
         text = f"not allowed to change clique composition, new clique name '{name}' is not allowed"
@@ -75,12 +82,12 @@ def _clique_known(change: CliqueChange, _context: Context) -> Iterator[Violation
         yield forbidden(change.at.path("name"), text, message, field=f"{_CLIQUES}.name")
 
 
-def _clique_order(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_order(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     at, name = change.at, change.at.clique.name
-    if change.old is not None and change.ordered and change.old_index != at.index:
+    if change.old is not None and change.ordered and change.old_index != at.position:
         text = (
             "clique order cannot be changed when StartupType is InOrder or Explicit. "
-            f"Expected '{name}' at position {at.index}, got '{name}'"
+            f"Expected '{name}' at position {at.position}, got '{name}'"
         )
         message = (
             f'clique "{name}" must stay at index {change.old_index}, since the startup type is {at.pcs.startup_type}'
@@ -88,13 +95,13 @@ def _clique_order(change: CliqueChange, _context: Context) -> Iterator[Violation
         yield invalid(at.path(), name, text, message, field=_CLIQUES)
 
 
-def _clique_role(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_role(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     if change.old and change.old.role != change.at.clique.role:
         path = change.at.path("spec", "roleName")
         yield immutable(path, f"{_CLIQUES}.spec.roleName", change.old.role, change.at.clique.role)
 
 
-def _clique_min(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_min(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.clique
     if old and old.min_available != new.min_available:
         path = change.at.path("spec", "minAvailable")
@@ -102,7 +109,7 @@ def _clique_min(change: CliqueChange, _context: Context) -> Iterator[Violation]:
         yield immutable(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
 
 
-def _clique_starts_after(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_starts_after(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.clique
     if old and (old.starts_after or ()) != (new.starts_after or ()):
         path = change.at.path("spec", "startsAfter")
@@ -110,7 +117,7 @@ def _clique_starts_after(change: CliqueChange, _context: Context) -> Iterator[Vi
         yield immutable(path, f"{_CLIQUES}.spec.startsAfter", list(old.starts_after or ()), value)
 
 
-def _startup_type(update: Update, _context: Context) -> Iterator[Violation]:
+def _startup_type(update: Update, _context: Context) -> Iterator[Problem]:
     old, new = update.old.startup_type, update.new.startup_type
     if old != new:
         path = (*TEMPLATE, "cliqueStartupType")
@@ -118,7 +125,7 @@ def _startup_type(update: Update, _context: Context) -> Iterator[Violation]:
         yield immutable(path, "spec.template.cliqueStartupType", old, value)
 
 
-def _group_count(update: Update, _context: Context) -> Iterator[Violation]:
+def _group_count(update: Update, _context: Context) -> Iterator[Problem]:
     old, new = len(update.old.groups), len(update.new.groups)
     if old != new:
         message = (
@@ -137,15 +144,15 @@ class GroupChange:
         self.at, self.old = at, old
 
 
-def _group_changes(update: Update, _context: Context) -> Iterable[GroupChange]:
+def _group_changes(update: Update, context: Context) -> Iterable[GroupChange]:
     # With another number of groups the operator looks no further.
     if len(update.old.groups) == len(update.new.groups):
         old = {group.name: group for group in update.old.groups}
-        for index, group in enumerate(update.new.groups):
-            yield GroupChange(GroupAt(update.new, index, group), old.get(group.name))
+        for at in groups_of(update.new, context):
+            yield GroupChange(at, old.get(at.group.name))
 
 
-def _group_known(change: GroupChange, _context: Context) -> Iterator[Violation]:
+def _group_known(change: GroupChange, _context: Context) -> Iterator[Problem]:
     if change.old is None:
         name = change.at.group.name
         text = f"not allowed to change scaling group composition, new scaling group name '{name}' is not allowed"
@@ -153,7 +160,7 @@ def _group_known(change: GroupChange, _context: Context) -> Iterator[Violation]:
         yield forbidden(change.at.path("name"), text, message, field=f"{_GROUPS}.name")
 
 
-def _group_members(change: GroupChange, _context: Context) -> Iterator[Violation]:
+def _group_members(change: GroupChange, _context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.group
     if old and old.clique_names != new.clique_names:
         path = change.at.path("cliqueNames")
@@ -161,27 +168,26 @@ def _group_members(change: GroupChange, _context: Context) -> Iterator[Violation
         yield immutable(path, f"{_GROUPS}.cliqueNames", list(old.clique_names), value)
 
 
-def _group_min(change: GroupChange, _context: Context) -> Iterator[Violation]:
+def _group_min(change: GroupChange, _context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.group
     if old and old.min_available != new.min_available:
         path = change.at.path("minAvailable")
         yield immutable(path, f"{_GROUPS}.minAvailable", old.min_available, new.min_available)
 
 
-def _constraints(update: Update, context: Context) -> Iterator[Violation]:
-    old = {(p.kind, p.name): p for p in placed_constraints(update.old, context)}
-    new = {p.path: p for p in placed_constraints(update.new, context)}
-    for owner in _owners(update, context):
-        before, after = old.get((owner.kind, owner.name)), new.get(owner.path)
-        change = _constraint_change(before, after)
+def _constraints(update: Update, context: Context) -> Iterator[Problem]:
+    old = {(place.kind, place.name): place.constraint for place in constraints_at(update.old)}
+    for place in constraint_places(update.new):
+        change = _constraint_change(old.get((place.kind, place.name)), place.constraint)
         if change:
             detail, message = change
-            text = f"{owner.owner} topology constraint {detail}"
-            error = OperatorError(owner.field, ErrorType.FORBIDDEN, None, text)
-            yield Violation(owner.path, f"{message}; {RECREATE}", error)
+            text = f"{place.owner} topology constraint {detail}"
+            error = OperatorError(place.operator_field(context.revision), ErrorType.FORBIDDEN, None, text)
+            yield refused(place.path, f"{message}; {RECREATE}", error)
 
 
-def _constraint_change(before: Placed | None, after: Placed | None) -> tuple[str, str] | None:
+def _constraint_change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
+    """The operator's detail and packwise's own message; None where the packDomain is the same."""
     if before is None and after is None:
         return None
     if before is None:
@@ -189,27 +195,18 @@ def _constraint_change(before: Placed | None, after: Placed | None) -> tuple[str
     if after is None:
         return (
             "cannot be removed after creation",
-            f'must not be removed once the PodCliqueSet exists; it was "{before.domain}"',
+            f'must not be removed once the PodCliqueSet exists; it was "{before.pack_domain}"',
         )
-    if before.domain == after.domain:
+    old, new = before.pack_domain, after.pack_domain
+    if old == new:
         return None
-    detail = f"cannot be changed from '{before.domain}' to '{after.domain}'"
-    return detail, f'must stay "{before.domain}" once the PodCliqueSet exists; got "{after.domain}"'
+    return (
+        f"cannot be changed from '{old}' to '{new}'",
+        f'must stay "{old}" once the PodCliqueSet exists; got "{new}"',
+    )
 
 
-def _owners(update: Update, context: Context) -> Iterator[Placed]:
-    """Every place of the new set where a constraint can stand."""
-    steps: FieldPath = ("topologyConstraint",)
-    yield Placed((*TEMPLATE, *steps), "", "PodCliqueSet", "")
-    for index, clique in enumerate(update.new.cliques):
-        path = (*TEMPLATE, "cliques", index, *steps)
-        yield Placed(path, "", "PodClique", clique.name)
-    for index, group in enumerate(update.new.groups):
-        path = (*TEMPLATE, "podCliqueScalingGroups", index, *steps)
-        yield Placed(path, "", "PodCliqueScalingGroup", group.name, context.revision.group_constraint_field)
-
-
-def _topology_name(update: Update, context: Context) -> Iterator[Violation]:
+def _topology_name(update: Update, context: Context) -> Iterator[Problem]:
     field = context.revision.topology_name_field
     old, new = chosen_topology(update.old, context.revision), chosen_topology(update.new, context.revision)
     if field and old != new and context.scheduled > 0:
@@ -217,7 +214,7 @@ def _topology_name(update: Update, context: Context) -> Iterator[Violation]:
             f'must stay {_shown(old)} while pods of the workload are scheduled ("{context.scheduled}" are); '
             f"got {_shown(new)}; scale the workload to 0 first"
         )
-        yield Violation((*TEMPLATE, field), message)
+        yield Problem((*TEMPLATE, field), message)
 
 
 def _shown(value: Value) -> str:
@@ -226,8 +223,8 @@ def _shown(value: Value) -> str:
     return f'"{value}"' if isinstance(value, str | int) else go_json(value)
 
 
-def immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Violation:
-    """What the operator says of a changed field, which it calls `field`."""
+def immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Problem:
+    """A changed field that the operator refuses, and calls `field`."""
     message = f"must stay {_shown(old)} once the PodCliqueSet exists; got {_shown(new)}{hint}"
     return invalid(path, new, "field is immutable", message, field=field)
 
@@ -238,10 +235,6 @@ def _renamed(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
     return () if chosen[0] == chosen[1] else (update.new,)
 
 
-def _rule(name: str, summary: str, source: str, check: Callable[[Any, Context], Iterable[Violation]]) -> Rule[Any]:
-    return Rule(name, summary, source, check)
-
-
 def update_rules(
     *constraints: Node, clique: tuple[Node, ...] = (), group: tuple[Node, ...] = (), rest: tuple[Node, ...] = ()
 ) -> tuple[Node, ...]:
@@ -250,10 +243,10 @@ def update_rules(
     `constraints` are those of topology constraints; `clique`, `group` and `rest` what an API adds for its own fields.
     """
     return (
-        _rule("update-clique-count", "No clique is added or removed.", "operator.md U01", _clique_count),
+        Check(Rule("update-clique-count", "No clique is added or removed.", "operator.md U01"), _clique_count),
         Scope(_clique_changes, (*_CLIQUE, *clique)),
-        _rule("update-startup-type", "cliqueStartupType never changes.", "operator.md U07", _startup_type),
-        _rule("update-group-count", "No scaling group is added or removed.", "operator.md U08", _group_count),
+        Check(Rule("update-startup-type", "cliqueStartupType never changes.", "operator.md U07"), _startup_type),
+        Check(Rule("update-group-count", "No scaling group is added or removed.", "operator.md U08"), _group_count),
         Scope(_group_changes, (*_GROUP, *group)),
         *constraints,
         *rest,
@@ -261,22 +254,23 @@ def update_rules(
 
 
 _CLIQUE = (
-    _rule("update-clique-name", "No clique is renamed.", "operator.md U02", _clique_known),
-    _rule("update-clique-order", "Ordered cliques keep their places.", "operator.md U03", _clique_order),
-    _rule("update-clique-role", "roleName never changes.", "operator.md U04", _clique_role),
-    _rule("update-clique-min-available", "minAvailable never changes.", "operator.md U05", _clique_min),
-    _rule("update-clique-starts-after", "startsAfter never changes.", "operator.md U06", _clique_starts_after),
+    Check(Rule("update-clique-name", "No clique is renamed.", "operator.md U02"), _clique_known),
+    Check(Rule("update-clique-order", "Ordered cliques keep their places.", "operator.md U03"), _clique_order),
+    Check(Rule("update-clique-role", "roleName never changes.", "operator.md U04"), _clique_role),
+    Check(Rule("update-clique-min-available", "minAvailable never changes.", "operator.md U05"), _clique_min),
+    Check(Rule("update-clique-starts-after", "startsAfter never changes.", "operator.md U06"), _clique_starts_after),
 )
 _GROUP = (
-    _rule("update-group-name", "No scaling group is renamed.", "operator.md U09", _group_known),
-    _rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10", _group_members),
-    _rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11", _group_min),
+    Check(Rule("update-group-name", "No scaling group is renamed.", "operator.md U09"), _group_known),
+    Check(Rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10"), _group_members),
+    Check(Rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11"), _group_min),
 )
 UPDATE = (
     *update_rules(
-        _rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),
-        _rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
-              "revisions.md grep-244-multi 2", _topology_name),
+        Check(Rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12"),
+              _constraints),
+        Check(Rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
+                   "revisions.md grep-244-multi 2"), _topology_name),
     ),
     Scope(_renamed, TOPOLOGY),
 )  # fmt: skip

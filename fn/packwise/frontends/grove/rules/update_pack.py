@@ -8,11 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from krmfn.fieldpath import format_path
-from packwise.finding import Severity
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule, Severity
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, invalid, refused
+from packwise.frontends.grove.rules.constraints import constraint_places
 from packwise.frontends.grove.rules.pack import PACK, named_constraints
-from packwise.frontends.grove.rules.places import constraint_places
-from packwise.frontends.grove.rules.rule import TEMPLATE, Context, Rule, Scope, Update, Violation, invalid
-from packwise.frontends.grove.rules.update import RECREATE, CliqueChange, GroupChange, immutable, update_rules
+from packwise.frontends.grove.rules.update import (
+    CONSTRAINT,
+    RECREATE,
+    CliqueChange,
+    GroupChange,
+    immutable,
+    update_rules,
+)
 from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
 
 if TYPE_CHECKING:
@@ -36,8 +44,7 @@ _SEVERAL = "multiple topology names within a single PodCliqueSet are not support
 
 def _trouble(old: PodCliqueSet) -> str | None:
     """Why the operator finds no one topology for an old object with a packDomain without a name; None: it does."""
-    constraints = [place.constraint for place in constraint_places(old)]
-    if not any(one is not None and one.pack_domain and one.topology_name is None for one in constraints):
+    if not any(constraint.pack_domain and constraint.topology_name is None for constraint in old.constraints()):
         return None
     first = None
     for place, inherited, name in named_constraints(old):
@@ -56,16 +63,16 @@ def _trouble_of(update: Update) -> str | None:
     return None if update.old is update.new else _trouble(update.old)
 
 
-def _contradiction(update: Update, _context: Context) -> Iterator[Violation]:
+def _contradiction(update: Update, _context: Context) -> Iterator[Problem]:
     trouble = _trouble_of(update)
     if trouble not in (None, _NAMELESS):
         message = "must mean one topology already, before anything else about it may change; " + RECREATE
-        yield Violation(
+        yield refused(
             (*TEMPLATE, "topologyConstraint"), message, OperatorError(_NAME_FIELD, ErrorType.INTERNAL, None, trouble)
         )
 
 
-def _constraints(update: Update, _context: Context) -> Iterator[Violation]:
+def _constraints(update: Update, _context: Context) -> Iterator[Problem]:
     trouble = _trouble_of(update)
     if trouble in (None, _NAMELESS):
         yield from _changes(update, mends_names=trouble is not None)
@@ -78,7 +85,7 @@ def _mended(update: Update, _context: Context) -> tuple[PodCliqueSet, ...]:
     return (update.new,)
 
 
-def _changes(update: Update, *, mends_names: bool) -> Iterator[Violation]:
+def _changes(update: Update, *, mends_names: bool) -> Iterator[Problem]:
     old = {(place.kind, place.name): place.constraint for place in constraint_places(update.old)}
     for place in constraint_places(update.new):
         before, after = old.get((place.kind, place.name)), place.constraint
@@ -87,13 +94,13 @@ def _changes(update: Update, *, mends_names: bool) -> Iterator[Violation]:
         if place.kind == "PodCliqueSet" and _name(before) != _name(after):
             text = f"topologyName cannot be changed from {go_quote(_name(before))} to {go_quote(_name(after))}"
             error = OperatorError(place.field(_NAME), ErrorType.FORBIDDEN, None, text)
-            message = f"must stay as it was, {_told(before)}, once the PodCliqueSet exists; got {_told(after)}"
-            yield Violation(place.path, f"{message}; {RECREATE}", error)
+            message = f"must stay as it was, {_shown(before)}, once the PodCliqueSet exists; got {_shown(after)}"
+            yield refused(place.path, f"{message}; {RECREATE}", error)
         elif (change := _change(before, after)) is not None:
             detail, message = change
-            text = f"{place.owner} {detail}"
+            text = f"{place.owner_if_named} {detail}"
             error = OperatorError(place.field(), ErrorType.FORBIDDEN, None, text)
-            yield Violation(place.path, f"{message}; {RECREATE}", error)
+            yield refused(place.path, f"{message}; {RECREATE}", error)
 
 
 def _change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
@@ -103,8 +110,8 @@ def _change(before: TopologyConstraint | None, after: TopologyConstraint | None)
         return text, "must not be added once the PodCliqueSet exists"
     if after is None:
         text = "topology constraint cannot be removed after creation"
-        return text, f"must not be removed once the PodCliqueSet exists; it was {_told(before)}"
-    message = f"must stay as it was, {_told(before)}, once the PodCliqueSet exists; got {_told(after)}"
+        return text, f"must not be removed once the PodCliqueSet exists; it was {_shown(before)}"
+    message = f"must stay as it was, {_shown(before)}, once the PodCliqueSet exists; got {_shown(after)}"
     if before.topology_name != after.topology_name:
         text = f"topology constraint topologyName cannot be changed from '{_name(before)}' to '{_name(after)}'"
         return text, message
@@ -161,7 +168,7 @@ def _quoted(required: str, preferred: str) -> str:
     return f"required={go_quote(required)} preferred={go_quote(preferred)}"
 
 
-def _told(constraint: TopologyConstraint | None) -> str:
+def _shown(constraint: TopologyConstraint | None) -> str:
     """A constraint as packwise's messages show it."""
     if constraint is None:
         return "none"
@@ -174,68 +181,71 @@ def _told(constraint: TopologyConstraint | None) -> str:
     return "{" + ", ".join([f"{key}: {text}" for key, text in parts if text]) + "}"
 
 
-def _deprecated(update: Update, _context: Context) -> Iterator[Violation]:
+def _deprecated(update: Update, _context: Context) -> Iterator[Problem]:
     for place in constraint_places(update.new):
         if place.constraint is not None and place.constraint.pack_domain:
             message = "is the deprecated name of pack.required; move it there, with the same domain"
-            yield Violation((*place.path, "packDomain"), message, proposed=None)
+            yield Problem((*place.path, "packDomain"), message)
 
 
-def _clique_scheduler(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_scheduler(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.clique
     if old and old.scheduler != new.scheduler:
         path = change.at.path("spec", "podSpec", "schedulerName")
         yield immutable(path, f"{_CLIQUES}.spec.podSpec.schedulerName", old.scheduler, new.scheduler)
 
 
-def _clique_sharing(change: CliqueChange, _context: Context) -> Iterator[Violation]:
+def _clique_sharing(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     if change.old:
         path = change.at.path("resourceSharing")
         yield from _same(path, format_path(path), change.old.resource_sharing, change.at.clique.resource_sharing)
 
 
-def _group_sharing(change: GroupChange, _context: Context) -> Iterator[Violation]:
+def _group_sharing(change: GroupChange, _context: Context) -> Iterator[Problem]:
     if change.old:
         path, field = change.at.path("resourceSharing"), f"{_GROUPS}.resourceSharing"
         yield from _same(path, field, change.old.resource_sharing, change.at.group.resource_sharing)
 
 
-def _claim_templates(update: Update, _context: Context) -> Iterator[Violation]:
+def _claim_templates(update: Update, _context: Context) -> Iterator[Problem]:
     path = (*TEMPLATE, "resourceClaimTemplates")
     yield from _same(path, format_path(path), update.old.claim_templates, update.new.claim_templates)
 
 
-def _sharing(update: Update, _context: Context) -> Iterator[Violation]:
+def _sharing(update: Update, _context: Context) -> Iterator[Problem]:
     path = (*TEMPLATE, "resourceSharing")
     yield from _same(path, format_path(path), update.old.resource_sharing, update.new.resource_sharing)
 
 
 def _same(
     path: FieldPath, field: str, old: Sequence[Mapping[str, Value]], new: Sequence[Mapping[str, Value]]
-) -> Iterator[Violation]:
+) -> Iterator[Problem]:
     if tuple(old) != tuple(new):
         value = cast("Value", list(new)) if new else None
         yield invalid(path, value, "field is immutable", f"must stay as it was; {RECREATE}", field=field)
 
 
 _CLIQUE_SHARING = (
-    Rule("update-scheduler", "schedulerName never changes.", "operator.md U14", _clique_scheduler),
-    Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "operator.md U14", _clique_sharing),
+    Check(Rule("update-scheduler", "schedulerName never changes.", "operator.md U14"), _clique_scheduler),
+    Check(
+        Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "operator.md U14"), _clique_sharing
+    ),
 )
 _GROUP_SHARING = (
-    Rule("update-group-sharing", "A group's resourceSharing never changes.", "operator.md 5, H", _group_sharing),
+    Check(Rule("update-group-sharing", "A group's resourceSharing never changes.", "operator.md 5, H"), _group_sharing),
 )
 _SET_SHARING = (
-    Rule("update-claim-templates", "resourceClaimTemplates never change.", "operator.md 5, H", _claim_templates),
-    Rule("update-sharing", "resourceSharing never changes.", "operator.md 5, H", _sharing),
+    Check(Rule("update-claim-templates", "resourceClaimTemplates never change.", "operator.md 5, H"), _claim_templates),
+    Check(Rule("update-sharing", "resourceSharing never changes.", "operator.md 5, H"), _sharing),
 )
 
 UPDATE_HEAD = update_rules(
-    Rule("update-topology-names", "A workload that exists means one topology.", "operator.md 5, H", _contradiction),
-    Rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12", _constraints),
+    Check(Rule("update-topology-names", "A workload that exists means one topology.", "operator.md 5, H"),
+          _contradiction),
+    Check(CONSTRAINT, _constraints),
     Scope(_mended, PACK),
-    Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.", "operator.md 5, H",
-         _deprecated, Severity.WARNING),
+    Check(Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.",
+               "operator.md 5, H", Severity.WARNING), _deprecated),
     clique=_CLIQUE_SHARING,
     group=_GROUP_SHARING,
     rest=_SET_SHARING,

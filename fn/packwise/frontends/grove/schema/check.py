@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from krmfn.errors import told
+from krmfn.errors import describe
 from krmfn.fieldpath import format_path
-from packwise.finding import Stage
+from packwise.findings.problem import Effect, Problem
+from packwise.findings.rule import Stage
 from packwise.frontends.grove.duration import duration_fault, parse_duration
 from packwise.frontends.grove.schema.embedded import struct as struct_of
 from packwise.frontends.grove.schema.fits import fits, matches
@@ -28,7 +29,6 @@ from packwise.frontends.grove.schema.kinds import (
 from packwise.frontends.grove.schema.table import podcliqueset, replacement
 from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
 from packwise.kubernetes.quantity import quantity_fault
-from packwise.revisions import GREP_244
 from packwise.wording import closest, list_known, told_known
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.frontends.grove.schema.head import ObjectRule
     from packwise.frontends.grove.schema.kinds import Kind
-    from packwise.frontends.grove.schema.objectrule import ObjectRule
     from packwise.revisions import Revision
 
-__all__ = ["ShapeProblem", "check_shape", "explain_shape"]
+__all__ = ["check_shape", "explain_shape"]
 
 _EMPTY: dict[str, Value] = {}
 _NOUNS = {
@@ -52,25 +52,7 @@ _NOUNS = {
 }
 
 
-class ShapeProblem(NamedTuple):
-    """Something the API server refuses before any webhook, or (`is_unknown_field`) drops without a word.
-
-    `operator_message` is its own text. The decoder tells only one problem, so only that has one.
-    """
-
-    path: FieldPath
-    message: str
-    stage: Stage | None
-    operator_message: str | None = None
-    is_unknown_field: bool = False
-
-    @property
-    def field(self) -> str:
-        """The path as text."""
-        return format_path(self.path)
-
-
-def check_shape(value: Value, revision: Revision = GREP_244, *, new: bool = True) -> list[ShapeProblem]:
+def check_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
     """Decode problems first, in the decoder's order, then the schema's, then unknown fields in the file's order.
 
     `value` is the object as written, before defaulting; `new`, whether the cluster does not know it yet. An object with
@@ -81,7 +63,7 @@ def check_shape(value: Value, revision: Revision = GREP_244, *, new: bool = True
     return explain_shape(value, revision, new=new)
 
 
-def explain_shape(value: Value, revision: Revision = GREP_244, *, new: bool = True) -> list[ShapeProblem]:
+def explain_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
     """What `check_shape` answers, without its quick look."""
     check = _Check(new=new)
     check.object(value if value is not None else {}, podcliqueset(revision), (), "PodCliqueSet", "")
@@ -89,16 +71,16 @@ def explain_shape(value: Value, revision: Revision = GREP_244, *, new: bool = Tr
 
 
 class _Check:
-    """Collects problems on one walk. `struct` and `dotted` are what Go's decoder says about where it is."""
+    """Collects problems on one walk. `struct` and `dotted` are the decoder's own names for the place."""
 
     __slots__ = ("_new", "_stopped", "decode", "schema", "unknown")
 
     def __init__(self, *, new: bool) -> None:
         self._new = new
         self._stopped = False
-        self.decode: list[ShapeProblem] = []
-        self.schema: list[ShapeProblem] = []
-        self.unknown: list[ShapeProblem] = []
+        self.decode: list[Problem] = []
+        self.schema: list[Problem] = []
+        self.unknown: list[Problem] = []
 
     def object(self, value: Value, kind: Object, path: FieldPath, struct: str, dotted: str) -> None:
         if not isinstance(value, dict):
@@ -106,14 +88,14 @@ class _Check:
             return
         fields = kind.fields
         for name, field in fields.items():
-            found = value.get(name)
-            if found is None:
+            entry = value.get(name)
+            if entry is None:
                 if field.required:
                     self._schema((*path, name), ErrorType.REQUIRED, None, "", "must be set")
                 if not field.zero_when_absent:
                     continue
-                found = "" if isinstance(field.kind, Text) else _EMPTY
-            self._value(found, field.kind, (*path, name), kind.struct, f"{dotted}.{name}" if dotted else name)
+                entry = "" if isinstance(field.kind, Text) else _EMPTY
+            self._value(entry, field.kind, (*path, name), kind.struct, f"{dotted}.{name}" if dotted else name)
         if not value.keys() <= fields.keys():
             self._unknown(value, sorted(fields), path)
         for rule in kind.rules:
@@ -133,7 +115,7 @@ class _Check:
             if entry is None and not isinstance(kind.item, Open):
                 # Go would take it for an empty string or crash on it; nobody means it.
                 message = f"must be {_NOUNS[kind.item.json]}; got null; remove the entry or fill it in"
-                self.decode.append(ShapeProblem((*path, index), message, Stage.DECODE))
+                self.decode.append(Problem((*path, index), message, stage=Stage.DECODE))
             else:
                 self._value(entry, kind.item, (*path, index), struct, dotted)
         if kind.keys and len(value) > 1:
@@ -165,7 +147,7 @@ class _Check:
             return
         text = f"{format_path((*path, *rule.at))}: {rule.type}: {rule.detail}"
         for place in rule.breaches(value):
-            self.schema.append(ShapeProblem((*path, *place), rule.message, Stage.SCHEMA, text))
+            self.schema.append(Problem((*path, *place), rule.message, text, Stage.SCHEMA))
             text = None
 
     def number(self, value: Value, kind: Number, path: FieldPath, struct: str, dotted: str) -> None:
@@ -183,19 +165,19 @@ class _Check:
             text = duration_fault(value)
         else:
             return
-        self._decode(path, f"must be a duration such as 4h0m0s or 90s; got {told(value)}", text, stops=True)
+        self._decode(path, f"must be a duration such as 4h0m0s or 90s; got {describe(value)}", text, stops=True)
 
     def quantity(self, value: Value, _kind: Quantity, path: FieldPath, _struct: str, _dotted: str) -> None:
         # Go reads the JSON text, whatever its type: no quantity begins with what other types begin with.
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         fault = None if is_number else quantity_fault(value if isinstance(value, str) else "{")
         if fault is not None:
-            self._decode(path, f"must be a quantity such as 2, 500m or 64Gi; got {told(value)}", fault, stops=True)
+            self._decode(path, f"must be a quantity such as 2, 500m or 64Gi; got {describe(value)}", fault, stops=True)
 
     def int_or_string(self, value: Value, kind: IntOrString, path: FieldPath, struct: str, dotted: str) -> None:
         if not isinstance(value, str) and not _is_integer(value, INT32):
             text = _type_text(value, INT32, kind.go, struct, dotted)
-            self._decode(path, f"must be an integer of 32 bits or a string; got {told(value)}", text, stops=True)
+            self._decode(path, f"must be an integer of 32 bits or a string; got {describe(value)}", text, stops=True)
 
     def text_map(self, value: Value, kind: TextMap, path: FieldPath, struct: str, dotted: str) -> None:
         if not isinstance(value, dict):
@@ -221,12 +203,12 @@ class _Check:
         for index, entry in enumerate(entries):
             if not isinstance(entry, dict):
                 continue
-            found: dict[str, Value] = {key: entry.get(key, absent) for key, absent in keys.items()}
-            found = {key: part for key, part in found.items() if part is not None}
-            identity = tuple([repr(part) for part in found.values()])
-            if found and identity in seen:
-                shown = ", ".join([f'{key} "{part}"' for key, part in found.items()])
-                self._schema((*path, index), ErrorType.DUPLICATE, found, "", f"must be the only entry with {shown}")
+            parts: dict[str, Value] = {key: entry.get(key, absent) for key, absent in keys.items()}
+            parts = {key: part for key, part in parts.items() if part is not None}
+            identity = tuple([repr(part) for part in parts.values()])
+            if parts and identity in seen:
+                shown = ", ".join([f'{key} "{part}"' for key, part in parts.items()])
+                self._schema((*path, index), ErrorType.DUPLICATE, parts, "", f"must be the only entry with {shown}")
             seen.add(identity)
 
     def _unknown(self, value: Mapping[str, Value], names: Sequence[str], path: FieldPath) -> None:
@@ -236,27 +218,27 @@ class _Check:
                 newer = replacement((*path, name))
                 known = told_known(name, names) if newer is None else f", known: {list_known(names)}; it is now {newer}"
                 message = f'must be a field of {where}; got "{name}"{known}'
-                self.unknown.append(ShapeProblem((*path, name), message, None, is_unknown_field=True))
+                self.unknown.append(Problem((*path, name), message, effect=Effect.UNKNOWN))
 
     def _type(self, value: Value, kind: Kind, path: FieldPath, struct: str, dotted: str) -> None:
         go, wanted = ("", "object") if isinstance(kind, Open) else (kind.go, kind.json)
         noun = _NOUNS[wanted]
         if type(value) is int and isinstance(kind, Number):
             noun = f"an integer of {kind.bits} bits"
-        self._decode(path, f"must be {noun}; got {told(value)}", _type_text(value, kind, go, struct, dotted))
+        self._decode(path, f"must be {noun}; got {describe(value)}", _type_text(value, kind, go, struct, dotted))
 
     def _decode(self, path: FieldPath, message: str, text: str, *, stops: bool = False) -> None:
-        """Types that read themselves stop the decoder, and it tells that; else its first problem."""
+        """The decoder reports the problem of a type that reads itself, which stops it; otherwise its first problem."""
         if stops and not self._stopped:
             self._stopped = True
             self.decode = [problem._replace(operator_message=None) for problem in self.decode]
         elif self.decode:
             text = ""
-        self.decode.append(ShapeProblem(path, message, Stage.DECODE, text or None))
+        self.decode.append(Problem(path, message, text or None, Stage.DECODE))
 
     def _schema(self, path: FieldPath, kind: ErrorType, value: Value, detail: str, message: str) -> None:
         text = OperatorError(format_path(path), kind, value, detail).text()
-        self.schema.append(ShapeProblem(path, message, Stage.SCHEMA, text))
+        self.schema.append(Problem(path, message, text, Stage.SCHEMA))
 
 
 _CHECKS: dict[type, Callable[[_Check, Value, Kind, FieldPath, str, str], None]] = {

@@ -1,4 +1,7 @@
-"""A quick look: does an object surely fit the table? Nearly every one does, and then nothing need be explained."""
+"""A quick look: does an object surely fit the table? Nearly every one does, and then nothing need be explained.
+
+The tests are made from the table when the first workload is met; no list of fields is kept here.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ _COMPARABLE = {str, int}
 
 
 def fits(revision: Revision, *, new: bool) -> Callable[[Value], bool]:
-    """The test of a PodCliqueSet. True: `check_shape` has nothing to say. False tells nothing."""
+    """The test of a PodCliqueSet. True: `check_shape` would answer no problem. False: it has to be asked."""
     return _fits(revision, new)
 
 
@@ -80,9 +83,9 @@ def _object(kind: Object) -> Callable[[Value], bool]:
     def test(value: Value) -> bool:
         if not isinstance(value, dict):
             return False
-        for name, found in value.items():
+        for name, entry in value.items():
             inner = find(name, absent)
-            if inner is absent or found is None or (inner is not None and not inner(found)):
+            if inner is absent or entry is None or (inner is not None and not inner(entry)):
                 return False
         return value.keys() >= needed
 
@@ -106,12 +109,12 @@ def _may_be_absent(field: Field) -> bool:
 @cache
 def _reference(go: str) -> Test:
     """The test of an object of Kubernetes' own, made when a value is first met."""
-    made: list[Test] = []
+    tests: list[Test] = []
 
     def test(value: Value) -> bool:
-        if not made:
-            made.append(_object(struct(go)))
-        inner = made[0]
+        if not tests:
+            tests.append(_object(struct(go)))
+        inner = tests[0]
         return inner is not None and inner(value)
 
     return test

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.frontends.grove.schema.kinds import Array, Field, Object, Reference, Text, TextMap
-from packwise.frontends.grove.schema.objectrule import ObjectRule
+from packwise.frontends.grove.schema.kinds import API, Array, Field, Object, Reference, Text, TextMap
 from packwise.kubernetes.field_error import ErrorType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["CLIQUE", "CONSTRAINT", "GROUP", "RULES", "TEMPLATE"]
+__all__ = ["HEAD", "ObjectRule"]
+
+
+class ObjectRule(NamedTuple):
+    """What the CRD says in CEL of a mapping, naming the field `at` below it.
+
+    `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is another
+    problem. `new_only`: asked of new objects only.
+    """
+
+    breaches: Callable[[Mapping[str, Value]], Sequence[FieldPath]]
+    at: tuple[str, ...]
+    type: ErrorType
+    detail: str
+    message: str
+    new_only: bool = False
+
 
 _TEXT = Field(Text())
 _NAMES = Field(Array(Text(), "[]string"))
@@ -52,7 +67,7 @@ _PACK = Object("TopologyPackConstraint", {"preferred": _DOMAIN, "required": _DOM
     ),
 ))  # fmt: skip
 
-CONSTRAINT = Object("TopologyConstraint", {
+_CONSTRAINT = Object("TopologyConstraint", {
     "pack": Field(_PACK),
     "packDomain": _DOMAIN,
     "topologyName": _TEXT,
@@ -72,7 +87,6 @@ CONSTRAINT = Object("TopologyConstraint", {
         "must not stand beside pack.required, which it is the deprecated name of; remove it",
     ),
 ))  # fmt: skip
-"""A topologyConstraint at any of the three levels."""
 
 
 def _sharing(struct: str, filter_struct: str, *children: str) -> Field:
@@ -86,14 +100,12 @@ def _sharing(struct: str, filter_struct: str, *children: str) -> Field:
     return Field(Array(Object(struct, dict(sorted(fields.items()))), f"[]v1alpha1.{struct}"))
 
 
-CLIQUE = {"resourceSharing": _sharing("ResourceSharingSpec", "")}
-"""Of a clique."""
+_CLIQUE = {"resourceSharing": _sharing("ResourceSharingSpec", "")}
 
-GROUP = {
+_GROUP = {
     "annotations": Field(TextMap()),
     "resourceSharing": _sharing("PCSGResourceSharingSpec", "PCSGResourceSharingFilter", "childCliqueNames"),
 }
-"""Of a scaling group."""
 
 _CLAIM_TEMPLATE = Object("ResourceClaimTemplateConfig", {
     "name": _TEXT,
@@ -104,13 +116,12 @@ _CLAIM_TEMPLATE = Object("ResourceClaimTemplateConfig", {
     }, "v1")),
 })  # fmt: skip
 
-TEMPLATE = {
+_TEMPLATE = {
     "resourceClaimTemplates": Field(Array(_CLAIM_TEMPLATE, "[]v1alpha1.ResourceClaimTemplateConfig")),
     "resourceSharing": _sharing(
         "PCSResourceSharingSpec", "PCSResourceSharingFilter", "childCliqueNames", "childScalingGroupNames"
     ),
 }
-"""Of the template."""
 
 
 def _deprecated_in(*owners: str) -> ObjectRule:
@@ -142,5 +153,14 @@ def _deprecated_in(*owners: str) -> ObjectRule:
 
 _FIELD = ("topologyConstraint", "packDomain")
 
-RULES = (_deprecated_in(), _deprecated_in("cliques"), _deprecated_in("podCliqueScalingGroups"))
-"""Of the whole PodCliqueSet."""
+_RULES = (_deprecated_in(), _deprecated_in("cliques"), _deprecated_in("podCliqueScalingGroups"))
+
+HEAD = API(
+    constraint=_CONSTRAINT,
+    clique=_CLIQUE,
+    group=_GROUP,
+    template=_TEMPLATE,
+    clique_keys={"name": ""},
+    rules=_RULES,
+)
+"""The API of Grove's HEAD."""

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from packwise.frontends.grove.schema.objectrule import ObjectRule
+    from packwise.frontends.grove.schema.head import ObjectRule
+
 
 __all__ = [
+    "API",
     "INT32",
     "INT64",
     "Array",
@@ -135,6 +137,23 @@ class Reference(NamedTuple):
 Kind = (
     Number | Text | Flag | Duration | Quantity | IntOrString | TextMap | Quantities | Open | Array | Object | Reference
 )
+
+
+class API(NamedTuple):
+    """What differs from one API of PodCliqueSets to another: fields beside those that all have, and rules."""
+
+    constraint: Object
+    """A topologyConstraint, at any of the three levels."""
+
+    clique: Mapping[str, Field] = MappingProxyType({})
+    group: Mapping[str, Field] = MappingProxyType({})
+    template: Mapping[str, Field] = MappingProxyType({})
+
+    clique_keys: Mapping[str, str | None] = _NO_KEYS
+    """The fields that tell cliques apart, where the CRD has such a rule."""
+
+    rules: tuple[ObjectRule, ...] = ()
+    """Rules of the whole object."""
 
 
 class Field(NamedTuple):

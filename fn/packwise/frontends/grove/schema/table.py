@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.grove.schema.kinds import (
+    API,
     INT32,
     INT64,
     Array,
@@ -18,21 +19,16 @@ from packwise.frontends.grove.schema.kinds import (
     Text,
     TextMap,
 )  # fmt: skip
+from packwise.frontends.grove.tables import api
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.grove.schema.objectrule import ObjectRule
     from packwise.revisions import Revision
 
-    Fields: TypeAlias = Mapping[str, Field]
-    # The constraint; what a clique, a group and the template have beside; the fields that tell cliques apart, where the
-    # CRD says so; rules of the whole.
-    API: TypeAlias = tuple[Object, Fields, Fields, Fields, Mapping[str, str | None], tuple[ObjectRule, ...]]
-
-__all__ = ["podcliqueset", "replacement"]
+__all__ = ["ALPHA7", "KnownFields", "known_fields", "podcliqueset", "replacement"]
 
 _REPLACED = {
     "podCliqueScalingGroupConfigs": "podCliqueScalingGroups",
@@ -46,7 +42,7 @@ _TEXT = Field(Text())
 
 
 def replacement(path: FieldPath) -> str | None:
-    """What stands in the place of a field of an earlier design or sample; a pod's fields have other such names."""
+    """The field that has replaced one of an earlier design or sample; a pod's fields have other such names."""
     return None if "podSpec" in path else _REPLACED.get(str(path[-1]))
 
 
@@ -109,39 +105,72 @@ _METADATA = Object("ObjectMeta", {
 }, package="v1")  # fmt: skip
 
 
-_ALPHA7: API = (Object("TopologyConstraint", {
+ALPHA7 = API(Object("TopologyConstraint", {
     "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
-}), {}, {}, {}, {}, ())  # fmt: skip
+}))  # fmt: skip
+"""The API of Grove v0.1.0-alpha.7."""
 
 
-def _api(name: str) -> API:
-    """The API that a revision calls `name`."""
-    if name == "alpha7":
-        return _ALPHA7
-    # Few runs need another.
-    from packwise.frontends.grove.schema import head
+class KnownFields(NamedTuple):
+    """Names of the fields of each part of a PodCliqueSet.
 
-    return head.CONSTRAINT, head.CLIQUE, head.GROUP, head.TEMPLATE, {"name": ""}, head.RULES
+    `constraint` and `pack` are those of a topologyConstraint, of which Go writes `constraint_texts` even when empty.
+    """
 
-
-def podcliqueset(revision: Revision) -> Object:
-    """The PodCliqueSet in the API of `revision`."""
-    return _podcliqueset(revision.workload_api, revision.topology_name_field)
+    spec: Container[str]
+    template: Container[str]
+    clique: Container[str]
+    clique_spec: Container[str]
+    group: Container[str]
+    auto_scaling: Container[str]
+    constraint: frozenset[str]
+    constraint_texts: tuple[str, ...]
+    pack: frozenset[str]
 
 
 @cache
-def _podcliqueset(name: str, topology_name_field: str | None) -> Object:
-    packed, of_clique, of_group, of_template, clique_keys, rules = _api(name)
-    constraint = {"topologyConstraint": Field(packed)}
-    clique = Object("PodCliqueTemplateSpec", _sorted({**_CLIQUE, **of_clique, **constraint}))
-    group = Object("PodCliqueScalingGroupConfig", _sorted({**_GROUP, **of_group, **constraint}))
-    own = {topology_name_field: _TEXT} if topology_name_field else {}
+def known_fields(revision: Revision) -> KnownFields:
+    """The names of the fields that the API of `revision` has."""
+    spec = _part(podcliqueset(revision), "spec")
+    template = _part(spec, "template")
+    clique, group = _part(template, "cliques"), _part(template, "podCliqueScalingGroups")
+    clique_spec, constraint = _part(clique, "spec"), _part(template, "topologyConstraint")
+    return KnownFields(
+        spec=frozenset(spec.fields),
+        template=frozenset(template.fields),
+        clique=frozenset(clique.fields),
+        clique_spec=frozenset(clique_spec.fields),
+        group=frozenset(group.fields),
+        auto_scaling=frozenset(_part(clique_spec, "autoScalingConfig").fields),
+        constraint=frozenset(constraint.fields),
+        constraint_texts=tuple([name for name, field in constraint.fields.items() if field.zero_when_absent]),
+        pack=frozenset(_part(constraint, "pack").fields if "pack" in constraint.fields else ()),
+    )
+
+
+def _part(owner: Object, name: str) -> Object:
+    """The object at a field, or in the list there. Raises TypeError where there is none."""
+    kind = owner.fields[name].kind
+    part = kind.item if isinstance(kind, Array) else kind
+    if not isinstance(part, Object):
+        raise TypeError(f"{name} of {owner.struct} is no object")
+    return part
+
+
+@cache
+def podcliqueset(revision: Revision) -> Object:
+    """The PodCliqueSet in the API of `revision`."""
+    own = api(revision)
+    constraint = {"topologyConstraint": Field(own.constraint)}
+    clique = Object("PodCliqueTemplateSpec", _sorted({**_CLIQUE, **own.clique, **constraint}))
+    group = Object("PodCliqueScalingGroupConfig", _sorted({**_GROUP, **own.group, **constraint}))
+    chosen = {revision.topology_name_field: _TEXT} if revision.topology_name_field else {}
     template = Object("PodCliqueSetTemplateSpec", _sorted({
         **_TEMPLATE,
-        **of_template,
+        **own.template,
         **constraint,
-        **own,
-        "cliques": Field(Array(clique, "[]*v1alpha1.PodCliqueTemplateSpec", clique_keys)),
+        **chosen,
+        "cliques": Field(Array(clique, "[]*v1alpha1.PodCliqueTemplateSpec", own.clique_keys)),
         "podCliqueScalingGroups": Field(Array(group, "[]v1alpha1.PodCliqueScalingGroupConfig")),
     }))  # fmt: skip
     spec = Object("PodCliqueSetSpec", {
@@ -155,7 +184,7 @@ def _podcliqueset(name: str, topology_name_field: str | None) -> Object:
         "metadata": Field(_METADATA),
         "spec": Field(spec, zero_when_absent=True),
         "status": _ANY,
-    }, rules=rules)  # fmt: skip
+    }, rules=own.rules)  # fmt: skip
 
 
 def _sorted(fields: Mapping[str, Field]) -> dict[str, Field]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.finding import Rule, Severity
+from packwise.findings.rule import Rule, Severity
 from packwise.frontends.osmo.rules.documents import GROUPS_OR_TASKS, NAMES, NAMES_UNIQUE, SECTIONS
 from packwise.frontends.osmo.rules.pools import POOL, POOLS, PoolAt
 from packwise.frontends.osmo.rules.workflows import SUBMISSION, WORKFLOWS, Submission, levelled
@@ -42,14 +42,14 @@ DIFFERS = Rule(
 
 RULES: tuple[Rule, ...] = (
     DOCUMENT,
-    SECTIONS.public,
-    GROUPS_OR_TASKS.public,
-    NAMES_UNIQUE.public,
+    SECTIONS.rule,
+    GROUPS_OR_TASKS.rule,
+    NAMES_UNIQUE.rule,
     SCHEMA,
-    *(rule.public for rule in (*POOLS, *POOL)),
+    *(check.rule for check in (*POOLS, *POOL)),
     POOL_KNOWN,
     POOL_CHOSEN,
-    *(rule.public for rule in (*WORKFLOWS, *SUBMISSION)),
+    *(check.rule for check in (*WORKFLOWS, *SUBMISSION)),
     TEMPLATE,
     DIFFERS,
 )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packwise.finding import Stage
-from packwise.frontends.osmo.rules.rule import Breach, Rule
+from packwise.findings.rule import Rule, Stage
+from packwise.frontends.osmo.rules.check import Check, problem_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.select.place import Place
+    from packwise.frontends.osmo.rules.check import ProblemAt
+    from packwise.objects.place import Place
 
 __all__ = ["GROUPS_OR_TASKS", "NAMES", "NAMES_UNIQUE", "SECTIONS"]
 
@@ -23,7 +24,7 @@ _KNOWN = ("workflow", "default-values", "version")
 Text = tuple["Place", str]
 
 
-def _sections(subject: Text) -> Iterator[Breach]:
+def _sections(subject: Text) -> Iterator[ProblemAt]:
     """OSMO finds the sections by the lines that start them, before it reads any YAML. Source: osmo.md 2."""
     place, text = subject
     seen: set[str] = set()
@@ -33,14 +34,14 @@ def _sections(subject: Text) -> Iterator[Breach]:
             where = (
                 "put it below `workflow`" if key in ("resources", "groups", "tasks", "timeout", "labels") else "drop it"
             )
-            yield Breach(
+            yield problem_at(
                 place.below(key),
                 f'must be one of "workflow", "version" and "default-values"; got "{key}": {where}',
                 f'Unknown top-level key "{key}" found in the workflow spec.',
                 at_key=True,
             )
         elif key in seen:
-            yield Breach(
+            yield problem_at(
                 place.below(key),
                 f'must stand once; "{key}" is there twice: put both together',
                 f'Duplicate top-level key "{key}" found in the workflow spec.',
@@ -49,10 +50,10 @@ def _sections(subject: Text) -> Iterator[Breach]:
         seen.add(key)
     if "workflow" not in seen:
         message = "must start a line of its own, without quotes or braces around it: OSMO looks for that line"
-        yield Breach(place.below("workflow"), message, "Workflow spec not found.", at_key=True)
+        yield problem_at(place.below("workflow"), message, "Workflow spec not found.", at_key=True)
 
 
-def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[Breach]:
+def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
     place, workflow = subject
     if not isinstance(workflow, dict):
         return
@@ -60,20 +61,20 @@ def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[Breach]:
     if groups and tasks:
         text = "Value error, Cannot use both groups and tasks in the same workflow."
         message = "must not stand beside `groups`; put these tasks into groups of their own"
-        yield Breach(place.below("workflow", "tasks"), message, text, at_key=True)
+        yield problem_at(place.below("workflow", "tasks"), message, text, at_key=True)
     if not groups and not tasks:
         text = "Value error, Workflows need to have at least one group or one task."
-        yield Breach(place.below("workflow"), "must hold at least one group, or at least one task", text)
+        yield problem_at(place.below("workflow"), "must hold at least one group, or at least one task", text)
 
 
-def _names_unique(subject: tuple[Place, Value]) -> Iterator[Breach]:
+def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
     place, workflow = subject
     first: dict[str, FieldPath] = {}
     for name, path in _names(workflow):
         same = name.lower().replace("_", "-")
         if same in first:
-            there = place.below(*first[same], "name").told
-            yield Breach(
+            there = place.below(*first[same], "name").description
+            yield problem_at(
                 place.below(*path, "name"),
                 f'must differ from all other names of tasks and groups; got "{name}" again ({there}), '
                 "upper case and - or _ do not count; rename one of them",
@@ -104,24 +105,22 @@ def _named(entries: Value, path: FieldPath) -> Iterable[tuple[str, FieldPath, Ma
             yield str(entry["name"]), (*path, index), entry
 
 
-SECTIONS = Rule(
-    "osmo-sections",
-    "A workflow spec has the section `workflow`, and none that OSMO does not know.",
-    "osmo.md 2",
+SECTIONS = Check(
+    Rule("osmo-sections", "A workflow spec has the section `workflow`, and none that OSMO does not know.", "osmo.md 2"),
     _sections,
     Stage.DECODE,
 )
-GROUPS_OR_TASKS = Rule(
-    "osmo-groups-or-tasks",
-    "A workflow has groups, or single tasks, and not both.",
-    "osmo.md 2",
+GROUPS_OR_TASKS = Check(
+    Rule("osmo-groups-or-tasks", "A workflow has groups, or single tasks, and not both.", "osmo.md 2"),
     _groups_or_tasks,
     Stage.SCHEMA,
 )
-NAMES_UNIQUE = Rule(
-    "osmo-names-unique",
-    "Tasks and groups of a workflow have names that differ in more than case and - or _.",
-    "osmo.md 2",
+NAMES_UNIQUE = Check(
+    Rule(
+        "osmo-names-unique",
+        "Tasks and groups of a workflow have names that differ in more than case and - or _.",
+        "osmo.md 2",
+    ),
     _names_unique,
     Stage.SCHEMA,
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.finding import Severity, Stage
-from packwise.frontends.osmo.rules.rule import Breach, Rule
+from packwise.findings.rule import Rule, Severity, Stage
+from packwise.frontends.osmo.rules.check import Check, problem_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packwise.frontends.osmo.pool import Pool
+    from packwise.frontends.osmo.rules.check import ProblemAt
 
 __all__ = ["POOL", "POOLS", "PoolAt"]
 
@@ -39,36 +40,37 @@ class PoolAt(NamedTuple):
     schedulers: tuple[str, ...] = ()
 
 
-def _once(pools: tuple[Pool, ...]) -> Iterator[Breach]:
+def _once(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
     first: dict[str, Pool] = {}
     for pool in pools:
         before = first.setdefault(pool.name, pool)
         if before is not pool:
             message = (
-                f'must be the only pool "{pool.name}"; it also stands at {before.place.told}; remove or rename one'
+                f'must be the only pool "{pool.name}"; it also stands at {before.place.description}; '
+                "remove or rename one"
             )
-            yield Breach(pool.place, message)
+            yield problem_at(pool.place, message)
 
 
-def _default_platform(at: PoolAt) -> Iterator[Breach]:
+def _default_platform(at: PoolAt) -> Iterator[ProblemAt]:
     pool = at.pool
     if pool.default_platform is not None and pool.platform is None:
         from packwise.wording import told_known
 
         message = f'must be one of the pool\'s platforms; got "{pool.default_platform}"'
-        yield Breach(
+        yield problem_at(
             pool.place.below("default_platform"),
             message + told_known(pool.default_platform, pool.platforms),
             f"Default platform {pool.default_platform} not in platforms",
         )
 
 
-def _scheduler(at: PoolAt) -> Iterator[Breach]:
+def _scheduler(at: PoolAt) -> Iterator[ProblemAt]:
     pool, kind = at.pool, at.pool.backend.scheduler_type
     if kind is None and at.schedulers and not any(name in _KAI for name in at.schedulers):
         kind = at.schedulers[0]
     if pool.keys and kind is not None and kind not in _KAI:
-        yield Breach(
+        yield problem_at(
             pool.place.below("topology_keys"),
             f'must be empty: backend "{pool.backend_name}" uses the scheduler "{kind}", and only KAI has topologies; '
             "take the keys out, or move the pool to a backend with KAI",
@@ -78,7 +80,7 @@ def _scheduler(at: PoolAt) -> Iterator[Breach]:
         )
 
 
-def _keys(at: PoolAt) -> Iterator[Breach]:
+def _keys(at: PoolAt) -> Iterator[ProblemAt]:
     names = at.pool.key_names
     for index, key in enumerate(names):
         if key in names[:index]:
@@ -86,10 +88,10 @@ def _keys(at: PoolAt) -> Iterator[Breach]:
                 f'must be unique among the topology keys; got "{key}" again (topology_keys[{names.index(key)}]): OSMO '
                 "would take the last label for workflows, and both for the Topology"
             )
-            yield Breach(at.pool.place.below("topology_keys", index, "key"), message)
+            yield problem_at(at.pool.place.below("topology_keys", index, "key"), message)
 
 
-def _order(at: PoolAt) -> Iterator[Breach]:
+def _order(at: PoolAt) -> Iterator[ProblemAt]:
     """A level whose label says that it is broader than one above it: OSMO and KAI would take the order as it is."""
     above: tuple[int, str] | None = None
     for index, key in enumerate(at.pool.keys):
@@ -101,39 +103,35 @@ def _order(at: PoolAt) -> Iterator[Breach]:
                 f'must stand above "{above[1]}": keys go from the broadest level to the finest, and "{key.label}" is '
                 "broader by its name"
             )
-            yield Breach(at.pool.place.below("topology_keys", index, "label"), message)
+            yield problem_at(at.pool.place.below("topology_keys", index, "label"), message)
         elif above is None or breadth > above[0]:
             above = (breadth, key.label)
 
 
-POOLS = (
-    Rule("osmo-pool-once", "A pool is configured once.", "osmo.md 1", _once, Stage.CONFIG),
-)  # fmt: skip
+POOLS = (Check(Rule("osmo-pool-once", "A pool is configured once.", "osmo.md 1"), _once, Stage.CONFIG),)
 """Rules of all pools together."""
 
 POOL = (
-    Rule(
-        "osmo-pool-platform",
-        "The default platform of a pool is one of its platforms.",
-        "osmo.md 1",
+    Check(
+        Rule("osmo-pool-platform", "The default platform of a pool is one of its platforms.", "osmo.md 1"),
         _default_platform,
         Stage.CONFIG,
     ),
-    Rule(
-        "osmo-pool-scheduler",
-        "A pool with topology keys is scheduled by KAI.",
-        "osmo.md 1",
+    Check(
+        Rule("osmo-pool-scheduler", "A pool with topology keys is scheduled by KAI.", "osmo.md 1"),
         _scheduler,
         Stage.CONFIG,
     ),
-    Rule("osmo-pool-keys", "The topology keys of a pool differ.", "osmo.md 1", _keys, Stage.CONFIG),
-    Rule(
-        "osmo-pool-order",
-        "The topology keys of a pool go from the broadest level to the finest.",
-        "osmo.md D10",
+    Check(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "osmo.md 1"), _keys, Stage.CONFIG),
+    Check(
+        Rule(
+            "osmo-pool-order",
+            "The topology keys of a pool go from the broadest level to the finest.",
+            "osmo.md D10",
+            Severity.WARNING,
+        ),
         _order,
         Stage.CONFIG,
-        Severity.WARNING,
     ),
 )
 """Rules of one pool."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.frontends.osmo.rules.rule import Breach, Rule
+from packwise.findings.rule import Rule
+from packwise.frontends.osmo.rules.check import Check, problem_at
 from packwise.frontends.osmo.tree import Levelled, paths_of
 from packwise.wording import list_known, told_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from packwise.api import Osmo
     from packwise.frontends.osmo.pool import Pool
+    from packwise.frontends.osmo.rules.check import ProblemAt
     from packwise.frontends.osmo.tree import Path
     from packwise.frontends.osmo.workflow import Group, Requirement, Task, Workflow
+    from packwise.settings import Osmo
 
 __all__ = ["SUBMISSION", "WORKFLOWS", "Submission", "levelled"]
 
@@ -46,27 +48,27 @@ class Submission(NamedTuple):
 def levelled(submission: Submission, task: Task) -> list[Levelled]:
     """What a task asks for by the pool's levels; keys that the pool does not have are left out."""
     names = submission.pool.key_names
-    found = [
+    levels = [
         Levelled(names.index(each.key), each.group, each.required)
         for each in submission.topology(task)
         if each.key in names
     ]
-    return sorted(found, key=lambda each: each.level)
+    return sorted(levels, key=lambda each: each.level)
 
 
-def _once(workflows: tuple[Workflow, ...]) -> Iterator[Breach]:
+def _once(workflows: tuple[Workflow, ...]) -> Iterator[ProblemAt]:
     first: dict[str, Workflow] = {}
     for workflow in workflows:
         before = first.setdefault(workflow.name, workflow)
         if before is not workflow:
             message = (
-                f'must be the only workflow "{workflow.name}"; it also stands at {before.place.told}; rename one: '
-                "in Git there is no number behind the name"
+                f'must be the only workflow "{workflow.name}"; it also stands at {before.place.description}; '
+                "rename one: in Git there is no number behind the name"
             )
-            yield Breach(workflow.at(("workflow", "name")), message)
+            yield problem_at(workflow.at(("workflow", "name")), message)
 
 
-def _quantities(at: Submission) -> Iterator[Breach]:
+def _quantities(at: Submission) -> Iterator[ProblemAt]:
     for resource in at.workflow.resources.values():
         for field in ("memory", "storage"):
             value: str | None = getattr(resource, field)
@@ -80,27 +82,27 @@ def _quantities(at: Submission) -> Iterator[Breach]:
                 text = f"Resource {field} field has invalid unit: {match['unit']}"
             if text is not None:
                 message = f'must be a number and a unit such as Gi or Mi; got "{value}"'
-                yield Breach(at.workflow.at((*resource.path, field)), message, text)
+                yield problem_at(at.workflow.at((*resource.path, field)), message, text)
 
 
-def _platforms(at: Submission) -> Iterator[Breach]:
+def _platforms(at: Submission) -> Iterator[ProblemAt]:
     for name, resource in at.workflow.resources.items():
         if resource.platform is None and at.pool.platform is None:
             message = f'must name a `platform`: pool "{at.pool.name}" has no default platform; it has '
-            yield Breach(
+            yield problem_at(
                 at.workflow.at(resource.path),
                 message + list_known(at.pool.platforms),
                 f"Resource {name} does not have a platform!",
             )
 
 
-def _topology_keys(at: Submission) -> Iterator[Breach]:
+def _topology_keys(at: Submission) -> Iterator[ProblemAt]:
     available = at.pool.key_names
     for name, resource in at.workflow.resources.items():
         for index, requirement in enumerate(resource.topology):
             if requirement.key not in available:
                 message = f'must be a topology key of pool "{at.pool.name}"; got "{requirement.key}"'
-                yield Breach(
+                yield problem_at(
                     at.workflow.at((*resource.path, "topology", index, "key")),
                     message + told_known(requirement.key, available),
                     f'Topology key "{requirement.key}" in resource "{name}" is not available in pool "{at.pool.name}". '
@@ -108,37 +110,37 @@ def _topology_keys(at: Submission) -> Iterator[Breach]:
                 )
 
 
-def _resources(at: Submission) -> Iterator[Breach]:
+def _resources(at: Submission) -> Iterator[ProblemAt]:
     for task in at.workflow.tasks():
         if task.resource in at.workflow.resources:
             continue
         if task.resource == "default":
             message = "must name a `resource`, or the workflow must have one named `default`"
             text = f"Task {task.name} has no specified resource. Specify a default resource in the resources section."
-            yield Breach(at.workflow.at(task.path), message, text)
+            yield problem_at(at.workflow.at(task.path), message, text)
         else:
             message = f'must be a resource of the workflow; got "{task.resource}"'
-            yield Breach(
+            yield problem_at(
                 at.workflow.at((*task.path, "resource")),
                 message + told_known(task.resource, list(at.workflow.resources)),
                 f"Requesting undefined resource {task.resource}.",
             )
 
 
-def _name_lengths(at: Submission) -> Iterator[Breach]:
+def _name_lengths(at: Submission) -> Iterator[ProblemAt]:
     named = [(at.workflow.name, ("workflow", "name"))]
     for group in at.workflow.groups:
         named += [(group.name, (*group.path, "name")), *((task.name, (*task.path, "name")) for task in group.tasks)]
     for name, path in named:
         if len(name) > _MAX_NAME:
-            yield Breach(
+            yield problem_at(
                 at.workflow.at(path),
                 f'must be at most {_MAX_NAME} characters long; "{name}" has {len(name)}',
                 f"Name {name} is too long. It must be {_MAX_NAME} characters or less.",
             )
 
 
-def _gpus(at: Submission) -> Iterator[Breach]:
+def _gpus(at: Submission) -> Iterator[ProblemAt]:
     guarantee = at.pool.guarantee
     if guarantee == -1 or at.settings.priority == "LOW":
         return
@@ -146,7 +148,7 @@ def _gpus(at: Submission) -> Iterator[Breach]:
         resources = [at.workflow.resources.get(task.resource) for task in group.tasks]
         wanted = sum([(resource.gpu or 0) if resource is not None else 0 for resource in resources])
         if wanted > guarantee:
-            yield Breach(
+            yield problem_at(
                 at.workflow.at(group.path),
                 f'must not ask for more than the {guarantee} GPUs that pool "{at.pool.name}" guarantees; it asks for '
                 f"{wanted}: make the group smaller, or submit it with `osmo: {{priority: LOW}}`",
@@ -155,7 +157,7 @@ def _gpus(at: Submission) -> Iterator[Breach]:
             )
 
 
-def _key_sets(at: Submission) -> Iterator[Breach]:
+def _key_sets(at: Submission) -> Iterator[ProblemAt]:
     if at.pad:
         return
     first: dict[tuple[str, ...], Task] = {}
@@ -166,7 +168,7 @@ def _key_sets(at: Submission) -> Iterator[Breach]:
     if len(first) < 2:
         return
     (known, task), (other, unlike) = list(first.items())[:2]
-    yield Breach(
+    yield problem_at(
         at.workflow.at((*unlike.path, "resource")),
         f'must ask for the topology keys that task "{task.name}" asks for ({", ".join(known)}); got '
         f"{', '.join(other)}: ask for the same keys in all tasks, or set `osmo: {{keySets: Pad}}`",
@@ -176,22 +178,22 @@ def _key_sets(at: Submission) -> Iterator[Breach]:
     )
 
 
-def _platforms_known(at: Submission) -> Iterator[Breach]:
-    told: set[str] = set()
+def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
+    reported: set[str] = set()
     for task in at.workflow.tasks():
         resource = at.workflow.resources.get(task.resource)
         platform = None if resource is None else resource.platform
-        if resource is None or platform is None or platform in at.pool.platforms or resource.name in told:
+        if resource is None or platform is None or platform in at.pool.platforms or resource.name in reported:
             continue
-        told.add(resource.name)
-        yield Breach(
+        reported.add(resource.name)
+        yield problem_at(
             at.workflow.at((*resource.path, "platform")),
             f'must be a platform of pool "{at.pool.name}"; got "{platform}"' + told_known(platform, at.pool.platforms),
             f"Platform {platform} does not exist in pool {at.pool.name}!",
         )
 
 
-def _mixed(at: Submission) -> Iterator[Breach]:
+def _mixed(at: Submission) -> Iterator[ProblemAt]:
     """OSMO accepts it, and leaves the pods without a subgroup, or binds them all the same. Source: osmo.md D2."""
     if at.pad:
         return
@@ -204,10 +206,10 @@ def _mixed(at: Submission) -> Iterator[Breach]:
                 f'must have topology requirements, as task "{bound.name}" of its group has: OSMO would not say where '
                 "its pod belongs; give it the same keys, move it to another group, or set `osmo: {keySets: Pad}`"
             )
-            yield Breach(at.workflow.at(free.path), message)
+            yield problem_at(at.workflow.at(free.path), message)
 
 
-def _repeated_keys(at: Submission) -> Iterator[Breach]:
+def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
     """OSMO accepts it, and nests the level within itself. Source: osmo.md D9."""
     for resource in at.workflow.resources.values():
         first: dict[str, Requirement] = {}
@@ -218,12 +220,12 @@ def _repeated_keys(at: Submission) -> Iterator[Breach]:
                     f'must stand once among the topology keys of a resource; got "{requirement.key}" again, which says '
                     "something else; keep one of the two"
                 )
-                yield Breach(at.workflow.at((*resource.path, "topology", index, "key")), message)
+                yield problem_at(at.workflow.at((*resource.path, "topology", index, "key")), message)
 
 
-def _conflicts(at: Submission) -> Iterator[Breach]:
+def _conflicts(at: Submission) -> Iterator[ProblemAt]:
     """OSMO takes what the first task says, so that their order counts. Source: osmo.md D7."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for group in at.workflow.groups:
         first: dict[Path, tuple[bool, Task]] = {}
         wants = [levelled(at, task) for task in group.tasks]
@@ -234,16 +236,16 @@ def _conflicts(at: Submission) -> Iterator[Breach]:
                     continue
                 before, other = first.setdefault(path[:depth], (required[step.level], task))
                 key = at.pool.keys[step.level].key
-                if before != required[step.level] and (task.resource, key) not in told:
-                    told.add((task.resource, key))
+                if before != required[step.level] and (task.resource, key) not in reported:
+                    reported.add((task.resource, key))
                     yield _conflict(at, task, other, key)
 
 
-def _conflict(at: Submission, task: Task, other: Task, key: str) -> Breach:
+def _conflict(at: Submission, task: Task, other: Task, key: str) -> ProblemAt:
     index = next(index for index, each in enumerate(at.topology(task)) if each.key == key)
     path = (*at.workflow.resources[task.resource].path, "topology", index)
     words = ["required" if each.required else "preferred" for each in at.topology(other) if each.key == key]
-    return Breach(
+    return problem_at(
         at.workflow.at((*path, "requirementType")),
         f'must be "{words[0]}" as in resource "{other.resource}": tasks "{other.name}" and "{task.name}" share '
         f"this {key} group, which is one or the other; name another `group`, or make both alike",
@@ -259,7 +261,7 @@ class _Built(NamedTuple):
     tasks: list[str]
 
 
-def _clashes(at: Submission) -> Iterator[Breach]:
+def _clashes(at: Submission) -> Iterator[ProblemAt]:
     """OSMO takes two paths of one joined name for one node; one of them may then be left without anything below it.
 
     There its build of the group ends in an error, after the submission. Source: osmo.md D5.
@@ -272,7 +274,7 @@ def _clashes(at: Submission) -> Iterator[Breach]:
             continue
         key = at.pool.keys[empty.level].key
         index = next(index for index, each in enumerate(at.topology(empty.task)) if each.key == key)
-        yield Breach(
+        yield problem_at(
             at.workflow.at((*at.workflow.resources[empty.task.resource].path, "topology", index, "group")),
             f'must not lead to a name that others lead to: joined by dashes, groups of task "{empty.task.name}" are '
             "those of another task, and OSMO fails on it; rename the group, or set `osmo: {keySets: Pad}`",
@@ -311,41 +313,38 @@ def _empty_node(top: list[_Built]) -> _Built | None:
     return None
 
 
-WORKFLOWS = (Rule("osmo-workflow-once", "A workflow stands in the input once.", "product.md", _once),)
+WORKFLOWS = (Check(Rule("osmo-workflow-once", "A workflow stands in the input once.", "product.md"), _once),)
 """Rules of all workflows together."""
 
 SUBMISSION = (
-    Rule(
-        "osmo-quantity",
-        "Memory and storage of a resource are numbers with a unit that OSMO knows.",
-        "osmo.md 2",
+    Check(
+        Rule("osmo-quantity", "Memory and storage of a resource are numbers with a unit that OSMO knows.", "osmo.md 2"),
         _quantities,
     ),
-    Rule("osmo-platform", "Every resource has a platform.", "osmo.md 2", _platforms),
-    Rule("osmo-topology-key", "Workflows ask for topology keys that the pool has.", "osmo.md 3.1", _topology_keys),
-    Rule("osmo-resource", "Tasks name resources that the workflow has.", "osmo.md 2", _resources),
-    Rule("osmo-name-length", "Names have at most 64 characters.", "osmo.md 2", _name_lengths),
-    Rule("osmo-gpu-guarantee", "A group asks for no more GPUs than its pool guarantees.", "osmo.md 3", _gpus),
-    Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "osmo.md 3.2", _key_sets),
-    Rule("osmo-platform-known", "Resources name platforms that the pool has.", "osmo.md 3", _platforms_known),
-    Rule(
-        "osmo-mixed-none",
-        "Within a group all tasks have topology requirements, or none.",
-        "osmo.md D2, product.md keySets",
+    Check(Rule("osmo-platform", "Every resource has a platform.", "osmo.md 2"), _platforms),
+    Check(
+        Rule("osmo-topology-key", "Workflows ask for topology keys that the pool has.", "osmo.md 3.1"), _topology_keys
+    ),
+    Check(Rule("osmo-resource", "Tasks name resources that the workflow has.", "osmo.md 2"), _resources),
+    Check(Rule("osmo-name-length", "Names have at most 64 characters.", "osmo.md 2"), _name_lengths),
+    Check(Rule("osmo-gpu-guarantee", "A group asks for no more GPUs than its pool guarantees.", "osmo.md 3"), _gpus),
+    Check(Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "osmo.md 3.2"), _key_sets),
+    Check(Rule("osmo-platform-known", "Resources name platforms that the pool has.", "osmo.md 3"), _platforms_known),
+    Check(
+        Rule(
+            "osmo-mixed-none",
+            "Within a group all tasks have topology requirements, or none.",
+            "osmo.md D2, product.md keySets",
+        ),
         _mixed,
     ),
-    Rule("osmo-key-repeated", "A resource says one thing of a topology key.", "osmo.md D9", _repeated_keys),
-    Rule(
-        "osmo-requirement-conflict",
-        "Tasks that share a group agree whether it is required.",
-        "osmo.md D7",
+    Check(Rule("osmo-key-repeated", "A resource says one thing of a topology key.", "osmo.md D9"), _repeated_keys),
+    Check(
+        Rule("osmo-requirement-conflict", "Tasks that share a group agree whether it is required.", "osmo.md D7"),
         _conflicts,
     ),
-    Rule(
-        "osmo-group-clash",
-        "Groups have names that lead to a tree which OSMO can build.",
-        "osmo.md D5",
-        _clashes,
+    Check(
+        Rule("osmo-group-clash", "Groups have names that lead to a tree which OSMO can build.", "osmo.md D5"), _clashes
     ),
 )
 """Rules of one workflow and its pool."""

@@ -1,0 +1,170 @@
+"""Typed access to the fields of a mapping that no model has looked at; what is refused is named by its path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+from krmfn.errors import FieldError, describe, unknown_field
+from krmfn.source import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+__all__ = ["Fields", "Refusal"]
+
+Refusal: TypeAlias = "Callable[[FieldPath, str], object]"
+"""What is done with a field that is not what it must be, by its path and a message such as `must be a string; got 3`.
+
+It raises, or it notes the problem and returns: the field then counts as absent.
+"""
+
+_NOUNS: dict[type, str] = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    dict: "a mapping",
+    list: "a list",
+}
+_EMPTY: Mapping[str, Value] = {}
+
+T = TypeVar("T")
+
+
+class Fields:
+    """A mapping and its path within a whole, with a getter for each type. It is a view: nothing is copied.
+
+    A getter gives None for a field that is absent or null (an empty view or tuple, where it gives views or a tuple);
+    `required_…` refuses such a field. A field of another type is refused: true is no integer, 1 no string, but an
+    integer is a number. Without `refuse`, a FieldError is raised.
+    """
+
+    __slots__ = ("_refuse", "path", "value")
+
+    value: Mapping[str, Value]
+    path: FieldPath
+
+    def __init__(self, value: Mapping[str, Value], path: FieldPath = (), *, refuse: Refusal | None = None) -> None:
+        self.value = value
+        self.path = path
+        self._refuse: Refusal = _raise if refuse is None else refuse
+
+    def __contains__(self, name: object) -> bool:
+        return self.value.get(cast("str", name)) is not None
+
+    def __repr__(self) -> str:
+        return f"<Fields {list(self.value)} at {self.path}>"
+
+    def text(self, name: str, *, known: Sequence[str] = ()) -> str | None:
+        """A string; with `known`, one of those."""
+        text: str | None = self._typed(name, str)
+        if text is not None and known and text not in known:
+            quoted = ", ".join(f'"{choice}"' for choice in known)
+            self.refuse(name, f"must be one of {quoted}; got {describe(text)}")
+            return None
+        return text
+
+    def integer(self, name: str) -> int | None:
+        """An integer."""
+        return self._typed(name, int)
+
+    def number(self, name: str) -> float | None:
+        """An integer or a float."""
+        value = self.value.get(name)
+        return value if type(value) is int else self._typed(name, float)
+
+    def flag(self, name: str) -> bool | None:
+        """A boolean."""
+        return self._typed(name, bool)
+
+    def mapping(self, name: str) -> Fields:
+        """The view of a mapping within this one; an empty view where there is none."""
+        return self._view(self._typed(name, dict) or _EMPTY, name)
+
+    def list(self, name: str) -> tuple[Value, ...]:
+        """The items of a list, of whatever type they are."""
+        return tuple(cast("list[Value]", self._typed(name, list) or ()))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """The items of a list of strings."""
+        return tuple(cast("str", item) for _, item in self._items(name, str))
+
+    def entries(self, name: str) -> tuple[Fields, ...]:
+        """The views of the items of a list of mappings."""
+        items = self._items(name, dict)
+        return tuple(self._view(cast("Mapping[str, Value]", item), name, index) for index, item in items)
+
+    def mappings(self) -> Iterator[tuple[str, Fields]]:
+        """The names of all fields, each with the view of the mapping that it holds."""
+        for name, value in self.value.items():
+            if isinstance(value, dict):
+                yield name, self._view(value, name)
+            else:
+                self.refuse(name, _message(dict, value))
+
+    def required_text(self, name: str, *, known: Sequence[str] = ()) -> str:
+        """A string; with `known`, one of those. "" where it was refused and nothing raised."""
+        return self._required(name, self.text(name, known=known), str, "")
+
+    def required_integer(self, name: str) -> int:
+        """An integer; 0 where it was refused and nothing raised."""
+        return self._required(name, self.integer(name), int, 0)
+
+    def required_number(self, name: str) -> float:
+        """An integer or a float; 0 where it was refused and nothing raised."""
+        return self._required(name, self.number(name), float, 0)
+
+    def required_flag(self, name: str) -> bool:
+        """A boolean; false where it was refused and nothing raised."""
+        return self._required(name, self.flag(name), bool, False)
+
+    def required_mapping(self, name: str) -> Fields:
+        """The view of a mapping within this one; it may be empty."""
+        return self._required(name, self.mapping(name), dict, self._view(_EMPTY, name))
+
+    def required_entries(self, name: str) -> tuple[Fields, ...]:
+        """The views of the items of a list of mappings; there may be none."""
+        return self._required(name, self.entries(name), list, ())
+
+    def refuse_unknown(self, *known: str) -> None:
+        """Refuses every field but these, with the nearest of them."""
+        for name in self.value:
+            if name not in known:
+                self.refuse(name, unknown_field(name, known))
+
+    def refuse(self, name: str, message: str) -> None:
+        """Refuses the field `name` for a reason of the caller's, such as `must be at least 1; got 0`."""
+        self._refuse((*self.path, name), message)
+
+    def _view(self, value: Mapping[str, Value], *steps: str | int) -> Fields:
+        return Fields(value, (*self.path, *steps), refuse=self._refuse)
+
+    def _typed(self, name: str, kind: type[Any]) -> Any:
+        value = self.value.get(name)
+        if value is None or type(value) is kind:
+            return value
+        self.refuse(name, _message(kind, value))
+        return None
+
+    def _required(self, name: str, value: T | None, kind: type, instead: T) -> T:
+        if self.value.get(name) is None:
+            self.refuse(name, f"must be {_NOUNS[kind]}; there is none")
+        return instead if value is None else value
+
+    def _items(self, name: str, kind: type) -> Iterator[tuple[int, Value]]:
+        for index, item in enumerate(self.list(name)):
+            if type(item) is kind:
+                yield index, item
+            else:
+                self._refuse((*self.path, name, index), _message(kind, item))
+
+
+def _message(kind: type, value: Value) -> str:
+    return f"must be {_NOUNS[kind]}; got {describe(value)}"
+
+
+def _raise(path: FieldPath, message: str) -> None:
+    raise FieldError(None, path, message, Location(None, 1, 1))

@@ -1,0 +1,68 @@
+"""How much a text may hold: each node costs memory beyond its characters, a hundred bytes and more."""
+
+from __future__ import annotations
+
+import re
+
+from krmfn.yamltext.error import YamlError, error_at
+
+__all__ = ["MAX_NODES", "check_nodes"]
+
+MAX_NODES = 5_000_000
+"""How many mappings, lists and scalars a text may hold, keys too. That many take about 1 GiB."""
+
+_LEAST = 1
+"""Characters that a node takes at least, with the mark before it."""
+_SPACE = re.compile(r"[ \t\r\n]+")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def check_nodes(text: str) -> None:
+    """Raises YamlError where `text` holds more than MAX_NODES nodes, or cannot be read as far as that shows.
+
+    Aliases are not counted here: what they repeat, `read` bounds where it meets them.
+    """
+    if len(text) <= _LEAST * MAX_NODES or _most(text) <= MAX_NODES:
+        return
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        # JSON need not be YAML, and can be counted without a reader.
+        if _of_json(text) > MAX_NODES:
+            raise YamlError(_message())
+        return
+    _count(text)
+
+
+def _most(text: str) -> int:
+    """A number of nodes that `text` does not exceed: each follows one of these marks, or starts the text."""
+    return 1 + sum([text.count(mark) for mark in (",", "[", "{", ":", "\n", "- ", "? ")])
+
+
+def _of_json(text: str) -> int:
+    bare = _SPACE.sub("", _QUOTED.sub('"', text))
+    filled = bare.count("{") + bare.count("[") - bare.count("{}") - bare.count("[]")
+    return 1 + filled + bare.count(",") + bare.count(":")
+
+
+def _count(text: str) -> None:
+    from krmfn.yamltext.events import (
+        AliasEvent,
+        MappingStartEvent,
+        ScalarEvent,
+        SequenceStartEvent,
+        StreamEndEvent,
+        start_of_document,
+    )
+
+    starts = (ScalarEvent, MappingStartEvent, SequenceStartEvent, AliasEvent)
+    step, event, skipped = start_of_document(text)
+    nodes = 0
+    while type(event) is not StreamEndEvent:
+        if type(event) in starts:
+            nodes += 1
+            if nodes > MAX_NODES:
+                raise error_at(text, event.start_mark.index + skipped, _message())
+        event = step()
+
+
+def _message() -> str:
+    return f"must hold at most {MAX_NODES} mappings, lists and scalars; split it into smaller ones"

@@ -1,0 +1,218 @@
+"""A comparison for people: by kind, each object with its fields, and a line that sums it up."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from packwise.cli.report.lines import FAINT, SEVERITIES, as_lines, count, tinted
+from packwise.cli.report.visible import visible
+from packwise.commands.diff import Action, Entry, format_steps
+from packwise.commands.diff.consequences import constraint_text
+from packwise.commands.diff.constraints import constraints
+from packwise.findings.finding import Severity
+from packwise.objects.identity import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.cli.diff_output.result import Compared
+    from packwise.commands.diff import Change, Dropped, FieldChange
+
+__all__ = ["as_text"]
+
+_SIGNS = {Action.CREATE: "+", Action.DELETE: "-", Action.CHANGE: "~", Action.RECREATE: "±"}
+_COLOURS = {Action.CREATE: 32, Action.DELETE: 31, Action.CHANGE: 33, Action.RECREATE: 31}
+_WORDS = {
+    Action.CREATE: "added",
+    Action.DELETE: "removed",
+    Action.CHANGE: "changed",
+    Action.RECREATE: "to be re-created",
+}
+_LONGEST = 300
+_WIDEST = 100
+_NAMED = 6
+_DIGITS = re.compile(r"\d+")
+_PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
+
+
+class _Shown(NamedTuple):
+    """A change with the constraints it loses."""
+
+    change: Change
+    dropped: tuple[Dropped, ...]
+
+
+def as_text(compared: Compared) -> str:
+    """The whole comparison; objects of one workload that change alike are shown once."""
+    difference = compared.difference
+    lost: dict[int, list[Dropped]] = {}
+    for dropped in difference.dropped:
+        lost.setdefault(id(dropped.subject), []).append(dropped)
+    shown = [_Shown(change, tuple(lost.get(id(change.after), ()))) for change in difference.changes]
+    lines: list[str] = []
+    for kind, group in groupby(shown, key=lambda entry: _kind(entry.change)):
+        lines += [visible(kind), *_objects(list(group), coloured=compared.coloured), ""]
+    lines += _refused("Cannot be rendered, before the change", difference.unreadable, coloured=compared.coloured)
+    head = "Refused" if difference.compared or difference.unreadable else "Cannot be rendered"
+    lines += _refused(head, difference.refusals, coloured=compared.coloured)
+    lines.append(f"{visible(compared.before)} → {visible(compared.after)}: {_summary(compared)}")
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[str]:
+    groups: dict[tuple[object, ...], list[_Shown]] = {}
+    for entry in shown:
+        groups.setdefault(_likeness(entry), []).append(entry)
+    for first, *others in groups.values():
+        yield from _object(first, coloured=coloured)
+        if others:
+            names = [_name(entry.change.subject) for entry in others]
+            more = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
+            yield f"      {tinted(f'and {len(names)} more alike: {visible(more)}', FAINT, coloured=coloured)}"
+
+
+def _likeness(shown: _Shown) -> tuple[object, ...]:
+    """What is the same of objects that change alike: numbers in names of one workload's parts do not tell them apart.
+
+    Other values do, numbers too.
+    """
+    change = shown.change
+    workload = change.subject.get(_PART_OF)
+    if not isinstance(workload, str):
+        return (id(change),)
+    fields = tuple([_alike(field, workload) for field in change.fields])
+    dropped = tuple(
+        [
+            (_without_numbers(format_steps(lost.constraint.holder)), lost.constraint[1:], lost.message)
+            for lost in shown.dropped
+        ]
+    )
+    namespace = identity(change.subject.value)[2]
+    return change.action, namespace, workload, fields, dropped, _alike_text(_digest(change), workload)
+
+
+def _alike(field: FieldChange, workload: str) -> tuple[object, ...]:
+    path = tuple([Entry(_without_numbers(step.name)) if isinstance(step, Entry) else step for step in field.path])
+    return path, *(_alike_text(_dumped(value), workload) for value in (field.before, field.after))
+
+
+def _alike_text(text: str, workload: str) -> str:
+    return re.sub(rf"(?<![\w.-]){re.escape(workload)}-[\w.-]*", lambda name: _without_numbers(name[0]), text)
+
+
+def _without_numbers(text: str) -> str:
+    return _DIGITS.sub("#", text)
+
+
+def _object(shown: _Shown, *, coloured: bool) -> Iterator[str]:
+    change = shown.change
+    sign = tinted(_SIGNS[change.action], _COLOURS[change.action], coloured=coloured)
+    digest = _digest(change)
+    yield f"  {sign} {visible(_name(change.subject))}{f': {visible(digest)}' if digest else ''}"
+    for sentence in change.meaning:
+        yield f"      {visible(sentence)}"
+    for field in change.fields:
+        yield from _field(field)
+    for lost in shown.dropped:
+        word = tinted("lost", SEVERITIES[Severity.WARNING], coloured=coloured)
+        text = f"{constraint_text(lost.constraint, lost.domain)}: {lost.message}"
+        yield f"      {word}: {visible(text)}"
+
+
+def _field(field: FieldChange) -> Iterator[str]:
+    name, before, after = visible(format_steps(field.path)), _value(field.before), _value(field.after)
+    if len(before) + len(after) <= _WIDEST:
+        yield f"      {name}: {before} → {after}"
+        return
+    yield f"      {name}:"
+    yield f"        {before}"
+    yield f"        → {after}"
+
+
+def _kind(change: Change) -> str:
+    return identity(change.subject.value)[1]
+
+
+def _name(item: KubeObject) -> str:
+    _, _, namespace, name = identity(item.value)
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _digest(change: Change) -> str:
+    """What a new object, or one that goes, is to the scheduler."""
+    if change.before is not None and change.after is not None:
+        return ""
+    value = change.subject.value
+    levels = change.subject.get("spec.levels")
+    if isinstance(levels, list):
+        return _level_list(levels)
+    return ", ".join([constraint_text(constraint) for constraint in constraints(value)])
+
+
+def _value(value: Value) -> str:
+    text = visible(_dumped(value))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _dumped(value: Value) -> str:
+    if value is None:
+        return "(none)"
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list) and value and all(isinstance(entry, dict) and _is_level(entry) for entry in value):
+        return _level_list(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_level(entry: object) -> bool:
+    keys = cast("dict[str, Value]", entry).keys()
+    return keys == {"domain", "key"} or (keys <= {"nodeLabel", "alias"} and "nodeLabel" in keys)
+
+
+def _level_list(levels: Sequence[Value]) -> str:
+    """Levels broadest first, as `domain=key`, or the key alone where the object has no domains."""
+    parts: list[str] = []
+    for level in levels:
+        fields = level if isinstance(level, dict) else {}
+        key, domain = fields.get("key", fields.get("nodeLabel")), fields.get("domain", fields.get("alias"))
+        parts.append(str(key) if domain is None else f"{domain}={key}")
+    return " > ".join(parts)
+
+
+def _refused(head: str, results: Sequence[Result], *, coloured: bool) -> list[str]:
+    if not results:
+        return []
+    lines = [head]
+    for result, line in zip(results, as_lines(results, coloured=coloured), strict=True):
+        lines.append(f"  {line}")
+        if "operatorMessage" in result.tags:
+            lines.append(f"    operator: {visible(result.tags['operatorMessage'])}")
+    return [*lines, ""]
+
+
+def _summary(compared: Compared) -> str:
+    difference = compared.difference
+    parts = list(_counts(difference.changes))
+    if difference.dropped:
+        parts.append(f"{len(difference.dropped)} constraint{'s' if len(difference.dropped) > 1 else ''} lost")
+    if difference.compared and not parts:
+        parts.append("nothing changes for the scheduler")
+    if not difference.compared:
+        parts.append("not compared")
+    refused = [*difference.refusals, *difference.unreadable]
+    if refused:
+        parts.append(count(refused))
+    return "; ".join(parts)
+
+
+def _counts(changes: Iterable[Change]) -> Iterator[str]:
+    for kind, group in groupby(changes, key=_kind):
+        actions = [change.action for change in group]
+        counted = [f"{actions.count(action)} {word}" for action, word in _WORDS.items() if action in actions]
+        yield f"{visible(kind)} {', '.join(counted)}"

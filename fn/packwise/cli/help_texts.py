@@ -1,0 +1,147 @@
+"""The help texts of packwise and of each command, with examples that can be copied."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CHECK",
+    "CHECK_EPILOG",
+    "COMPLETION",
+    "COMPLETION_EPILOG",
+    "DIFF",
+    "DIFF_EPILOG",
+    "EPILOG",
+    "FUNCTION",
+    "FUNCTION_EPILOG",
+    "MIGRATE",
+    "MIGRATE_EPILOG",
+    "RENDER",
+    "RENDER_EPILOG",
+    "RULES",
+    "RULES_EPILOG",
+    "TOPOLOGIES",
+    "TOPOLOGIES_EPILOG",
+]
+
+EPILOG = """\
+commands for people and CI:
+  packwise render examples/disaggregated-inference -o rendered
+  packwise check clusters/west --baseline ../main/clusters/west -o json
+  packwise diff git:origin/main clusters/west
+  packwise topologies clusters/west
+  packwise rules topology-hierarchy
+  packwise migrate clusters/west --to upstream --dry-run
+
+as a KRM function of kustomize and kpt:
+  packwise fn
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+RENDER = """\
+Prints the whole result, your objects and the generated ones, or writes it into a folder. Yours keep every byte,
+comments and all, but for the annotations that packwise adds to workloads. With an error nothing is printed or
+written. A folder given with -o changes at once or not at all; its list of files, .packwise.sha256, tells packwise's
+own from those of others, which stay."""
+
+RENDER_EPILOG = """\
+examples:
+  packwise render examples/disaggregated-inference
+  packwise render inference.yaml topology.yaml -o rendered
+  packwise render --in-place clusters/west
+  packwise render clusters/west -o rendered/west --check   # in CI: is what was committed what a render gives?
+  kustomize build overlays/west | packwise render - --config topology.yaml | kubectl apply -f -
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+CHECK = "Says what is wrong, and writes nothing but what --fix mends."
+
+CHECK_EPILOG = """\
+examples:
+  packwise check examples/disaggregated-inference
+  packwise check clusters/west --baseline git:origin/main
+  packwise check clusters/west -o github            # shown beside the changed lines of a pull request
+  packwise check clusters/west -o sarif > packwise.sarif
+  packwise check clusters/west --crds ../grove/operator/api/core/v1alpha1/crds
+  packwise check clusters/west --fix
+  kustomize build overlays/west | packwise check -
+  packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+DIFF = """\
+Says what changes for the scheduler from A to B: topologies, gangs, groups and queues that are added, removed, changed
+or must be re-created; constraints that are lost, and why; updates that the operator or an API server would refuse.
+Sources are rendered first; what a cluster holds already, as in an export of kubectl, is compared as it is. Status and
+what else a server fills in does not count."""
+
+DIFF_EPILOG = """\
+examples:
+  packwise diff git:origin/main clusters/west            # what a pull request changes
+  packwise diff git:v1.2:clusters/west git:main:clusters/west
+  packwise diff clusters/west live.yaml                  # what the cluster has otherwise than Git
+  kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
+  packwise diff git:main clusters/west -o json --exit-code
+
+exit codes: 0 no error, 1 errors were found (updates that are refused, sources that cannot be rendered), 2 wrong usage;
+with --exit-code also 1 when anything changes"""
+
+TOPOLOGIES = """\
+Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and
+names that no topology has stand in it too."""
+
+TOPOLOGIES_EPILOG = """\
+examples:
+  packwise topologies clusters/west
+  kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
+  packwise topologies clusters/west -o json
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+MIGRATE = """\
+Rewrites configuration, topologies and workloads in place for a later revision of the design: each field by its new name
+at its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
+else, nothing is written."""
+
+MIGRATE_EPILOG = """\
+examples:
+  packwise migrate clusters/west --to grep-244-multi --dry-run
+  packwise migrate clusters/west --to upstream
+  packwise migrate workloads --from grep-244 --to upstream            # the configuration stands elsewhere
+  packwise migrate clusters/west --to upstream --keep-pack-domain     # for workloads that run, before the step above
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+RULES = """\
+Lists every rule that a finding can name, in the order they run; or explains the one of that name: why there is such a
+rule, what to do, an example that fails and what the operator would say of it, an example that passes. Examples show
+the fields that matter."""
+
+RULES_EPILOG = """\
+examples:
+  packwise rules
+  packwise rules topology-hierarchy
+  packwise rules topology-hierarchy -o json
+
+exit codes: 0 no error, 2 wrong usage"""
+
+COMPLETION = """\
+Prints the script by which a shell completes commands, options, rules and paths."""
+
+COMPLETION_EPILOG = """\
+examples:
+  packwise completion bash > ~/.local/share/bash-completion/completions/packwise
+  packwise completion zsh > "${fpath[1]}/_packwise"
+  packwise completion fish > ~/.config/fish/completions/packwise.fish
+
+exit codes: 0 no error, 2 wrong usage"""
+
+FUNCTION = """\
+The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig
+stands the TopologyRender; without one, the TopologyRender among the items counts."""
+
+FUNCTION_EPILOG = """\
+examples:
+  kpt fn source inference | packwise fn | kpt fn sink rendered
+  kpt fn eval inference --exec "packwise fn" --fn-config inference/topology.yaml
+  kustomize build --enable-alpha-plugins --enable-exec overlays/west
+
+exit codes: 0 no error, 1 errors were found (they stand in the list's results, and on stderr)"""

@@ -1,0 +1,109 @@
+"""The render of the files that were read, and those files with what it changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from krmfn.result import exit_code, sort_results
+from packwise.cli.document import Document
+from packwise.objects.identity import identity, is_generated
+from packwise.pipeline import Rendered, render
+from packwise.render.mark import PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.cli.document import InputFile
+    from packwise.cli.inputs import Inputs
+    from packwise.objects.identity import Identity
+
+__all__ = ["Outcome", "is_bookkeeping", "outcome_of", "rendered_of", "without_bookkeeping"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`files` are those that were read, with what changed; `emptied` those of which nothing remains.
+
+    `new` are the generated objects that stood in none of them.
+    """
+
+    files: tuple[InputFile, ...]
+    emptied: tuple[InputFile, ...]
+    new: tuple[KubeObject, ...]
+
+
+def rendered_of(inputs: Inputs) -> Rendered:
+    """The render of `inputs`, its results sorted. Inputs that could not be read whole are not rendered."""
+    if exit_code(inputs.results):
+        return Rendered(inputs.package.items, (), sort_results(inputs.results))
+    rendered = render(inputs.package)
+    return rendered._replace(results=sort_results([*inputs.results, *rendered.results]))
+
+
+def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:
+    """The files with each object as `rendered` has it: edited at its place, or gone."""
+    kept = iter(rendered.kept)
+    generated = {identity(item.value): item for item in rendered.generated}
+    remaining: list[InputFile] = []
+    emptied: list[InputFile] = []
+    for file in files:
+        documents = tuple(_documents(file, kept, generated))
+        is_emptied = bool(file.items) and all(document.is_blank for document in documents)
+        (emptied if is_emptied else remaining).append(replace(file, documents=documents))
+    return Outcome(tuple(remaining), tuple(emptied), tuple(generated.values()))
+
+
+def without_bookkeeping(item: KubeObject) -> KubeObject:
+    """The object without the annotations by which clients remember where its document stood.
+
+    Raises FieldError where an anchor is in the way.
+    """
+    annotations = item.get(("metadata", "annotations"))
+    for key in annotations if isinstance(annotations, dict) else ():
+        if is_bookkeeping(key):
+            item = item.without_annotation(key)
+    return item
+
+
+def is_bookkeeping(key: str) -> bool:
+    """Whether kpt takes the annotation `key` away when it writes files. Source: kyaml kio/kioutil."""
+    return key.startswith(("internal.config.kubernetes.io/", "config.k8s.io/")) or key in (
+        PATH,
+        "config.kubernetes.io/index",
+    )
+
+
+def _documents(
+    file: InputFile, kept: Iterator[KubeObject], generated: dict[Identity, KubeObject]
+) -> Iterator[Document]:
+    """The file's documents as they are now. A comment that stood alone before an object stays when that goes."""
+    comment = ""
+    for document in file.documents:
+        item = document.item
+        if item is not None:
+            item = generated.pop(identity(item.value), None) if is_generated(item.value) else next(kept)
+            if item is None:
+                comment += _comment(document.separator)
+                continue
+        yield Document(comment + document.separator, _text(file, document, item), item, document.line)
+        comment = ""
+    if comment:
+        yield Document(comment, "")
+
+
+def _text(file: InputFile, before: Document, item: KubeObject | None) -> str:
+    if item is None:
+        return before.text
+    if file.is_list:
+        return without_bookkeeping(item).text
+    if is_generated(item.value):
+        item = item.without_annotation(PATH)
+    return before.text if item is before.item else item.text
+
+
+def _comment(separator: str) -> str:
+    """The part of `separator` that someone wrote: all but its last marker, where a line holds a comment alone."""
+    lines = separator.splitlines(keepends=True)
+    return "".join(lines[:-1]) if any(line.lstrip().startswith("#") for line in lines) else ""

@@ -1,0 +1,153 @@
+"""What of an object counts in a comparison: what somebody asked for, and not what a cluster or a client fills in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from krmfn.clientmeta import is_client_key
+from packwise.objects.kinds import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
+
+__all__ = ["counted", "is_deeper", "with_counted"]
+
+_METADATA = ("name", "namespace", "labels", "annotations")
+"""The rest of `metadata` (uid, resourceVersion, managedFields, ownerReferences, finalizers, …) is the server's."""
+
+_TOOLS = (
+    "packwise.dev/",
+    "kubectl.kubernetes.io/",
+    "argocd.argoproj.io/",
+    "kustomize.toolkit.fluxcd.io/",
+    "meta.helm.sh/",
+)
+"""Labels and annotations by which tools remember what is theirs; no scheduler reads them."""
+
+_FILLED = {(kind.name, steps[0]): steps[1] for kind in KINDS for steps in kind.server_filled if len(steps) > 1}
+_FILLED_IN_SPEC = {kind.name: tuple([steps[0] for steps in kind.server_filled if len(steps) == 1]) for kind in KINDS}
+
+
+def counted(value: Mapping[str, Value]) -> dict[str, Value]:
+    """The part of `value` that counts. A field that is null counts as absent, as it does for Kubernetes.
+
+    Entries of lists keep their places.
+    """
+    kind = value.get("kind")
+    parts: dict[str, Value] = {}
+    for key, part in value.items():
+        if key == "metadata":
+            parts[key] = _metadata(part)
+        elif key == "spec" and isinstance(part, dict):
+            parts[key] = _spec(part, str(kind))
+        elif key != "status" and part is not None:
+            parts[key] = _without_nulls(part)
+    return parts
+
+
+def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
+    """`value` with what counts of it replaced by what counts of `other`; what does not count stays as it is."""
+    theirs = counted(other)
+    result: dict[str, Value] = {key: part for key, part in value.items() if key == "status" or key in theirs}
+    kind = str(theirs.get("kind"))
+    for key, part in theirs.items():
+        mine = value.get(key)
+        if key == "metadata":
+            result[key] = _merged_metadata(mine, part)
+        elif key == "spec" and isinstance(part, dict):
+            result[key] = _merged_spec(mine if isinstance(mine, dict) else {}, part, kind)
+        else:
+            result[key] = part
+    return result
+
+
+def is_deeper(value: Value, most: int) -> bool:
+    """Whether mappings and lists are nested deeper than `most` levels."""
+    level = [value]
+    for _ in range(most):
+        level = [
+            part
+            for each in level
+            for part in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+            if isinstance(part, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _is_tools(key: str) -> bool:
+    return key.startswith(_TOOLS) or is_client_key(key)
+
+
+def _metadata(value: Value) -> dict[str, Value]:
+    metadata: dict[str, Value] = {}
+    for key in _METADATA:
+        part = value.get(key) if isinstance(value, dict) else None
+        if key in ("labels", "annotations"):
+            part = {name: text for name, text in part.items() if not _is_tools(name)} if isinstance(part, dict) else {}
+        if part:
+            metadata[key] = part
+    return metadata
+
+
+def _spec(spec: Mapping[str, Value], kind: str) -> dict[str, Value]:
+    filled = _FILLED_IN_SPEC.get(kind, ())
+    parts = cast("dict[str, Value]", _without_nulls({key: part for key, part in spec.items() if key not in filled}))
+    for key, part in parts.items():
+        field = _FILLED.get((kind, key))
+        if field is not None and isinstance(part, list):
+            parts[key] = [_without(entry, field) for entry in part]
+    return parts
+
+
+def _without(entry: Value, field: str) -> Value:
+    return {key: part for key, part in entry.items() if key != field} if isinstance(entry, dict) else entry
+
+
+def _without_nulls(value: Value) -> Value:
+    if isinstance(value, dict):
+        # An empty constraint asks for nothing; Grove writes one where there is none. Source: operator.md 10.
+        return {
+            key: _without_nulls(part)
+            for key, part in value.items()
+            if part is not None and not (key == "topologyConstraint" and part == {})
+        }
+    return [_without_nulls(part) for part in value] if isinstance(value, list) else value
+
+
+def _merged_metadata(mine: Value, theirs: Value) -> Value:
+    own = mine if isinstance(mine, dict) else {}
+    new = cast("Mapping[str, Value]", theirs)
+    merged = {key: part for key, part in own.items() if key not in _METADATA}
+    for key in _METADATA:
+        part = new.get(key)
+        if key in ("labels", "annotations"):
+            old = own.get(key)
+            kept = {name: text for name, text in old.items() if _is_tools(name)} if isinstance(old, dict) else {}
+            part = {**cast("Mapping[str, Value]", part or {}), **kept}
+        if part:
+            merged[key] = part
+    return merged
+
+
+def _merged_spec(mine: Mapping[str, Value], theirs: Mapping[str, Value], kind: str) -> Value:
+    filled = _FILLED_IN_SPEC.get(kind, ())
+    merged: dict[str, Value] = {**theirs, **{key: part for key, part in mine.items() if key in filled}}
+    for key, part in theirs.items():
+        field = _FILLED.get((kind, key))
+        old = mine.get(key)
+        if field is not None and isinstance(part, list):
+            by_name = {str(e.get("name")): e for e in (old if isinstance(old, list) else ()) if isinstance(e, dict)}
+            merged[key] = [_with_filled(entry, by_name, field) for entry in part]
+    return merged
+
+
+def _with_filled(entry: Value, by_name: Mapping[str, Mapping[str, Value]], field: str) -> Value:
+    """The entry with what the cluster filled in; a new one with an empty list, which the CRD demands."""
+    if not isinstance(entry, dict):
+        return entry
+    before = by_name.get(str(entry.get("name")), {})
+    return {**entry, field: before.get(field, [])}

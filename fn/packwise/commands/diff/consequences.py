@@ -1,0 +1,240 @@
+"""The consequences of changes for the scheduler: objects to create anew, constraints that are lost, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.commands.diff.change import Action
+from packwise.commands.diff.constraints import constraints, topologies_named, topology_annotation
+from packwise.commands.diff.fields import Entry, format_steps, part_at
+from packwise.objects.identity import identity
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.commands.diff.change import Change
+    from packwise.commands.diff.constraints import Constraint
+    from packwise.commands.diff.fields import Steps
+    from packwise.commands.diff.state import State
+    from packwise.objects.identity import Identity
+
+__all__ = ["Dropped", "Reason", "constraint_text", "dropped_constraints", "with_meaning"]
+
+_SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
+_PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
+_DROPPED = "constraint-dropped"
+
+
+class Reason(StrEnum):
+    """Why a constraint is no longer there."""
+
+    DISABLED = "disabled"
+    TOPOLOGY_GONE = "topology-gone"
+    LEVEL_GONE = "level-gone"
+    REMOVED = "removed"
+    UNKNOWN = "unknown"
+
+
+class Dropped(NamedTuple):
+    """A constraint that `subject` had and has no more, though what it held for is still there.
+
+    `domain` is what the topology before called its level, None where that is not known; `message` says why it went.
+    """
+
+    subject: KubeObject
+    constraint: Constraint
+    domain: str | None
+    reason: Reason
+    message: str
+
+
+def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
+    """The change, with what follows from the kind of object it is about."""
+    if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
+        return _topology(change, after)
+    return change
+
+
+def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
+    """Levels of a KAI Topology never change in place. Source: kai.md "Topology"; gitops.md "The API server"."""
+    touched = {field.path[:2] for field in change.fields}
+    if ("spec", "levels") not in touched:
+        return change
+    text = 'spec.levels: Invalid value: "array": field is immutable'
+    if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
+        return change._replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
+    users = len(_placed_by(identity(change.subject.value), list(after)))
+    named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
+        users, f"{users} objects are placed by it"
+    )
+    meaning = (
+        f"must be deleted and created: in place the API server answers {text}",
+        f"{named}; while it is gone, pods that are not scheduled yet wait" if users else named,
+    )
+    return change._replace(action=Action.RECREATE, meaning=meaning)
+
+
+def _placed_by(topology: Identity, objects: list[KubeObject]) -> list[KubeObject]:
+    """The objects with constraints that mean this topology: by its name, or without one where it is the only one."""
+    only = not any(key[:2] == topology[:2] and key != topology for key in map(_identity, objects))
+    placed: list[KubeObject] = []
+    for item in objects:
+        named = topologies_named(item.value)
+        if topology[3] in named or (only and not named and constraints(item.value)):
+            placed.append(item)
+    return placed
+
+
+def _identity(item: KubeObject) -> Identity:
+    return identity(item.value)
+
+
+def dropped_constraints(changes: Iterable[Change], before: State, after: State) -> Iterator[Dropped]:
+    """The constraints that objects lose which stay, in the changes' order and each object's own; and why."""
+    old_topologies, judge = _topologies(before), _Judge(after)
+    # Objects of the first design name none: there is one only.
+    only = next(iter(old_topologies)) if len(old_topologies) == 1 else None
+    for change in changes:
+        old, new = change.before, change.after
+        if old is None or new is None:
+            continue
+        kept = {(constraint.holder, constraint.strength) for constraint in constraints(new.value)}
+        for lost in constraints(old.value):
+            if (lost.holder, lost.strength) in kept or not _holds_pods(old.value, new.value, lost.holder):
+                continue
+            named = lost.topology or topology_annotation(old.value) or only
+            topology = old_topologies.get(named or "")
+            domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
+            wanted = _Wanted(named, domain, topology.kind if topology else "ClusterTopology")
+            reason = judge.reason(new, wanted, lost.strength)
+            yield Dropped(new, lost, domain, reason, judge.message(reason, wanted))
+
+
+def _holds_pods(before: Value, after: Value, holder: Steps) -> bool:
+    """Whether what the constraint held for is there still: a group that went took its constraint along.
+
+    What groups other groups is there while one of these is.
+    """
+    if _part(after, holder) is not None:
+        return True
+    old, siblings = _part(before, holder), _part(before, holder[:-1])
+    if not isinstance(old, dict):
+        return False
+    listed = old.get("podGroupNames")
+    children = [
+        entry.get("name")
+        for entry in (siblings if isinstance(siblings, list) else ())
+        if isinstance(entry, dict) and entry.get("parent") == old.get("name")
+    ]
+    members = {("podgroups", name) for name in (listed if isinstance(listed, list) else ())}
+    members |= {(str(holder[-2]), name) for name in children}
+    return any(_part(after, ("spec", field, Entry(str(name)))) is not None for field, name in members)
+
+
+def _part(value: Value, path: Steps) -> Value:
+    for step in path:
+        value = part_at(value, step)
+    return value
+
+
+class _Topology(NamedTuple):
+    """A ClusterTopology, or whatever the revision calls it; `levels` are its domains and node label keys."""
+
+    kind: str
+    levels: tuple[tuple[str, str], ...]
+
+
+class _Wanted(NamedTuple):
+    """The level that a constraint was for: its topology's name and kind, and what that called the level."""
+
+    topology: str | None
+    domain: str | None
+    kind: str
+
+
+def _topologies(state: State) -> dict[str, _Topology]:
+    return {
+        key[3]: _Topology(key[1], tuple(_levels(item)))
+        for key, item in (state.objects or {}).items()
+        if key[1] in _SOURCES
+    }
+
+
+def _levels(topology: KubeObject) -> Iterator[tuple[str, str]]:
+    levels = topology.get("spec.levels")
+    for level in levels if isinstance(levels, list) else ():
+        if isinstance(level, dict):
+            yield str(level.get("domain")), str(level.get("key"))
+
+
+class _Judge:
+    """Finds in the state after why a constraint is gone."""
+
+    __slots__ = ("_after", "_dropped", "_topologies")
+
+    def __init__(self, after: State) -> None:
+        self._after = after
+        self._topologies = _topologies(after)
+        self._dropped: dict[tuple[str, str], set[Value]] = {}
+        for result in after.render_results:
+            ref, field = result.resource_ref, result.field
+            if result.tags.get("rule") == _DROPPED and ref is not None and field is not None:
+                self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(_scalar(field.current))
+
+    def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
+        """Why `subject` has the constraint no more."""
+        return self._of_render(subject, wanted, strength) if self._after.rendered else self._of_objects(wanted)
+
+    def _of_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
+        enabled = self._after.enabled
+        dropped = self._dropped.get((identity(subject.value)[2], str(subject.get(_PART_OF))), set())
+        is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
+        # In the first designs the operator prefers a level, whatever the workload says.
+        is_operators = strength == "preferred" and not enabled
+        if not is_dropped and not is_operators:
+            # What the render did not drop, nobody asked it for.
+            return Reason.REMOVED
+        if not enabled:
+            return Reason.DISABLED
+        return Reason.LEVEL_GONE if wanted.topology in self._topologies else Reason.TOPOLOGY_GONE
+
+    def _of_objects(self, wanted: _Wanted) -> Reason:
+        if not self._topologies or wanted.topology is None or wanted.domain is None:
+            return Reason.UNKNOWN
+        topology = self._topologies.get(wanted.topology)
+        if topology is None:
+            return Reason.TOPOLOGY_GONE
+        return Reason.UNKNOWN if wanted.domain in dict(topology.levels) else Reason.LEVEL_GONE
+
+    def message(self, reason: Reason, wanted: _Wanted) -> str:
+        """The reason in words."""
+        match reason:
+            case Reason.DISABLED:
+                return "topology-aware scheduling is disabled"
+            case Reason.TOPOLOGY_GONE:
+                return f'{wanted.kind} "{wanted.topology or "?"}" does not exist any more'
+            case Reason.LEVEL_GONE:
+                topology = self._topologies.get(wanted.topology or "")
+                levels = list_known([level for level, _ in topology.levels] if topology is not None else [])
+                level = f'level "{wanted.domain}"' if wanted.domain is not None else "such level"
+                return f'{wanted.kind} "{wanted.topology}" has no {level} any more, only {levels}'
+            case Reason.REMOVED:
+                return "the workload does not ask for it any more"
+            case Reason.UNKNOWN:
+                return "nothing among the objects says why"
+
+
+def _scalar(value: Value) -> Value:
+    return value if isinstance(value, str) else None
+
+
+def constraint_text(constraint: Constraint, domain: str | None = None) -> str:
+    """`required example.com/rack ("rack") of podgroups[web-0-router]`; of no part where it is the whole object's."""
+    holder = format_steps(constraint.holder[1:])
+    named = f' ("{domain}")' if domain is not None else ""
+    return f"{constraint.strength} {constraint.key}{named}{f' of {holder}' if holder else ''}"

@@ -1,0 +1,76 @@
+"""Two states compared: everything that a report says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.commands.diff.change import changes
+from packwise.commands.diff.consequences import dropped_constraints, with_meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.commands.diff.change import Change
+    from packwise.commands.diff.consequences import Dropped
+    from packwise.commands.diff.state import State
+    from packwise.objects.identity import Identity
+
+__all__ = ["Difference", "diff"]
+
+
+class Difference(NamedTuple):
+    """What changes between two states, in order of kind, namespace and name.
+
+    `refusals` are what the operator or an API server would refuse in the state after, `unreadable` the errors of the
+    state before; `compared` is whether both states have objects at all. `only_…` are kinds that were left out since the
+    other state, a rendered one, never holds them; `missing_…` are kinds that a found state lacks altogether. `unjudged`
+    are workloads whose updates could not be judged.
+    """
+
+    changes: tuple[Change, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    refusals: tuple[Result, ...] = ()
+    unreadable: tuple[Result, ...] = ()
+    compared: bool = True
+    only_before: tuple[str, ...] = ()
+    only_after: tuple[str, ...] = ()
+    missing_before: tuple[str, ...] = ()
+    missing_after: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+def diff(before: State, after: State) -> Difference:
+    """What changes for the scheduler from `before` to `after`."""
+    refused = Difference(refusals=after.results, unreadable=before.results, unjudged=after.unjudged)
+    if before.objects is None or after.objects is None:
+        return refused._replace(compared=False)
+    only_before, only_after = _foreign(before, after), _foreign(after, before)
+    old, new = _without(before.objects, only_before), _without(after.objects, only_after)
+    changed = [with_meaning(change, new.values()) for change in changes(old, new)]
+    dropped = dropped_constraints(changed, before, after)
+    return refused._replace(
+        changes=tuple(changed),
+        dropped=tuple(dropped),
+        only_before=only_before,
+        only_after=only_after,
+        missing_before=_missing(before, after),
+        missing_after=_missing(after, before),
+    )
+
+
+def _foreign(state: State, other: State) -> tuple[str, ...]:
+    """Kinds of a found state that the other, rendered one says nothing of."""
+    return tuple(sorted(state.kinds - other.kinds)) if other.rendered and not state.rendered else ()
+
+
+def _missing(state: State, other: State) -> tuple[str, ...]:
+    """Kinds of which a found state has no object at all, though the other has: an export may have left them out."""
+    if state.rendered or not state.objects or not other.objects:
+        return ()
+    return tuple(sorted({key[1] for key in other.objects} - state.kinds))
+
+
+def _without(objects: Mapping[Identity, KubeObject], kinds: tuple[str, ...]) -> Mapping[Identity, KubeObject]:
+    return {key: item for key, item in objects.items() if key[1] not in kinds}

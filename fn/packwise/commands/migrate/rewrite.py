@@ -1,0 +1,347 @@
+"""A package rewritten for a later design revision, and held to what the scheduler was told before.
+
+Source: revisions.md (the table), operator.md 12.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.errors import FieldError
+from krmfn.kubeobject import KubeObject
+from krmfn.result import exit_code
+from krmfn.yamltext.comments import comments
+from packwise.commands.migrate.binding import levels_text
+from packwise.commands.migrate.equivalence import MEANING, changed_meanings
+from packwise.commands.migrate.section import edited, renamed, text_at
+from packwise.commands.rewrite import migrate_workload
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.objects.identity import is_generated
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, TOPOLOGY
+from packwise.pipeline.steps import results_of, selected, unreadable
+from packwise.revisions import REVISIONS
+from packwise.revisions.step import Step
+from packwise.settings.topologyrender import KAI_PROFILE, settings_place
+from packwise.topology import sort_levels
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
+    from krmfn.result import Result
+    from packwise.objects.inventory import Inventory
+    from packwise.objects.place import Place
+    from packwise.revisions import Revision
+    from packwise.select import Package, Selection
+    from packwise.settings.configuration import Configuration
+
+__all__ = ["RULES", "Migrated", "NewFile", "migrate"]
+
+_SOURCE = "revisions.md"
+UNKNOWN = Rule("migrate-source", "What is migrated says which revision it is of.", _SOURCE)
+ORDER = Rule("migrate-order", "A listed order becomes a fixed one only where the two are the same.", _SOURCE)
+COMMENT = Rule("migrate-comment", "A migration loses no comment.", "product.md")
+LOST = Rule("migrate-lost", "What the later revision cannot say.", _SOURCE, Severity.WARNING)
+GAINED = Rule("migrate-gained", "What had no effect before and has one now.", _SOURCE, Severity.WARNING)
+RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
+"""Rules of migrations."""
+
+
+class NewFile(NamedTuple):
+    """An object that gets a file `name` of its own, in the folder of the file that `beside` was read from."""
+
+    beside: KubeObject
+    name: str
+    item: KubeObject
+
+
+class Migrated(NamedTuple):
+    """`items` are those of the package in their order, `new` follow; with an error among `results` nothing changed."""
+
+    items: tuple[KubeObject, ...]
+    new: tuple[NewFile, ...]
+    results: tuple[Result, ...]
+
+
+def migrate(
+    package: Package, target: Revision, *, source: Revision | None = None, keep_pack_domain: bool = False
+) -> Migrated:
+    """`package` as `target` writes it. `source` is its revision where no configuration among it tells.
+
+    `keep_pack_domain` leaves that field in workloads: the webhook takes a topology's name and the move to `pack` one
+    after the other only, once the workload runs (operator.md 5).
+    """
+    inventory, selection = selected(package)
+    problems = results_of(selection.findings, selection.results)
+    if exit_code(problems):
+        return Migrated(package.items, (), problems)
+    configured = selection.configuration is not None
+    if source is None and not configured and not selection.enabled:
+        return Migrated(package.items, (), (_unknown_source().to_result(),))
+    before = source or selection.revision
+    order = list(REVISIONS)
+    if order.index(before.name) >= order.index(target.name):
+        return Migrated(package.items, (), tuple([f.to_result() for f in _not_later(selection, before, target)]))
+    rewriting = _Rewriting(
+        package, inventory, selection, _step(selection, source, target, keep_pack_domain=keep_pack_domain)
+    )
+    try:
+        rewriting.run()
+    except FieldError as error:
+        return Migrated(package.items, (), (unreadable(error),))
+    results = [finding.to_result() for finding in rewriting.findings]
+    if configured and not exit_code(results):
+        results += changed_meanings(package, rewriting.package, rewriting.step)
+    if exit_code(results):
+        return Migrated(package.items, (), tuple(results))
+    return Migrated(rewriting.package.items[: len(package.items)], tuple(rewriting.new), tuple(results))
+
+
+def _unknown_source() -> Finding:
+    message = "no topology configuration tells which revision this is of; name its file too, or say --from REVISION"
+    return Finding.of(UNKNOWN, None, (), message)
+
+
+def _not_later(selection: Selection, source: Revision, target: Revision) -> list[Finding]:
+    """Why there is no way from `source` to `target`; nothing where they are the same."""
+    if source.name == target.name:
+        return []
+    message = f'is of revision "{source.name}", which is later than "{target.name}": what it says has no words there'
+    configuration = selection.configuration
+    if configuration is None:
+        return [Finding.of(UNKNOWN, None, (), f"what is given {message}")]
+    return [configuration.place.finding(UNKNOWN, message, at_key=True)]
+
+
+def _step(selection: Selection, chosen: Revision | None, target: Revision, *, keep_pack_domain: bool) -> Step:
+    source = chosen or selection.revision
+    configuration = selection.configuration
+    topology, preferred = target.default_topology or source.default_topology or "", None
+    if configuration is not None:
+        if configuration.name is not None and (
+            target.named_by_configuration or target.topology_kind != source.topology_kind
+        ):
+            topology = configuration.name
+        if source.always_preferred and configuration.levels:
+            preferred = configuration.hierarchy(source)[-1].domain
+    return Step(source, target, topology, preferred, keep_pack_domain)
+
+
+class _Rewriting:
+    """One migration under way: each original item's present form, what is new, what was found."""
+
+    def __init__(self, package: Package, inventory: Inventory, selection: Selection, step: Step) -> None:
+        self._package, self._inventory, self._selection, self.step = package, inventory, selection, step
+        self._now = {id(item): item for item in package.items}
+        self.new: list[NewFile] = []
+        self.findings: list[Finding] = []
+
+    @property
+    def package(self) -> Package:
+        """The package as it is now, what is new at its end."""
+        items = [*(self._now[id(item)] for item in self._package.items), *(file.item for file in self.new)]
+        config = self._package.function_config
+        config = None if config is None else self._now.get(id(config), config)
+        return self._package._replace(items=tuple(items), function_config=config)
+
+    def run(self) -> None:
+        """All steps. Raises FieldError where an anchor is in the way, or a comment could not stay."""
+        configuration = self._selection.configuration
+        # What is added stands behind what is there: only then is that cut down, its comments left where they are.
+        self._settings()
+        if configuration is not None:
+            self._order(configuration)
+            self._profiles(configuration)
+            self._section(configuration)
+        for item in self._package.items:
+            if not is_generated(item.value):
+                self._object(item)
+        self._list_new()
+        self._comments()
+
+    def _order(self, configuration: Configuration) -> None:
+        source, target = self.step.source, self.step.target
+        known = sort_levels(configuration.levels)
+        if source.listed_order and not target.listed_order and known != configuration.levels:
+            message = (
+                f"must be listed broadest first ({list_known([level.domain for level in known])}): revision "
+                f'"{source.name}" takes the listed order for the hierarchy, "{target.name}" always that one, and '
+                "constraints would mean something else"
+            )
+            self.findings.append(configuration.place.below("levels").finding(ORDER, message))
+
+    def _section(self, configuration: Configuration) -> None:
+        source, target = self.step.source, self.step.target
+        original = configuration.place.item
+        place = renamed(configuration.place._replace(item=self._now[id(original)]), target.configuration_key)
+        if configuration.name is not None and not target.named_by_configuration:
+            place = _without(place, "name")
+            if configuration.name != self.step.topology:
+                message = (
+                    f'"{configuration.name}" cannot be kept: revision "{target.name}" calls its topology '
+                    f'"{target.default_topology}"'
+                )
+                self.findings.append(configuration.place.below("name").finding(LOST, message))
+        if self.step.changes_topologies and configuration.levels:
+            place = self._moved_levels(configuration, place)
+        if source.always_preferred and not target.always_preferred and not target.constraints_choose:
+            message = (
+                f'"{self.step.preferred}" is no longer preferred on everything that is rendered: revision '
+                f'"{target.name}" has no such wish'
+            )
+            self.findings.append(configuration.place.finding(LOST, message, at_key=True))
+        self._now[id(original)] = place.item
+
+    def _moved_levels(self, configuration: Configuration, place: Place) -> Place:
+        """`place` without its levels, which become an object of their own."""
+        target, name = self.step.target, self.step.topology
+        levels = configuration.hierarchy(self.step.source)
+        own = self._inventory.items.of_kind(*CLUSTER_TOPOLOGY.key)
+        if all(item.name != name for item in own):
+            text, path = text_at(place)
+            kind = f"apiVersion: {CLUSTER_TOPOLOGY.api_version}\nkind: {target.topology_kind}\n"
+            head = f"{kind}metadata:\n  name: {name}\nspec:\n"
+            item = KubeObject.parse(head + levels_text(text, (*path, "levels"), levels, "  "))
+            file = f"{target.topology_kind.lower()}-{name}.yaml"
+            self.new.append(NewFile(configuration.place.item, file, self._external(item)))
+        return edited(place, lambda item, path: item.remove((*path, "levels")))
+
+    def _others_make_topologies(self) -> bool:
+        """Whether the profiles say that nobody but the cluster's owners makes KAI Topologies, in words that go."""
+        configuration = self._selection.configuration
+        leaves = self.step.changes_topologies and self.step.source.scheduler_profiles
+        return leaves and configuration is not None and configuration.makes_kai_topologies is False
+
+    def _external(self, topology: KubeObject) -> KubeObject:
+        """`topology` with the scheduler's own object as one that others make, where the profiles say so."""
+        if not self._others_make_topologies():
+            return topology
+        reference = {"schedulerName": KAI_PROFILE, "topologyReference": topology.name}
+        return topology.set("spec.schedulerTopologyBindings", [reference])
+
+    def _profiles(self, configuration: Configuration) -> None:
+        """The KAI profile, without which the target makes no KAI Topology, in the words that it has for it."""
+        if not self.step.changes_topologies:
+            return
+        settings = self._selection.settings
+        place = _beside(configuration.place, "scheduler")
+        if settings.item is not None and settings.scheduler is not None:
+            place = settings_place(settings).below("scheduler")
+        original = place.item
+        place = place._replace(item=self._now[id(original)])
+        if place.embedded and not place.inner and place.item.get(place.path) is None:
+            self._now[id(original)] = place.item.set(place.path, f"profiles:\n- name: {KAI_PROFILE}\n")
+        else:
+            self._now[id(original)] = edited(place, _with_profile).item
+
+    def _settings(self) -> None:
+        """packwise's own settings: the revision by name where nothing else chooses it, no option of another design."""
+        settings, target = self._selection.settings, self.step.target
+        original = settings.item
+        if original is None:
+            if not target.chosen_by_key and not self.step.changes_topologies:
+                message = (
+                    f'revision "{target.name}" is chosen by `revision: {target.name}` in a TopologyRender only; add it '
+                    "beside the configuration"
+                )
+                self.findings.append(Finding.of(LOST, None, (), message))
+            return
+        item = self._now[id(original)]
+        place = settings_place(settings)
+        if settings.revision is not None or not target.chosen_by_key:
+            item = item.set(place.below("revision").path, target.name)
+        if self._others_make_topologies() and TOPOLOGY.name in settings.emit:
+            kinds = [kind for kind in settings.emit if kind != TOPOLOGY.name]
+            item = item.set(place.below("emit").path, f"[{', '.join(kinds)}]" if settings.embedded else list(kinds))
+        option = place.below("topologyNameAnnotation").path
+        if target.annotate_topology and item.get(option) is not None:
+            item = item.remove(option, keep_comments=True)
+        self._now[id(original)] = item
+
+    def _object(self, original: KubeObject) -> None:
+        """A workload, or a topology that a user wrote."""
+        source, target = self.step.source, self.step.target
+        item = migrate_workload(self._now[id(original)], self.step)
+        if original.kind == source.topology_kind and original.api_version.startswith(f"{CLUSTER_TOPOLOGY.group}/"):
+            if self.step.changes_topologies:
+                item = self._external(item.set(("kind",), target.topology_kind))
+            if source.user_topologies != "Used" and original.name != source.default_topology:
+                message = (
+                    f'"{original.name}" was not used by revision "{source.name}"; "{target.name}" makes a KAI Topology '
+                    "of it"
+                )
+                self.findings.append(Finding.of(GAINED, original, ("metadata", "name"), message))
+        self._now[id(original)] = item
+
+    def _list_new(self) -> None:
+        """The new files among the resources of the kustomization in their folder; kustomize reads no other."""
+        for original in self._package.items:
+            listed = original.get(("resources",))
+            if not original.api_version.startswith("kustomize.config.k8s.io/") or not isinstance(listed, list):
+                continue
+            folder = _folder(original)
+            names = [file.name for file in self.new if _folder(file.beside) == folder and file.name not in listed]
+            for index, name in enumerate(names, start=len(listed)):
+                self._now[id(original)] = self._now[id(original)].set(("resources", index), name)
+
+    def _comments(self) -> None:
+        """An error for each comment that would go; none does, unless a file is written in a way nobody thought of."""
+        new = [comment for file in self.new for comment in comments(file.item.text)]
+        for original in self._package.items:
+            item = self._now[id(original)]
+            if item is original:
+                continue
+            left = _comments_of(item) + new
+            for comment in _comments_of(original):
+                if comment in left:
+                    left.remove(comment)
+                else:
+                    message = f'would lose the comment "{comment}"; move it to a line of its own above the object'
+                    self.findings.append(Finding.of(COMMENT, original, (), message))
+
+
+def _folder(item: KubeObject) -> str:
+    return (item.location().file or "").rpartition("/")[0]
+
+
+def _without(place: Place, key: str) -> Place:
+    return edited(place, lambda item, path: item.remove((*path, key), keep_comments=True))
+
+
+def _beside(place: Place, key: str) -> Place:
+    """The entry `key` of what holds the section at `place`."""
+    if not place.embedded:
+        return place._replace(path=(*place.path[:-1], key))
+    if place.inner:
+        return place._replace(inner=(*place.inner[:-1], key))
+    long = str(place.path[-1]).startswith("spec.")
+    return place._replace(path=(*place.path[:-1], f"spec.{key}" if long else key))
+
+
+def _with_profile(item: KubeObject, path: FieldPath) -> KubeObject:
+    """`item`, its scheduler section at `path` with KAI's profile as the newest API spells it. Source: operator.md 9."""
+    profiles = item.get((*path, "profiles"))
+    if not profiles or not isinstance(profiles, list):
+        return item.set((*path, "profiles"), [{"name": KAI_PROFILE}])
+    for index, profile in enumerate(profiles):
+        at = (*path, "profiles", index)
+        if not isinstance(profile, dict):
+            continue
+        if profile.get("default") is True and item.get((*path, "defaultProfileName")) is None:
+            item = item.set((*path, "defaultProfileName"), profile.get("name"))
+        item = item.remove((*at, "default"), keep_comments=True)
+        item = item.remove((*at, "config", "createTopologyResources"), prune=True, keep_comments=True)
+    return item
+
+
+def _comments_of(item: KubeObject) -> list[str]:
+    """The comments of an object, and those of the documents in a ConfigMap's data."""
+    texts = comments(item.text)
+    data = item.get("data") if item.kind == "ConfigMap" else None
+    for text in data.values() if isinstance(data, dict) else ():
+        if isinstance(text, str) and "#" in text:
+            try:
+                texts += comments(text)
+            except ValueError:
+                # Not YAML, and not touched.
+                continue
+    return texts

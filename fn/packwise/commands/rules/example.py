@@ -1,0 +1,133 @@
+"""Examples, run: completed to whole objects, rendered, and what a cluster would say of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, cast
+
+from krmfn.kubeobject import KubeObject
+from krmfn.yamltext import split_documents
+from packwise.findings.finding import Stage
+from packwise.pipeline import render
+from packwise.pipeline.registry import is_document
+from packwise.select import Package
+from packwise.settings.topologyrender import DIALECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.commands.rules.explanation import Explanation
+
+__all__ = ["Refusal", "refusal", "results_of"]
+
+_SPEAKERS = {
+    Stage.CONFIG: "the operator, at its start",
+    Stage.DECODE: "the operator's webhook, which cannot decode it",
+    Stage.SCHEMA: "the API server",
+    Stage.WEBHOOK: "the operator's webhook",
+}
+
+_SETTINGS = "TopologyRender"
+_POOL = "OSMO pool"
+_WORKFLOW = "OSMO workflow"
+_CONFIGURATIONS = frozenset({_SETTINGS, "OperatorConfiguration"})
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is said in a cluster of a failing example, at `stage`: `texts` are the exact words, in order.
+
+    `osmo`: it is OSMO that says it.
+    """
+
+    stage: Stage
+    texts: tuple[str, ...]
+    osmo: bool = False
+
+    @property
+    def speaker(self) -> str:
+        """Who says it."""
+        if self.osmo:
+            return "OSMO"
+        return _SPEAKERS[self.stage]
+
+
+def refusal(rule: str, explanation: Explanation) -> Refusal | None:
+    """What would be said in a cluster, by that rule, of the failing example; None where nobody would say anything."""
+    if not explanation.failing:
+        return None
+    results = [result.tags for result in results_of(explanation.failing, explanation.before)]
+    tags = [each for each in results if each["rule"] == rule and "operatorMessage" in each]
+    if not tags:
+        return None
+    tags.sort(key=lambda each: int(each["order"]))
+    texts = tuple([each["operatorMessage"] for each in tags])
+    return Refusal(Stage(tags[0]["stage"]), texts, rule.startswith("osmo-"))
+
+
+def results_of(example: str, before: str = "") -> tuple[Result, ...]:
+    """What a render says of `example`, with lines as in it; as an update of `before`, where that is given."""
+    objects = _objects(example)
+    items = tuple([item for item in objects if not is_document(item.value)])
+    documents = tuple([item for item in objects if is_document(item.value)])
+    return render(Package(items, baseline=_objects(before) if before else None, documents=documents)).results
+
+
+def _objects(example: str) -> tuple[KubeObject, ...]:
+    """The objects of an example, whole; with a configuration, where it shows none."""
+    bases = _bases()
+    shown = _parsed(example)
+    if all(item.kind not in _CONFIGURATIONS for item in shown):
+        shown = (bases[_SETTINGS], *shown)
+    kinds = [_kind(item) for item in shown]
+    if _WORKFLOW in kinds and _POOL not in kinds:
+        shown = (bases[_POOL], *shown)
+    return tuple([_completed(item, (), item.value, _base(item, bases)) for item in shown])
+
+
+def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
+    """What `item` is completed by; a topology section that is spelt another way, by the one of the base."""
+    base, spec = bases[_kind(item)].value, item.get("spec")
+    keys = [key for key in DIALECTS if key in spec] if item.kind == _SETTINGS and isinstance(spec, dict) else []
+    if not keys:
+        return base
+    known = cast("Mapping[str, Value]", base["spec"])
+    sections = {keys[0] if key in DIALECTS else key: part for key, part in known.items()}
+    return {**base, "spec": sections}
+
+
+@cache
+def _bases() -> Mapping[str, KubeObject]:
+    text = (files("packwise.commands.rules") / "base.yaml").read_text(encoding="utf-8")
+    return {_kind(item): item for item in _parsed(text)}
+
+
+def _kind(item: KubeObject) -> str:
+    """The kind of an object; OSMO's documents have a name here."""
+    if item.kind:
+        return item.kind
+    return _WORKFLOW if "workflow" in item.value else _POOL
+
+
+def _parsed(text: str) -> tuple[KubeObject, ...]:
+    return tuple([KubeObject.parse(document.text, line=document.line) for document in split_documents(text)])
+
+
+def _completed(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> KubeObject:
+    """`item` with what `shown`, its part at `path`, leaves out of `base`.
+
+    The entries of a list are completed by those at their place. What is shown keeps its text: rules read that too.
+    """
+    if isinstance(shown, dict) and isinstance(base, dict):
+        for key, part in base.items():
+            inner = (*path, key)
+            item = _completed(item, inner, shown[key], part) if key in shown else item.set(inner, part)
+    elif isinstance(shown, list) and isinstance(base, list):
+        for index, (entry, part) in enumerate(zip(shown, base, strict=False)):
+            item = _completed(item, (*path, index), entry, part)
+    return item

@@ -1,0 +1,65 @@
+"""`packwise topologies`: which topologies there are and who uses them, without a render."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.errors import FieldError
+from krmfn.result import exit_code
+from packwise.pipeline.registry import brings_topologies, front_ends
+from packwise.pipeline.steps import results_of, selected, topologies_of, unreadable
+from packwise.select.selection import ABSENT
+
+if TYPE_CHECKING:
+    from krmfn.result import Result
+    from packwise.select import Package
+    from packwise.topology.uses import ListedTopology, Use
+
+__all__ = ["Overview", "has_sources", "overview"]
+
+
+def has_sources(package: Package) -> bool:
+    """Whether something among the package is to be rendered: a configuration, a topology or a workload."""
+    inventory, selection = selected(package)
+    # TAS is enabled by users' topologies alone, too.
+    if selection.is_configured or brings_topologies(inventory):
+        return True
+    settings, revision = selection.settings, selection.revision
+    return any(True for front_end in front_ends(inventory) for _ in front_end.uses(inventory, settings, revision))
+
+
+class Overview(NamedTuple):
+    """The topologies there are, by name, and which workload uses which; `enabled`: whether TAS is.
+
+    With an error among `results`, which are about the configuration, the rest is empty.
+    """
+
+    topologies: tuple[ListedTopology, ...] = ()
+    uses: tuple[Use, ...] = ()
+    enabled: bool = False
+    results: tuple[Result, ...] = ()
+
+
+def overview(package: Package) -> Overview:
+    """Which topologies the package has, and who uses them."""
+    inventory, selection = selected(package)
+    settings, revision = selection.settings, selection.revision
+    results = results_of(selection.findings, selection.results)
+    if exit_code(results):
+        return Overview(results=results)
+    chosen = front_ends(inventory)
+    try:
+        known = topologies_of(inventory, selection)
+        topologies = tuple([
+            topology
+            for front_end in chosen
+            for topology in front_end.topologies(inventory, settings, revision, known)
+        ])  # fmt: skip
+    except FieldError as error:
+        return Overview(results=(*results, unreadable(error)))
+    uses = tuple([use for front_end in chosen for use in front_end.uses(inventory, settings, revision)])
+    if selection.enabled or selection.configuration is not None or not topologies:
+        return Overview(topologies, uses, selection.enabled, results)
+    # An export of a cluster shows its topologies, and needs no configuration that says so.
+    others = tuple([result for result in results if result.tags.get("rule") != ABSENT.name])
+    return Overview(topologies, uses, enabled=True, results=others)

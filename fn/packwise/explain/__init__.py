@@ -1,8 +1,0 @@
-"""What a rule is for, with YAML that breaks it and YAML that keeps it: data for people, no part of a render."""
-
-from __future__ import annotations
-
-from packwise.explain.example import Refusal, refusal, results_of
-from packwise.explain.explanation import Explanation, explained, explanation
-
-__all__ = ["Explanation", "Refusal", "explained", "explanation", "refusal", "results_of"]

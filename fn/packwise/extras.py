@@ -1,0 +1,45 @@
+"""The extras of the distribution: libraries that parts of packwise need, and what to say where one is not installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+__all__ = ["COMPLETION", "CRDS", "PATCH", "Extra"]
+
+
+class Extra(NamedTuple):
+    """`packwise[NAME]`: the distribution that it adds, and the module that is imported from it."""
+
+    name: str
+    library: str
+    module: str
+
+    @property
+    def installed(self) -> bool:
+        """Whether the library can be imported; it is imported to know."""
+        return _imports(self.module)
+
+    @property
+    def advice(self) -> str:
+        """What is absent, and the command that adds it."""
+        return f'{self.library} is not installed; add the extra "{self.name}": pip install "packwise[{self.name}]"'
+
+
+COMPLETION = Extra("completion", "shtab", "shtab")
+"""Scripts by which shells complete the command line."""
+
+CRDS = Extra("crds", "cel-expr-python", "cel_expr_python")
+"""CEL rules of CustomResourceDefinitions, and RE2 for their patterns."""
+
+PATCH = Extra("patch", "jsonpatch", "jsonpatch")
+"""JSON Patches of what differs."""
+
+
+@cache
+def _imports(module: str) -> bool:
+    try:
+        __import__(module)
+    except ImportError:
+        return False
+    return True

@@ -1,0 +1,197 @@
+"""One thing a user can act on: what is wrong where, by which rule. It becomes a krmfn Result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.findings.problem import Effect
+from packwise.findings.rule import Rule, Severity, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.errors import FieldError
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.source import Location
+    from krmfn.value import Value
+    from packwise.findings.problem import Problem
+
+__all__ = ["Finding", "Rule", "Severity", "Stage", "bounded", "findings_of", "from_field_error", "has_errors"]
+
+_LONGEST = 2000
+
+
+class Finding(NamedTuple):
+    """`message` is packwise's own text about the field at `path` of `subject`.
+
+    `operator_message` is the exact text of the operator or API server that would refuse the object at `stage`; `order`
+    is its place among that stage's texts. `at_key` points to the field's name rather than its value; `location` is
+    where to look when that is not in `subject`'s own text.
+    """
+
+    rule: str
+    severity: Severity
+    message: str
+    subject: KubeObject | None = None
+    path: FieldPath = ()
+    operator_message: str | None = None
+    stage: Stage | None = None
+    order: int = 0
+    proposed: Value = None
+    at_key: bool = False
+    location: Location | None = None
+
+    @classmethod
+    def of(
+        cls,
+        rule: Rule,
+        subject: KubeObject | None,
+        path: FieldPath,
+        message: str,
+        *,
+        severity: Severity | None = None,
+        operator_message: str | None = None,
+        stage: Stage | None = None,
+        order: int = 0,
+        proposed: Value = None,
+        at_key: bool = False,
+        location: Location | None = None,
+    ) -> Finding:
+        """A finding by `rule`, of the rule's severity unless `severity` is set."""
+        return cls(
+            rule=rule.name,
+            severity=severity or rule.severity,
+            message=message,
+            subject=subject,
+            path=path,
+            operator_message=operator_message,
+            stage=stage,
+            order=order,
+            proposed=proposed,
+            at_key=at_key,
+            location=location,
+        )
+
+    @classmethod
+    def about(
+        cls,
+        problem: Problem,
+        subject: KubeObject | None,
+        rule: Rule,
+        *,
+        order: int = 0,
+        severity: Severity | None = None,
+        location: Location | None = None,
+    ) -> Finding:
+        """`problem` as a finding by `rule`; `order` is its place among those of its stage."""
+        return cls(
+            rule=rule.name,
+            severity=severity or rule.severity,
+            message=problem.full_message,
+            subject=subject,
+            path=problem.path,
+            operator_message=None if problem.stage is None else problem.operator_message,
+            stage=problem.stage,
+            order=order,
+            proposed=problem.proposed,
+            at_key=problem.at_key or problem.effect is Effect.UNKNOWN,
+            location=location,
+        )
+
+    def to_result(self) -> Result:
+        """The KRM result: resource, field, file, and in its tags rule, operator's text, stage, order, line, column."""
+        from krmfn.fieldpath import format_path
+        from krmfn.result import ResourceRef, Result, ResultField, ResultFile
+
+        tags = {"rule": self.rule}
+        if self.operator_message is not None:
+            tags["operatorMessage"] = self.operator_message
+            tags["order"] = str(self.order)
+        if self.stage is not None:
+            tags["stage"] = self.stage.value
+        ref = field = file = None
+        subject = self.subject
+        if subject is not None:
+            at = self.location or subject.location(self.path, key=self.at_key)
+            file = ResultFile(at.file, _index(subject)) if at.file is not None else None
+            tags["line"], tags["column"] = str(at.line), str(at.column)
+            parts = _id_parts(subject)
+            # A document that is no Kubernetes object is told by its place alone.
+            ref = ResourceRef(*parts) if any(parts) else None
+        if self.path:
+            current = subject.get(self.path) if subject is not None else None
+            # A document within a text is not the value that the finding is about.
+            is_part = self.location is not None and isinstance(current, str) and "\n" in current
+            shown = None if is_part or isinstance(current, (dict, list)) else current
+            field = ResultField(format_path(self.path), shown, self.proposed)
+        return bounded(Result(self.message, self.severity, ref, field, file, tags))
+
+
+def findings_of(
+    problems: Iterable[tuple[Rule, Problem]], subject: KubeObject, unknown: Severity | None = None
+) -> tuple[Finding, ...]:
+    """The problems of `subject`, each with the rule that it breaks, in the order in which they would be refused.
+
+    `unknown` is the severity of unknown fields; None: that of their rule.
+    """
+    return tuple(
+        [
+            Finding.about(
+                problem,
+                subject,
+                rule,
+                order=order,
+                severity=unknown if problem.effect is Effect.UNKNOWN else None,
+            )
+            for order, (rule, problem) in enumerate(problems)
+        ]
+    )
+
+
+def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Finding:
+    """`error`, which is about `subject`, as a finding."""
+    return Finding(rule, Severity.ERROR, error.message, subject, error.path, location=error.location)
+
+
+def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
+    """Whether one of `findings` is an error."""
+    return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def bounded(result: Result) -> Result:
+    """`result` where no name of a megabyte makes it a megabyte long."""
+    ref, field, file = result.resource_ref, result.field, result.file
+    if ref is not None:
+        ref = type(ref)(*[_cut(part) for part in ref])
+    if field is not None:
+        current = _cut(field.current) if isinstance(field.current, str) else field.current
+        field = field._replace(path=_cut(field.path), current=current)
+    if file is not None:
+        file = file._replace(path=_cut(file.path))
+    tags = {key: _cut(text) for key, text in result.tags.items()}
+    return result._replace(message=_cut(result.message), resource_ref=ref, field=field, file=file, tags=tags)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _index(subject: KubeObject) -> int | None:
+    try:
+        return subject.index
+    except ValueError:
+        return None
+
+
+def _id_parts(subject: KubeObject) -> tuple[str, str, str, str]:
+    try:
+        value = subject.value
+    except ValueError:
+        return "", "", "", ""
+    metadata = value.get("metadata")
+    names = metadata if isinstance(metadata, dict) else {}
+    parts = (value.get("apiVersion"), value.get("kind"), names.get("namespace"), names.get("name"))
+    api_version, kind, namespace, name = (part if isinstance(part, str) else "" for part in parts)
+    return api_version, kind, namespace, name

@@ -1,0 +1,32 @@
+"""A rule as users know it, how bad it is to break it, and who would refuse what breaks it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from krmfn.result import Severity
+
+__all__ = ["Rule", "Severity", "Stage"]
+
+
+class Stage(StrEnum):
+    """Who would refuse the object. Source: product.md "Contract", `tags.stage`."""
+
+    CONFIG = "config"
+    """The operator, at its start."""
+    DECODE = "decode"
+    """The typed decoder."""
+    SCHEMA = "schema"
+    """The API server, by the schema of the resource."""
+    WEBHOOK = "webhook"
+    """The operator's webhook."""
+
+
+class Rule(NamedTuple):
+    """A rule as users know it: `name` is stable and public, `summary` one line, `source` where it is written down."""
+
+    name: str
+    summary: str
+    source: str
+    severity: Severity = Severity.ERROR

@@ -1,0 +1,287 @@
+"""The gangs of a PodCliqueSet, as the operator builds its PodGangs before any pod exists. Source: operator.md 7."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.clientmeta import is_client_key
+from packwise.frontends.grove import names
+from packwise.frontends.grove.queue import queues_of, resolve_queue
+from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.rules.check import TEMPLATE
+from packwise.objects.place import Origin, Place
+from packwise.placement.model import Bounds, Gang, Grouper, PodSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
+    from packwise.revisions import Revision
+    from packwise.topology import ClusterTopology, Level
+
+__all__ = ["SCHEDULER_NAME", "TOPOLOGY_NAME", "build_gangs", "count_entries"]
+
+TOPOLOGY_NAME = "grove.io/topology-name"
+"""Annotation of PodGangs: the Topology that the label keys belong to, as KAI reads it."""
+
+SCHEDULER_NAME = "grove.io/scheduler-name"
+"""Label of PodGangs: the scheduler, as Grove reads it."""
+
+_OWN = "grove.io/"
+_BOOKKEEPING = (
+    "packwise.dev/",
+    "argocd.argoproj.io/",
+    "kustomize.toolkit.fluxcd.io/",
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
+
+_BASE = "operator.md 7, base PodGang"
+_SCALED = "operator.md 7, scaled PodGang"
+_PODGROUP = "operator.md 7, podgroups"
+_GROUP_CONFIG = "operator.md 7, topologyConstraintGroupConfigs"
+_CONSTRAINT = "operator.md 7, packConstraint"
+_OWNER = "operator.md 6 and 7"
+
+_CLIQUE_FIELDS: Mapping[str, FieldPath] = {"name": ("name",), "members": ("spec", "minAvailable")}
+_GROUP_FIELDS: Mapping[str, FieldPath] = {"name": ("name",)}
+_OWNER_FIELDS: Mapping[str, FieldPath] = {
+    "name": ("metadata", "name"),
+    "namespace": ("metadata", "namespace"),
+    "labels": ("metadata", "labels"),
+    "annotations": ("metadata", "annotations"),
+    "queue": ("metadata", "labels"),
+    "priorityClassName": (*TEMPLATE, "priorityClassName"),
+}
+
+
+def build_gangs(
+    workload: KubeObject,
+    pcs: PodCliqueSet,
+    topology: ClusterTopology | None,
+    *,
+    enabled: bool,
+    live_replicas: Mapping[tuple[str, str], int],
+    revision: Revision,
+    default_scheduler: str = "",
+) -> tuple[Gang, ...]:
+    """Base gangs by replica, then scaled ones by replica, group and group replica: the operator's order.
+
+    `workload` is the object that `pcs` is read from. `topology` is the one it resolves to (None: its constraints are
+    dropped); `enabled` is whether TAS is. While it is not, sets without bounds are kept for what
+    `preferred.keep_preferred` fills in. `live_replicas` maps (namespace, PodCliqueScalingGroup name) to the replicas an
+    autoscaler has set; `default_scheduler` is that of pods which name none, where the revision has one.
+    The result can be large: `count_entries` computes its size cheaply.
+    """
+    builder = _Builder(
+        workload,
+        pcs,
+        topology if enabled else None,
+        enabled=enabled,
+        live_replicas=live_replicas,
+        revision=revision,
+    )
+    if revision.mirrors_metadata:
+        builder.mirror_metadata(default_scheduler)
+    base = [builder.base(replica) for replica in range(pcs.replicas)]
+    return (*base, *builder.scaled())
+
+
+def count_entries(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> int:
+    """How many entries (gangs and the leaves in them) `build_gangs` would build; counts without building."""
+    grouped = pcs.grouped_cliques()
+    standalone = sum(clique.name not in grouped for clique in pcs.cliques)
+    fixed = sum((1 + len(group.clique_names)) * max(group.replicas, group.min_available) for group in pcs.groups)
+    live = sum(max(count, 0) for count in live_replicas.values())
+    largest = max((1 + len(group.clique_names) for group in pcs.groups), default=0)
+    return max(pcs.replicas, 0) * (1 + standalone + fixed) + live * largest
+
+
+class _Part(NamedTuple):
+    """A clique or scaling group, translated: its bounds, and its origin."""
+
+    bounds: Bounds
+    origin: Origin
+
+
+class _Builder:
+    """What all gangs of one PodCliqueSet have in common, computed once."""
+
+    __slots__ = (
+        "_annotate_always", "_annotations", "_by_name", "_group_parts", "_grouper", "_keeps_groups", "_labels",
+        "_live", "_owner", "_pcs", "_queue", "_queues", "_scheduler", "_set", "_standalone", "_topology",
+        "_topology_annotation",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        workload: KubeObject,
+        pcs: PodCliqueSet,
+        topology: ClusterTopology | None,
+        *,
+        enabled: bool,
+        live_replicas: Mapping[tuple[str, str], int],
+        revision: Revision,
+    ) -> None:
+        translate = _Translation(workload, topology, always_preferred=revision.always_preferred)
+        grouped = pcs.grouped_cliques()
+        cliques = [
+            (clique, translate.part(("cliques", position), clique.topology, _PODGROUP, _CLIQUE_FIELDS))
+            for position, clique in enumerate(pcs.cliques)
+        ]
+        # Of two cliques of one name the operator's lookup finds the first.
+        self._by_name = {clique.name: (clique, part) for clique, part in reversed(cliques)}
+        self._standalone = [(clique, part) for clique, part in cliques if clique.name not in grouped]
+        self._group_parts = [
+            translate.part(("podCliqueScalingGroups", position), group.topology, _GROUP_CONFIG, _GROUP_FIELDS)
+            for position, group in enumerate(pcs.groups)
+        ]
+        self._set = translate.part((), pcs.topology, _BASE)
+        self._pcs, self._live = pcs, live_replicas
+        self._owner = Origin(Place(workload), _OWNER, _OWNER_FIELDS)
+        self._keeps_groups = enabled or revision.keeps_preferred
+        resolved = topology.name if topology is not None else resolve_topology(pcs, revision)
+        self._topology = resolved or ""
+        self._topology_annotation = resolved if revision.annotate_topology else None
+        self._annotate_always = enabled and revision.annotate_unconstrained
+        self._grouper = Grouper.OPERATOR if revision.podgroups_by_operator else Grouper.SCHEDULER
+        self._queue, self._queues = resolve_queue(pcs), queues_of(pcs)
+        self._scheduler = next((clique.scheduler for clique in pcs.cliques if clique.scheduler), "")
+        self._labels: Mapping[str, str] = {
+            "app.kubernetes.io/component": "podgang",
+            "app.kubernetes.io/managed-by": "grove-operator",
+            "app.kubernetes.io/part-of": pcs.name,
+        }
+        self._annotations: Mapping[str, str] = {}
+
+    def mirror_metadata(self, default_scheduler: str) -> None:
+        """Gives the gangs the workload's labels and annotations, and the name of its scheduler."""
+        pcs = self._pcs
+        self._scheduler = self._scheduler or default_scheduler
+        labels = {**_mirrored(pcs.labels), **self._labels, SCHEDULER_NAME: self._scheduler}
+        self._labels = {key: labels[key] for key in sorted(labels)}
+        self._annotations = _mirrored({key: text for key, text in pcs.annotations.items() if not _is_bookkeeping(key)})
+
+    def base(self, replica: int) -> Gang:
+        """The base gang of one replica."""
+        pcs = self._pcs
+        leaves = [
+            PodSet(
+                names.standalone_clique(pcs.name, replica, clique.name),
+                None,
+                clique.min_available,
+                part.bounds,
+                part.origin,
+            )
+            for clique, part in self._standalone
+        ]
+        inner: list[PodSet] = []
+        for group, part in zip(pcs.groups, self._group_parts, strict=True):
+            fqn = names.scaling_group(pcs.name, replica, group.name)
+            parent = group.topology is not None and self._keeps_groups
+            for index in range(group.min_available):
+                name = f"{fqn}-{index}" if parent else None
+                leaves += self._members(fqn, index, group, name)
+                if name is not None:
+                    inner.append(PodSet(name, None, None, part.bounds, part.origin))
+        return self._gang(names.base_podgang(pcs.name, replica), (*inner, *leaves), self._set.bounds, self._set.origin)
+
+    def scaled(self) -> Iterator[Gang]:
+        """The scaled gangs of all replicas."""
+        pcs = self._pcs
+        for replica in range(pcs.replicas):
+            for group, part in zip(pcs.groups, self._group_parts, strict=True):
+                fqn = names.scaling_group(pcs.name, replica, group.name)
+                # A group whose own level is gone does not fall back to the set's constraint; one that names none does.
+                is_own = group.topology and (group.topology.required or group.topology.preferred)
+                bounds = part.bounds if is_own else self._set.bounds
+                origin = part.origin._replace(rule=_SCALED)
+                count = self._live.get((pcs.namespace, fqn), group.replicas)
+                for index in range(group.min_available, count):
+                    name = names.scaled_podgang(fqn, index, group.min_available)
+                    yield self._gang(name, tuple(self._members(fqn, index, group, None)), bounds, origin)
+
+    def _members(self, fqn: str, index: int, group: ScalingGroup, parent: str | None) -> list[PodSet]:
+        members: list[tuple[Clique, _Part]] = [
+            self._by_name[name] for name in group.clique_names if name in self._by_name
+        ]
+        return [
+            PodSet(
+                names.grouped_clique(fqn, index, clique.name), parent, clique.min_available, part.bounds, part.origin
+            )
+            for clique, part in members
+        ]
+
+    def _gang(self, name: str, sets: tuple[PodSet, ...], bounds: Bounds, origin: Origin) -> Gang:
+        packed = self._annotate_always or not bounds.is_empty or any(not pods.bounds.is_empty for pods in sets)
+        annotations = self._annotations
+        if packed and self._topology_annotation is not None:
+            annotations = {**annotations, TOPOLOGY_NAME: self._topology_annotation}
+        return Gang(
+            name=name,
+            namespace=self._pcs.namespace,
+            workload=self._pcs.name,
+            sets=sets,
+            bounds=bounds,
+            members=sum([pods.members for pods in sets if pods.members is not None]),
+            topology=self._topology,
+            grouper=self._grouper,
+            origin=origin,
+            owner=self._owner,
+            queue=self._queue,
+            queues=self._queues,
+            priority_class=self._pcs.priority_class,
+            scheduler=self._scheduler,
+            labels=self._labels,
+            annotations=annotations,
+        )
+
+
+class _Translation:
+    """Constraints in levels of one topology, with their places in one workload."""
+
+    __slots__ = ("_strictest", "_topology", "_workload")
+
+    def __init__(self, workload: KubeObject, topology: ClusterTopology | None, *, always_preferred: bool) -> None:
+        self._workload, self._topology = workload, topology
+        self._strictest: Level | None = topology.strictest if topology and always_preferred else None
+
+    def part(
+        self,
+        steps: FieldPath,
+        constraint: TopologyConstraint | None,
+        rule: str,
+        fields: Mapping[str, FieldPath] = {},
+    ) -> _Part:
+        """The part of the template at `steps`, which has `constraint`."""
+        place = Place(self._workload, (*TEMPLATE, *steps))
+        return _Part(self._bounds(constraint, place), Origin(place, rule, fields))
+
+    def _bounds(self, constraint: TopologyConstraint | None, owner: Place) -> Bounds:
+        topology, strictest = self._topology, self._strictest
+        if topology is None or (constraint is None and strictest is None):
+            return _UNBOUND
+        if constraint is None:
+            return Bounds(None, strictest, Origin(owner, _CONSTRAINT))
+        # Each is looked up by itself: one may be there without the other.
+        required = topology.level_of(constraint.required)
+        preferred = strictest or topology.level_of(constraint.preferred)
+        return Bounds(required, preferred, Origin(owner.below("topologyConstraint"), _CONSTRAINT))
+
+
+_UNBOUND = Bounds()
+
+
+def _mirrored(entries: Mapping[str, str]) -> Mapping[str, str]:
+    """The labels or annotations of a PodCliqueSet that its PodGangs have too: all but Grove's own."""
+    return {key: text for key, text in entries.items() if not key.startswith(_OWN)}
+
+
+def _is_bookkeeping(annotation: str) -> bool:
+    """Whether a tool keeps its books in it: about the PodCliqueSet, and on a PodGang it would be believed.
+
+    The operator copies these too; here they would make a client take the PodGang for the file, the sync wave or the
+    applied state of its workload.
+    """
+    return annotation.startswith(_BOOKKEEPING) or is_client_key(annotation)

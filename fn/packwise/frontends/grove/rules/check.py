@@ -1,0 +1,212 @@
+"""What a check is: a rule and the function that answers what breaks it; and how the checks of a webhook run, in order.
+
+Source: operator.md 4 and 5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from krmfn.fieldpath import format_path
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Stage
+from packwise.kubernetes.field_error import ErrorType, OperatorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.findings.rule import Rule
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
+    from packwise.kubernetes.field_error import Sentence
+    from packwise.placement.plan import Schedulers
+    from packwise.revisions import Revision
+    from packwise.topology import ClusterTopology
+
+__all__ = [
+    "TEMPLATE",
+    "Check",
+    "CliqueAt",
+    "Context",
+    "GroupAt",
+    "Node",
+    "Rulebook",
+    "Scope",
+    "Update",
+    "cliques_of",
+    "forbidden",
+    "groups_of",
+    "invalid",
+    "refused",
+    "required",
+    "rules_of",
+    "run",
+]
+
+S = TypeVar("S")
+
+TEMPLATE: FieldPath = ("spec", "template")
+"""Path of the part of a PodCliqueSet that nearly every rule is about."""
+
+
+class Context(NamedTuple):
+    """What a rule may know beside the workload.
+
+    `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
+    `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled.
+    `scheduled`: the workload's scheduled pods, as far as its PodCliques' status shows them. `schedulers`: those that
+    Grove is configured for, where the revision has them.
+    """
+
+    revision: Revision
+    enabled: bool = False
+    domains: tuple[str, ...] = ()
+    topologies: Mapping[str, ClusterTopology] = {}
+    auto_mnnvl: bool = False
+    scheduled: int = 0
+    create: bool = True
+    schedulers: Schedulers | None = None
+
+
+class Check(NamedTuple, Generic[S]):
+    """A rule, and the function that answers what breaks it. `create_only`: it is asked of new workloads only."""
+
+    rule: Rule
+    problems: Callable[[S, Context], Iterable[Problem]]
+    create_only: bool = False
+
+
+class Scope(NamedTuple, Generic[S]):
+    """Checks that run once for each part of a subject, all of them for one part before the next part."""
+
+    parts: Callable[[S, Context], Iterable[Any]]
+    nodes: tuple[Node, ...]
+
+
+Node: TypeAlias = "Check[Any] | Scope[Any]"
+
+
+class CliqueAt(NamedTuple):
+    """A clique and its position in the list; `grouped`: whether a scaling group has it as a member."""
+
+    pcs: PodCliqueSet
+    position: int
+    clique: Clique
+    grouped: bool
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below this clique."""
+        return (*TEMPLATE, "cliques", self.position, *steps)
+
+
+class GroupAt(NamedTuple):
+    """A scaling group and its position in the list; `clique_names` are those of all cliques of the set."""
+
+    pcs: PodCliqueSet
+    position: int
+    group: ScalingGroup
+    clique_names: frozenset[str]
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below this scaling group."""
+        return (*TEMPLATE, "podCliqueScalingGroups", self.position, *steps)
+
+
+class Update(NamedTuple):
+    """A PodCliqueSet before and after, both defaulted."""
+
+    old: PodCliqueSet
+    new: PodCliqueSet
+
+
+class Rulebook(NamedTuple):
+    """The rules of one webhook, in its order: `constraints`, then `whole`, `mnnvl`, `backend` of a new PodCliqueSet.
+
+    `whole`, `mnnvl_update` and `backend` of an updated one, and where these find nothing, `update`.
+    """
+
+    constraints: tuple[Node, ...]
+    whole: tuple[Node, ...]
+    mnnvl: tuple[Node, ...]
+    mnnvl_update: tuple[Node, ...]
+    update: tuple[Node, ...]
+    backend: tuple[Node, ...] = ()
+
+    @property
+    def create(self) -> tuple[Node, ...]:
+        """The rules of a new PodCliqueSet."""
+        return (*self.constraints, *self.whole, *self.mnnvl, *self.backend)
+
+
+def cliques_of(pcs: PodCliqueSet, _context: Context) -> Iterable[CliqueAt]:
+    """The cliques with their positions: the parts of a scope."""
+    grouped = pcs.grouped_cliques()
+    return [CliqueAt(pcs, index, clique, clique.name in grouped) for index, clique in enumerate(pcs.cliques)]
+
+
+def groups_of(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
+    """The scaling groups with their positions."""
+    names = frozenset([clique.name for clique in pcs.cliques])
+    return [GroupAt(pcs, index, group, names) for index, group in enumerate(pcs.groups)]
+
+
+def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[Rule, Problem]]:
+    """Every problem in the operator's order. The operator has each of its texts once, however often it would apply."""
+    every: list[tuple[Rule, Problem]] = []
+    _walk(nodes, subject, context, every)
+    if not every:
+        return []
+    paths_by_text: dict[str, set[FieldPath]] = {}
+    problems: list[tuple[Rule, Problem]] = []
+    for rule, problem in every:
+        text = problem.operator_message
+        if text is None:
+            problems.append((rule, problem))
+        elif text not in paths_by_text:
+            paths_by_text[text] = {problem.path}
+            problems.append((rule, problem))
+        elif problem.path not in paths_by_text[text]:
+            # Another place in the file, which the operator's text covers already.
+            paths_by_text[text].add(problem.path)
+            problems.append((rule, problem._replace(operator_message=None, stage=None)))
+    return problems
+
+
+def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
+    """Every rule of a tree, in order: the documentation's list."""
+    for node in nodes:
+        if isinstance(node, Check):
+            yield node.rule
+        else:
+            yield from rules_of(node.nodes)
+
+
+def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: list[tuple[Rule, Problem]]) -> None:
+    for node in nodes:
+        if isinstance(node, Scope):
+            for part in node.parts(subject, context):
+                _walk(node.nodes, part, context, problems)
+        elif context.create or not node.create_only:
+            for problem in node.problems(subject, context):
+                problems.append((node.rule, problem))
+
+
+def refused(path: FieldPath, message: str, error: OperatorError | Sentence) -> Problem:
+    """A problem at `path` that the webhook refuses with the text of `error`."""
+    return Problem(path, message, error.text(), Stage.WEBHOOK)
+
+
+def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """An `Invalid value` of the operator at `field` (default: the true path), with packwise's own `message`."""
+    return refused(path, message, OperatorError(field or format_path(path), ErrorType.INVALID, value, detail))
+
+
+def required(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """A `Required value` of the operator."""
+    return refused(path, message, OperatorError(field or format_path(path), ErrorType.REQUIRED, None, detail))
+
+
+def forbidden(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """A `Forbidden` of the operator."""
+    return refused(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))

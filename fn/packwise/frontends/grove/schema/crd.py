@@ -1,0 +1,115 @@
+"""A workload against the cluster's own CRD, whose verdict takes the place of the table's.
+
+The decoder's problems stay: the operator's webhook decodes a workload before the API server validates it, and what it
+fills in on the way is there when it does. Source: operator.md 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.findings.problem import Cause, Effect
+from packwise.findings.rule import Stage
+from packwise.frontends.grove.default import default
+from packwise.frontends.grove.schema.embedded import struct
+from packwise.frontends.grove.schema.kinds import Array, Object, Quantities, Quantity, Reference, TextMap
+from packwise.frontends.grove.schema.table import podcliqueset
+from packwise.validate.judge import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.findings.problem import Problem
+    from packwise.frontends.grove.schema.kinds import Field, Kind
+    from packwise.revisions import Revision
+    from packwise.validate.definition import Definition
+    from packwise.validate.judge import Verdict
+
+__all__ = ["judge_workload"]
+
+
+def judge_workload(
+    value: Mapping[str, Value],
+    before: Mapping[str, Value] | None,
+    definition: Definition | None,
+    shape: Sequence[Problem],
+    revision: Revision,
+) -> tuple[Sequence[Problem], Verdict]:
+    """What refuses a workload before any webhook: the decoder's problems of those in `shape`, and the CRD's verdict.
+
+    Without a `definition` the verdict is `shape`, which has the decoder's problems too. `before`: before the change.
+    """
+    if definition is None:
+        return (), judge(value, definition, lambda: shape)
+    decode = [problem for problem in shape if problem.stage is Stage.DECODE]
+    decoded = [problem.path for problem in decode]
+    old = None if before is None else _healed(before, revision)
+    verdict = judge(_healed(value, revision), definition, lambda: shape, before=old, written=value)
+    beyond = [
+        problem
+        for problem in verdict.problems
+        if not _is_decoded(problem, decoded) and not _is_healed(problem, revision) and not _is_webhooks(problem)
+    ]
+    return decode, verdict._replace(problems=tuple(beyond))
+
+
+def _healed(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:
+    """`value` with what the webhook fills in."""
+    healed = _merged(value, default(value, revision, create=False))
+    return healed if isinstance(healed, dict) else value
+
+
+def _merged(written: Value, defaulted: Value) -> Value:
+    """`defaulted` with the fields that only `written` has: those that this revision does not know, but the CRD may."""
+    if isinstance(written, dict) and isinstance(defaulted, dict):
+        own = {key: entry for key, entry in written.items() if entry is not None or key not in defaulted}
+        merged = {key: _merged(own[key], defaulted[key]) for key in own if key in defaulted}
+        return {**own, **defaulted, **merged}
+    if isinstance(written, list) and isinstance(defaulted, list) and len(written) == len(defaulted):
+        return [_merged(entry, other) for entry, other in zip(written, defaulted, strict=True)]
+    return defaulted if type(written) is type(defaulted) else written
+
+
+def _is_decoded(problem: Problem, decoded: Sequence[FieldPath]) -> bool:
+    """Whether the decoder refuses the field, or a field around it or below it."""
+    if problem.effect is Effect.UNKNOWN:
+        return False
+    return any(path[: len(problem.path)] == problem.path[: len(path)] for path in decoded)
+
+
+def _is_webhooks(problem: Problem) -> bool:
+    """Whether it is the metadata, which the table and the webhook's own rules look at."""
+    return problem.effect is not Effect.UNKNOWN and problem.path[:1] == ("metadata",)
+
+
+def _is_healed(problem: Problem, revision: Revision) -> bool:
+    """Whether Go writes back what the CRD misses: zero values for what is absent, texts for quantities."""
+    if problem.cause not in (Cause.REQUIRED, Cause.TYPE):
+        return False
+    field = _field(problem.path, podcliqueset(revision))
+    if problem.cause is Cause.REQUIRED:
+        return field is not None and not field.required
+    return field is not None and isinstance(field.kind, Quantity)
+
+
+def _field(path: FieldPath, root: Object) -> Field | None:
+    """The field at `path` in the table; None where it does not know one."""
+    kind: Kind = root
+    field: Field | None = None
+    for step in path:
+        owner = struct(kind.go) if isinstance(kind, Reference) else kind
+        if isinstance(owner, Object):
+            field = owner.fields.get(str(step))
+            if field is None:
+                return None
+            kind = field.kind
+        elif isinstance(owner, Array):
+            kind = owner.item
+        elif isinstance(owner, Quantities) and field is not None:
+            kind = Quantity()
+            field = field._replace(kind=kind)
+        elif not isinstance(owner, TextMap):
+            return None
+    return field

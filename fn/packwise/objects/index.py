@@ -1,0 +1,80 @@
+"""The items by what they are, so that each step finds its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.errors import FieldError
+from packwise.findings.finding import Finding, Rule, Severity, from_field_error
+from packwise.objects.identity import identity, is_generated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.identity import Identity
+
+__all__ = ["READABLE", "RULES", "Index", "repeated"]
+
+READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "clients.md")
+ONCE = Rule("object-once", "A workload or topology stands in the input once.", "product.md")
+LIST = Rule("list-not-read", "Objects stand as documents of their own.", "clients.md", Severity.WARNING)
+RULES = (READABLE, ONCE, LIST)
+"""Rules of every item."""
+
+_LIST = ("", "List")
+
+
+class Index(NamedTuple):
+    """`users` are the users' own objects, `generated` those that an earlier render wrote.
+
+    `findings` are about the items that could not be read; those are in neither.
+    """
+
+    users: Mapping[Identity, KubeObject] = {}
+    generated: Mapping[Identity, KubeObject] = {}
+    by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {}
+    findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of(cls, items: Iterable[KubeObject]) -> Index:
+        """The index of `items`; of two with one identity the first counts."""
+        users: dict[Identity, KubeObject] = {}
+        generated: dict[Identity, KubeObject] = {}
+        by_kind: dict[tuple[str, str], list[KubeObject]] = {}
+        findings: list[Finding] = []
+        for item in items:
+            try:
+                value = item.value
+            except FieldError as error:
+                findings.append(from_field_error(error, item, READABLE.name))
+                continue
+            key = identity(value)
+            if is_generated(value):
+                generated.setdefault(key, item)
+            else:
+                users.setdefault(key, item)
+                by_kind.setdefault(key[:2], []).append(item)
+        for item in by_kind.get(_LIST, ()):
+            message = "must be split into documents: packwise does not look at the objects within a List"
+            findings.append(Finding.of(LIST, item, ("kind",), message))
+        grouped = {kind: tuple(members) for kind, members in by_kind.items()}
+        return cls(users, generated, grouped, tuple(findings))
+
+    def of_kind(self, group: str, kind: str) -> tuple[KubeObject, ...]:
+        """The users' own objects of this kind, in their order."""
+        return self.by_kind.get((group, kind), ())
+
+
+def repeated(items: Iterable[KubeObject]) -> list[Finding]:
+    """An error for each of `items` that has the identity of one before it."""
+    first: dict[Identity, KubeObject] = {}
+    findings: list[Finding] = []
+    for item in items:
+        before = first.setdefault(identity(item.value), item)
+        if before is not item:
+            message = (
+                f"must stand in the input once; it also stands at {before.location()}; remove or rename one of them"
+            )
+            findings.append(Finding.of(ONCE, item, ("metadata", "name"), message))
+    return findings

@@ -1,0 +1,123 @@
+"""The kinds of objects that packwise reads and writes: one table, in the order in which a reader needs them.
+
+Source: product.md "What goes in, what comes out", gitops.md, kai.md, operator.md 9 and 10.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = [
+    "CLUSTER_SCOPED",
+    "CLUSTER_TOPOLOGY",
+    "CLUSTER_TOPOLOGY_BINDING",
+    "GENERATED",
+    "KINDS",
+    "PODGANG",
+    "PODGROUP",
+    "POD_CLIQUE_SET",
+    "QUEUE",
+    "TOPOLOGY",
+    "Kind",
+    "kind_of",
+]
+
+
+class Kind(NamedTuple):
+    """One kind of object, and everything that depends on nothing but the kind."""
+
+    group: str
+    """API group; "" is the core group."""
+
+    name: str
+    """`kind` as manifests spell it."""
+
+    version: str = "v1alpha1"
+    """The API version that packwise writes."""
+
+    cluster_scoped: bool = False
+    """Whether objects have no namespace."""
+
+    write_order: int | None = None
+    """Place among the generated objects; None: packwise generates none."""
+
+    before_workloads: bool = False
+    """Whether an object must be there before a workload that names it: Grove's webhook and KAI look for it."""
+
+    folder: str = "workloads"
+    """Folder of generated objects, below `packwise/`."""
+
+    immutable: bool = False
+    """Whether the API server refuses every change of the spec, so that an object is deleted and created instead."""
+
+    server_filled: tuple[tuple[str, ...], ...] = ()
+    """Fields below `spec` that controllers fill in; a second step is a field of each entry of a list."""
+
+    checked_by_crd: bool = True
+    """Whether the cluster's own CRD, where it is at hand, judges the objects."""
+
+    compared: bool = True
+    """Whether `packwise diff` compares the objects: they are what the scheduler reads."""
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion` as manifests spell it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Group and name, by which objects of all versions are the same kind."""
+        return self.group, self.name
+
+
+CLUSTER_TOPOLOGY = Kind(
+    "grove.io", "ClusterTopology", cluster_scoped=True, write_order=0, before_workloads=True, folder="topologies"
+)
+CLUSTER_TOPOLOGY_BINDING = Kind(
+    "grove.io", "ClusterTopologyBinding", cluster_scoped=True, before_workloads=True, folder="topologies"
+)
+TOPOLOGY = Kind(
+    "kai.scheduler",
+    "Topology",
+    cluster_scoped=True,
+    write_order=2,
+    before_workloads=True,
+    folder="topologies",
+    immutable=True,
+)
+QUEUE = Kind(
+    "scheduling.run.ai",
+    "Queue",
+    "v2",
+    cluster_scoped=True,
+    write_order=1,
+    before_workloads=True,
+    folder="queues",
+    checked_by_crd=False,
+)
+PODGANG = Kind("scheduler.grove.io", "PodGang", write_order=3, server_filled=(("podgroups", "podReferences"),))
+PODGROUP = Kind(
+    "scheduling.run.ai",
+    "PodGroup",
+    "v2alpha2",
+    write_order=4,
+    server_filled=(("markUnschedulable",), ("schedulingBackoff",)),
+)
+POD = Kind("", "Pod", "v1", write_order=5, checked_by_crd=False)
+POD_CLIQUE_SET = Kind("grove.io", "PodCliqueSet", compared=False)
+
+KINDS = (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY, QUEUE, PODGANG, PODGROUP, POD, POD_CLIQUE_SET)
+"""All kinds; what others refer to comes first."""
+
+GENERATED = tuple([kind for kind in KINDS if kind.write_order is not None])
+"""The kinds that packwise generates."""
+
+CLUSTER_SCOPED = frozenset([kind.name for kind in KINDS if kind.cluster_scoped])
+"""Names of kinds without a namespace; one that a client stamps on their objects does not count."""
+
+_BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of that name. Raises KeyError where the table has none."""
+    return _BY_NAME[name]

@@ -1,0 +1,128 @@
+"""Places in objects: a mapping, or a document in the data of a ConfigMap; and the origin of what is made from one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.fieldpath import format_path
+from krmfn.source import Location
+from packwise.findings.finding import Finding
+from packwise.findings.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from packwise.findings.rule import Rule, Severity, Stage
+
+__all__ = ["Origin", "Place"]
+
+
+class Place(NamedTuple):
+    """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that is, or holds, it.
+
+    `inner` is the path of the mapping within that document. With `texts`, each entry of the mapping at `path` is such a
+    text: the data of a ConfigMap.
+    """
+
+    item: KubeObject
+    path: FieldPath = ()
+    embedded: bool = False
+    inner: FieldPath = ()
+    texts: bool = False
+
+    def below(self, *steps: str | int) -> Place:
+        """The place of a part of the mapping."""
+        if self.embedded:
+            return Place(self.item, self.path, True, (*self.inner, *steps))
+        if self.texts:
+            long = f"spec.{steps[0]}"
+            key = steps[0] if self.item.get((*self.path, long)) is None else long
+            return Place(self.item, (*self.path, key), True, steps[1:])
+        return Place(self.item, (*self.path, *steps))
+
+    @property
+    def description(self) -> str:
+        """The place as a message names it: file, line, column and field."""
+        field = format_path(self.path) + (f" ({format_path(self.inner)})" if self.inner else "")
+        return f"{self._location()} {field}".rstrip()
+
+    def finding(
+        self,
+        rule: Rule,
+        message: str,
+        *,
+        severity: Severity | None = None,
+        operator_message: str | None = None,
+        stage: Stage | None = None,
+        order: int = 0,
+        at_key: bool = False,
+    ) -> Finding:
+        """What `rule` has to say about this place."""
+        problem = Problem((), message, operator_message, stage, at_key=at_key)
+        return self.about(problem, rule, severity=severity, order=order)
+
+    def about(self, problem: Problem, rule: Rule, *, severity: Severity | None = None, order: int = 0) -> Finding:
+        """`problem`, whose path is below this place, as a finding by `rule`."""
+        place, message = self.below(*problem.path) if problem.path else self, problem.message
+        if place.embedded and place.inner:
+            message = f"{format_path(place.inner)} {message}"
+        return Finding.about(
+            problem._replace(path=place.path, message=message),
+            place.item,
+            rule,
+            severity=severity,
+            order=order,
+            location=place._location() if place.embedded else None,
+        )
+
+    def _location(self) -> Location:
+        outer = self.item.location(self.path)
+        if not self.embedded:
+            return outer
+        from krmfn.yamltext import YamlError
+        from krmfn.yamltext.places import nearest, starts
+
+        origin = self.item.origin
+        text = self.item.get(self.path)
+        try:
+            (start,) = starts(origin.text, [(*origin.root, *self.path)])
+            line, column = nearest(text, self.inner) if isinstance(text, str) else (0, 0)
+        except YamlError:
+            return outer
+        # Only in a literal block does a line of the document stand on a line of its own.
+        if start is None or not line or not origin.text.startswith("|", start):
+            return outer
+        first = _first_line(origin.text, start)
+        name = self.item.location(self.path, key=True)
+        before = origin.text[origin.text.rfind("\n", 0, start) + 1 : start]
+        indent = len(first) - len(first.lstrip()) - (len(before) - len(before.lstrip(" -")))
+        return Location(outer.file, outer.line + line, name.column + max(indent, 0) + column - 1)
+
+
+_LINE = re.compile(r"\n(?:[^\S\n]*\n)*(.*\S.*)")
+
+
+def _first_line(text: str, start: int) -> str:
+    """The first line after that of `start` which is not blank; "" where there is none."""
+    line = _LINE.search(text, start)
+    return line[1] if line else ""
+
+
+class Origin(NamedTuple):
+    """Where in the input a node is written, and the rule that makes the node from it.
+
+    `rule` names a section of the operator's specification. `fields` maps a field of the node to the path, below the
+    place, of the field it is read from.
+    """
+
+    place: Place
+    rule: str
+    fields: Mapping[str, FieldPath] = {}
+
+    def of(self, field: str) -> Origin:
+        """The origin of one field of the node; the node's own where no field is named for it."""
+        steps = self.fields.get(field)
+        return self if steps is None else Origin(self.place.below(*steps), self.rule)

@@ -1,0 +1,143 @@
+"""The front ends and the schedulers: one line each.
+
+A new front end is a folder in `frontends/` and a line here; a new scheduler, a folder in `schedulers/` and a line here.
+Nothing else in packwise lists them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.frontends.osmo import recognition as osmo_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from krmfn.value import Value
+    from packwise.findings.finding import Rule
+    from packwise.frontends.frontend import FrontEnd
+    from packwise.objects.inventory import Inventory
+    from packwise.schedulers.scheduler import Scheduler
+
+__all__ = [
+    "FRONT_ENDS",
+    "SCHEDULERS",
+    "FrontEndEntry",
+    "SchedulerEntry",
+    "brings_topologies",
+    "front_ends",
+    "is_document",
+    "may_be_document",
+    "schedulers",
+    "workload_front_ends",
+]
+
+
+class FrontEndEntry(NamedTuple):
+    """A front end: `load` imports it, `rules` its table of rules.
+
+    One whose workloads are documents of another tool says how to recognize them: `is_document` by the value,
+    `may_be_document` by a text that is no YAML, and `has_documents` whether an inventory has any. It is imported only
+    for those. Without these functions its workloads are Kubernetes objects.
+    """
+
+    load: Callable[[], FrontEnd]
+    rules: Callable[[], Iterable[Rule]]
+    is_document: Callable[[Value], bool] | None = None
+    may_be_document: Callable[[str], bool] | None = None
+    has_documents: Callable[[Inventory], bool] | None = None
+
+
+class SchedulerEntry(NamedTuple):
+    """A scheduler: `load` imports it, `rules` its table of rules."""
+
+    load: Callable[[], Scheduler]
+    rules: Callable[[], Iterable[Rule]]
+
+
+def _grove() -> FrontEnd:
+    from packwise.frontends.grove.frontend import GROVE
+
+    return GROVE
+
+
+def _grove_rules() -> Iterable[Rule]:
+    from packwise.frontends.grove.frontend import rule_table
+
+    return rule_table()
+
+
+def _osmo() -> FrontEnd:
+    from packwise.frontends.osmo.frontend import OSMO
+
+    return OSMO
+
+
+def _osmo_rules() -> Iterable[Rule]:
+    from packwise.frontends.osmo.rules import RULES
+
+    return RULES
+
+
+def _has_osmo_documents(inventory: Inventory) -> bool:
+    return bool(osmo_documents.document_places(inventory))
+
+
+def _podgangs() -> Scheduler:
+    from packwise.schedulers.grove import GROVE
+
+    return GROVE
+
+
+def _kai() -> Scheduler:
+    from packwise.schedulers.kai import KAI
+
+    return KAI
+
+
+def _kai_rules() -> Iterable[Rule]:
+    from packwise.schedulers.kai.rules import RULES
+
+    return RULES
+
+
+FRONT_ENDS: tuple[FrontEndEntry, ...] = (
+    FrontEndEntry(_grove, _grove_rules),
+    FrontEndEntry(_osmo, _osmo_rules, osmo_documents.is_document, osmo_documents.may_be_document, _has_osmo_documents),
+)
+"""Every front end, in the order in which their workloads are rendered."""
+
+SCHEDULERS: tuple[SchedulerEntry, ...] = (SchedulerEntry(_kai, _kai_rules), SchedulerEntry(_podgangs, tuple))
+"""Every scheduler, in the order in which their findings are reported."""
+
+
+def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
+    """The front ends for which there may be something in the input: no other one is imported."""
+    return tuple([
+        entry.load() for entry in FRONT_ENDS if entry.has_documents is None or entry.has_documents(inventory)
+    ])  # fmt: skip
+
+
+def workload_front_ends() -> tuple[FrontEnd, ...]:
+    """The front ends whose workloads are Kubernetes objects."""
+    return tuple([entry.load() for entry in FRONT_ENDS if entry.has_documents is None])
+
+
+def schedulers() -> tuple[Scheduler, ...]:
+    """The schedulers."""
+    return tuple([entry.load() for entry in SCHEDULERS])
+
+
+def brings_topologies(inventory: Inventory) -> bool:
+    """Whether documents of another tool are among the input, which bring their own topologies."""
+    return any(entry.has_documents is not None and entry.has_documents(inventory) for entry in FRONT_ENDS)
+
+
+def is_document(value: Value) -> bool:
+    """Whether a YAML document, which is no Kubernetes object, is one of a front end's."""
+    return any(entry.is_document is not None and entry.is_document(value) for entry in FRONT_ENDS)
+
+
+def may_be_document(text: str) -> bool:
+    """Whether a text that is no YAML may be a document of a front end all the same."""
+    return any(entry.may_be_document is not None and entry.may_be_document(text) for entry in FRONT_ENDS)

@@ -1,0 +1,181 @@
+"""The model between front ends and schedulers: gangs of pods, the topology levels that bound them, queues.
+
+Front ends fill it, schedulers write their objects from it. It has no scheduler's words and no revision's. Names are
+those of the objects to come. Every node has an origin. Source: product.md "Shape".
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.objects.place import Origin, Place
+    from packwise.topology import Level
+
+__all__ = [
+    "Bounds",
+    "Gang",
+    "GangPod",
+    "GpuShare",
+    "Grouper",
+    "Node",
+    "NodeTopology",
+    "PodSet",
+    "Queue",
+]
+
+
+class Bounds(NamedTuple):
+    """Levels of a topology: pods must be in one domain of `required`, and are in one of `preferred` if possible.
+
+    `origin` is that of the constraint; None where no constraint is written.
+    """
+
+    required: Level | None = None
+    preferred: Level | None = None
+    origin: Origin | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither level is there."""
+        return self.required is None and self.preferred is None
+
+
+class PodSet(NamedTuple):
+    """A node of a gang's tree. A leaf holds `members` pods; an inner node (None) holds the sets whose parent it is."""
+
+    name: str
+    parent: str | None
+    members: int | None
+    bounds: Bounds
+    origin: Origin
+
+    def origins(self, path: FieldPath, members: str) -> Iterator[tuple[FieldPath, Origin]]:
+        """The origins of the part of a manifest at `path` that is written for the set; `members` is its count there."""
+        yield path, self.origin
+        yield (*path, "name"), self.origin.of("name")
+        yield (*path, members), self.origin.of("members")
+        if self.bounds.origin is not None:
+            yield (*path, "topologyConstraint"), self.bounds.origin
+
+
+class Grouper(Enum):
+    """Who makes the scheduler's group of pods of a gang in a cluster: other fields of the group depend on it."""
+
+    OPERATOR = auto()
+    """The operator of the workload."""
+    SCHEDULER = auto()
+    """The scheduler, of the operator's PodGang."""
+    SERVICE = auto()
+    """The service that submits the workload; there is no PodGang."""
+
+
+class Gang(NamedTuple):
+    """Pods that are scheduled together. `sets` are listed parents first.
+
+    `members` is the number of pods that the gang states for itself, None where only its leaves do. `topology` names the
+    topology of all bounds. `queue` is None where the workload names no queue, `queues` are all that it names.
+    `scheduler` is the one that the pods name, "" where they name none. `bounds` is None where the gang states none.
+    `origin` is that of the gang as one of its workload's, `owner` that of what the workload gives to all of its gangs:
+    name, namespace, labels, annotations, queue, priorityClassName.
+    """
+
+    name: str
+    namespace: str
+    workload: str
+    sets: tuple[PodSet, ...]
+    bounds: Bounds | None
+    members: int | None
+    topology: str
+    grouper: Grouper
+    origin: Origin
+    owner: Origin
+    queue: str | None = None
+    queues: tuple[str, ...] = ()
+    priority_class: str = ""
+    scheduler: str = ""
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+
+    @property
+    def origins(self) -> dict[FieldPath, Origin]:
+        """The origins of the fields that every manifest written for the gang has, by path."""
+        origins: dict[FieldPath, Origin] = {
+            (): self.origin,
+            ("metadata", "name"): self.owner.of("name"),
+            ("metadata", "namespace"): self.owner.of("namespace"),
+            ("metadata", "labels"): self.owner.of("labels"),
+            ("metadata", "annotations"): self.owner.of("annotations"),
+            ("spec", "priorityClassName"): self.owner.of("priorityClassName"),
+        }
+        if self.bounds is not None and self.bounds.origin is not None:
+            origins["spec", "topologyConstraint"] = self.bounds.origin
+        return origins
+
+    @property
+    def leaves(self) -> list[PodSet]:
+        """The sets that hold pods, in their order."""
+        return [pods for pods in self.sets if pods.members is not None]
+
+    @property
+    def inner(self) -> list[PodSet]:
+        """The sets that hold other sets, in their order."""
+        return [pods for pods in self.sets if pods.members is None]
+
+
+class NodeTopology(NamedTuple):
+    """A topology that a front end brings itself: its levels, broadest first.
+
+    `place` is the list of the levels and `field` the key of the node label in an entry. `before` are the node label
+    keys of the baseline, None where the baseline has no such topology.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    labels: Mapping[str, str]
+    place: Place
+    field: str
+    origin: Origin
+    before: tuple[str, ...] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The node label keys, broadest first."""
+        return tuple([level.key for level in self.levels])
+
+
+class GpuShare(NamedTuple):
+    """GPUs of a queue: the guaranteed number, the most it may use (-1: no bound), its weight for what is left."""
+
+    quota: int = -1
+    limit: int = -1
+    weight: int = 1
+
+
+class Queue(NamedTuple):
+    """A queue below `parent`; everything but GPUs is unbounded."""
+
+    name: str
+    origin: Origin
+    parent: str | None = None
+    gpu: GpuShare = GpuShare()
+    labels: Mapping[str, str] = {}
+
+
+class GangPod(NamedTuple):
+    """The manifest of a pod of `gang`, in its leaf `pod_set` where the gang has sets."""
+
+    value: Mapping[str, Value]
+    gang: str
+    queue: str
+    pod_set: str | None
+    origin: Origin
+
+
+Node = Gang | NodeTopology | Queue | GangPod
+"""What a scheduler writes one object for."""

@@ -1,0 +1,7 @@
+"""Grove's PodGang, from which the operator's scheduler backends place pods. Source: operator.md 7."""
+
+from __future__ import annotations
+
+from packwise.schedulers.grove.podgang import GROVE
+
+__all__ = ["GROVE"]

@@ -1,0 +1,119 @@
+"""The PodGroup of a gang: as Grove's operator makes it, as KAI's own pod-grouper does, or as OSMO's service does.
+
+All make the same tree: a subgroup for each inner set that has members, and one for each leaf, below that of its parent.
+They differ in fields, which follow from who makes the PodGroup. Source: operator.md 10, osmo.md 5, kai.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.placement.model import Grouper
+from packwise.schedulers.kai.podgroup import PodGroup, SubGroup, TopologyConstraint
+from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.objects.place import Origin
+    from packwise.placement.model import Bounds, Gang, PodSet
+    from packwise.schedulers.kai.versions import Versions
+
+__all__ = ["DEFAULT_QUEUE", "QUEUE_LABELS", "SKIP_PODGROUPER", "listed_sets", "podgroup", "podgroup_origins"]
+
+SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
+"""Annotation that keeps KAI's pod-grouper away from pods which have their PodGroup already."""
+
+DEFAULT_QUEUE = "default-queue"
+"""The queue of pods that name none."""
+
+QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue")
+"""Labels of pods with their queue: the second is read by KAI before v0.6."""
+
+_TOPOLOGY_NAMES = ("grove.io/topology-name", "kai.scheduler/topology")
+"""Annotations that name the Topology, the first one first."""
+
+_UNNAMED = "topology name cannot be empty when topology constraints are defined"
+
+
+def podgroup(gang: Gang, suits: Versions) -> PodGroup:
+    """The PodGroup of `gang`, for the versions of KAI that the output must suit.
+
+    Raises ValueError, with KAI's own text, for a constraint where nothing names its Topology.
+    """
+    topology = _topology_of(gang)
+    counts = gang.grouper is Grouper.OPERATOR and suits.first >= SUBGROUP_COUNTS
+    return PodGroup(
+        name=gang.name,
+        namespace=gang.namespace,
+        queue=gang.queue or DEFAULT_QUEUE,
+        priority_class=gang.priority_class or None,
+        min_member=gang.members,
+        topology=_root(gang, topology),
+        sub_groups=tuple(_sub_groups(gang, topology, counts_subgroups=counts)),
+        labels=_labels(gang),
+        annotations={**gang.annotations, SKIP_PODGROUPER: "true"}
+        if gang.grouper is Grouper.OPERATOR
+        else gang.annotations,
+    )
+
+
+def listed_sets(gang: Gang) -> list[PodSet]:
+    """The sets of `gang` that are subgroups, in their order: inner sets without members are none."""
+    parents = {pods.parent for pods in gang.sets}
+    return [pods for pods in gang.sets if pods.members is not None or pods.name in parents]
+
+
+def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
+    """The origin of each part of the PodGroup of `gang`, by path."""
+    origins = {**gang.origins, ("spec", "queue"): gang.owner.of("queue")}
+    for position, pods in enumerate(listed_sets(gang)):
+        origins.update(pods.origins(("spec", "subGroups", position), "minMember"))
+    return origins
+
+
+def _topology_of(gang: Gang) -> str:
+    annotations = gang.annotations
+    return next((annotations[name] for name in _TOPOLOGY_NAMES if annotations.get(name)), gang.topology)
+
+
+def _root(gang: Gang, topology: str) -> TopologyConstraint | None:
+    """The gang's own constraint: Grove and the pod-grouper write an empty mapping where there is none.
+
+    A client that did not would see a change for ever.
+    """
+    if gang.bounds is None or gang.bounds.is_empty:
+        return None if gang.grouper is Grouper.SERVICE else TopologyConstraint("")
+    return _constraint(gang.bounds, topology)
+
+
+def _labels(gang: Gang) -> Mapping[str, str]:
+    if gang.grouper is not Grouper.SERVICE:
+        return gang.labels
+    return {**dict.fromkeys(QUEUE_LABELS, gang.queue or DEFAULT_QUEUE), **gang.labels}
+
+
+def _sub_groups(gang: Gang, topology: str, *, counts_subgroups: bool) -> Iterator[SubGroup]:
+    """`counts_subgroups`: inner nodes say how many subgroups they need, which KAI takes for granted otherwise.
+
+    Pods are in leaves only, and only leaves say how many: KAI from v0.15 on refuses more. Source: kai.md.
+    """
+    children: dict[str | None, int] = {}
+    for pods in gang.sets:
+        children[pods.parent] = children.get(pods.parent, 0) + 1
+    for pods in listed_sets(gang):
+        count = children.get(pods.name, 0) if counts_subgroups and pods.members is None else None
+        yield SubGroup(pods.name, pods.parent, pods.members, count, _constraint(pods.bounds, topology))
+
+
+def _constraint(bounds: Bounds, topology: str) -> TopologyConstraint | None:
+    """The constraint of a gang or a set; None where it has none."""
+    if bounds.is_empty:
+        return None
+    if not topology:
+        raise ValueError(_UNNAMED)
+    required, preferred = bounds.required, bounds.preferred
+    return TopologyConstraint(
+        topology, None if required is None else required.key, None if preferred is None else preferred.key
+    )

@@ -1,0 +1,216 @@
+"""A PodGroup for every gang that an operator hands to KAI, and what KAI refuses in it.
+
+Source: operator.md 10, kai.md, revisions.md "KAI's refusal".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.findings import Effect, Problem
+from packwise.findings.finding import Finding, Rule, Severity, Stage
+from packwise.objects.generated import Generated
+from packwise.objects.identity import format_identity, identity
+from packwise.objects.kinds import PODGROUP
+from packwise.placement.model import Gang
+from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
+from packwise.schedulers.kai.podgroup_rules import podgroup_problems
+from packwise.schedulers.kai.topology_manifest import NAME, PROFILE
+from packwise.schedulers.kai.versions import SUBGROUP_COUNTS, Versions, suited
+from packwise.validate.judge import judge, no_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.placement.plan import Placement
+    from packwise.schedulers.scheduler import SchedulerInput
+
+__all__ = ["IGNORED", "QUEUE", "REFUSED", "RULES", "describe_problem", "scheduler_podgroups", "suited_versions"]
+
+REFUSED = Rule("scheduler-podgroup", "The scheduler takes every PodGroup, rendered or users' own.", "kai.md")
+IGNORED = Rule(
+    "scheduler-ignores",
+    "What a Topology or PodGroup says has an effect with every version of the scheduler.",
+    "kai.md",
+    Severity.WARNING,
+)
+QUEUE = Rule("podgroup-queue", "A PodGroup is of one queue.", "operator.md 4.4", Severity.WARNING)
+NOTE = Rule("podgroup-note", "What is not rendered of PodGroups, and why.", "operator.md 10", Severity.INFO)
+RULES = (REFUSED, IGNORED, QUEUE, NOTE)
+"""Rules of PodGroups."""
+
+
+def scheduler_podgroups(
+    placements: Sequence[Placement], source: SchedulerInput
+) -> tuple[list[Generated], list[Finding]]:
+    """The PodGroup for each gang whose pods KAI schedules, in their order, and what is wrong with them.
+
+    Where none are rendered, what KAI would refuse in those that others make is a warning.
+    """
+    writer = _Writer(source)
+    generated = [
+        group
+        for _, gangs in groupby(placements, lambda placement: id(placement.subject))
+        for group in writer.of_workload(list(gangs))
+    ]
+    if not writer.rendered:
+        return [], writer.findings
+    if any(_has_inner_groups(group.value) for group in generated):
+        notes = _notes(source, writer.suits)
+        writer.findings += [Finding.of(NOTE, source.settings.item, (), note) for note in notes]
+    return generated, writer.findings
+
+
+def suited_versions(source: SchedulerInput) -> Versions:
+    """The versions of KAI that the output must suit."""
+    return suited(source.settings.kai_version, counts_subgroups=source.cluster.revision.podgroups_by_operator)
+
+
+def describe_problem(value: Mapping[str, Value], problem: Problem) -> str:
+    """What a workload becomes, and what is wrong with that: a PodGroup, or one of its subgroups."""
+    where, part = format_identity(identity(value)), _subgroup_name(value, problem.path)
+    of = f'subgroup "{part}" of {where}' if part is not None else where
+    field = f"{problem.path[-1]} " if isinstance(problem.path[-1], str) else ""
+    return f"becomes {of}: {field}{problem.full_message}"
+
+
+class _Workload(NamedTuple):
+    """A workload, and what was reported of its PodGroups: place, field and consequence of each problem."""
+
+    item: KubeObject
+    reported: set[tuple[FieldPath, FieldPath, str]]
+
+
+class _Writer:
+    """What all workloads have in common."""
+
+    __slots__ = ("_definition", "_inventory", "findings", "rendered", "suits")
+
+    def __init__(self, source: SchedulerInput) -> None:
+        self._definition = source.definitions.of_kind(*PODGROUP.key)
+        self._inventory = source.inventory
+        self.suits = suited_versions(source)
+        self.rendered = source.settings.emits(PODGROUP.name)
+        self.findings: list[Finding] = []
+
+    def of_workload(self, placements: list[Placement]) -> Iterator[Generated]:
+        """The PodGroups of one workload's gangs."""
+        workload = _Workload(placements[0].subject, set())
+        elsewhere: dict[str, str] = {}
+        written: Gang | None = None
+        for placement in placements:
+            gang = placement.node
+            if not isinstance(gang, Gang):
+                continue
+            if gang.scheduler not in ("", PROFILE):
+                elsewhere.setdefault(gang.scheduler, gang.name)
+                continue
+            written = gang
+            try:
+                value = podgroup(gang, self.suits).to_value()
+            except ValueError as error:
+                message = f"becomes a PodGang with a constraint of no topology: {NAME} refuses it"
+                self.findings.append(self._finding(workload, gang.origin.place.path, message, str(error)))
+                continue
+            self._judge(workload, gang, value)
+            origins = partial(podgroup_origins, gang)
+            yield Generated(value, placement.source, placement.subject, origins, judged=True)
+        if self.rendered:
+            self.findings += _other_schedulers(workload, elsewhere)
+        if self.rendered and written is not None:
+            self.findings += _queue_findings(workload, written)
+
+    def _judge(self, workload: _Workload, gang: Gang, value: Mapping[str, Value]) -> None:
+        """Reports what is wrong with a PodGroup, where the same was not reported of another one of the workload."""
+        for problem in self._problems(value):
+            if problem.path[-1:] == ("parent",):
+                # Its parent is one of the subgroups, whose name has the same problem.
+                continue
+            place = _place_of(gang, problem.path)
+            key = (place, problem.path[-1:], problem.consequence)
+            if key in workload.reported:
+                continue
+            workload.reported.add(key)
+            message = describe_problem(value, problem)
+            if problem.effect is Effect.REFUSED:
+                self.findings.append(self._finding(workload, place, message, problem.operator_message, problem.stage))
+            elif self.rendered:
+                self.findings.append(Finding.of(IGNORED, workload.item, place, message))
+
+    def _problems(self, value: Mapping[str, Value]) -> Iterator[Problem]:
+        """What KAI has against `value`: by the cluster's own CRD, where that is at hand."""
+        verdict = judge(value, self._definition, no_table, before=self._inventory.before(value))
+        self.findings += verdict.unchecked
+        for problem in verdict.problems:
+            # A field that the CRD does not know is refused here: packwise writes none.
+            yield problem._replace(effect=Effect.REFUSED, consequence="the cluster's CRD refuses it")
+        yield from podgroup_problems(value, self.suits, schema=not verdict.by_definition)
+
+    def _finding(
+        self, workload: _Workload, place: FieldPath, message: str, text: str | None, stage: Stage | None = None
+    ) -> Finding:
+        severity = Severity.WARNING
+        if self.rendered:
+            severity = Severity.ERROR
+            message += f"; change it, or render none: `emit` without {PODGROUP.name}"
+        return Finding.of(REFUSED, workload.item, place, message, severity=severity, operator_message=text, stage=stage)
+
+
+def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
+    """That minSubGroup is left out, where the operator writes it and the version does not know it."""
+    if source.cluster.revision.podgroups_by_operator and suits.first < SUBGROUP_COUNTS:
+        yield (
+            f"PodGroups do without minSubGroup, which KAI v0.{suits.first} does not know; all subgroups of a group are "
+            "needed all the same"
+        )
+
+
+def _other_schedulers(workload: _Workload, elsewhere: Mapping[str, str]) -> Iterator[Finding]:
+    for scheduler, gang in elsewhere.items():
+        message = f'becomes no {PODGROUP.name}: the pods of PodGang "{gang}" are scheduled by {scheduler}'
+        yield Finding.of(NOTE, workload.item, ("metadata",), message)
+
+
+def _queue_findings(workload: _Workload, gang: Gang) -> Iterator[Finding]:
+    if len(gang.queues) > 1:
+        message = f"names the queues {', '.join(gang.queues)}; its PodGroups are of the first one: name one only"
+        yield Finding.of(QUEUE, workload.item, ("metadata",), message)
+    elif not gang.queues:
+        message = f'names no queue, so its PodGroups are of "{DEFAULT_QUEUE}"; add the label kai.scheduler/queue'
+        yield Finding.of(QUEUE, workload.item, ("metadata",), message)
+
+
+def _place_of(gang: Gang, path: FieldPath) -> FieldPath:
+    """The path in the workload of the part of `gang` that a PodGroup has at `path`."""
+    position = _subgroup_position(path)
+    origin = gang.origin if position is None else listed_sets(gang)[position].origin
+    return origin.place.path
+
+
+def _has_inner_groups(value: Mapping[str, Value]) -> bool:
+    """Whether the object has a subgroup of subgroups, which could be counted."""
+    return any(isinstance(group, dict) and "parent" in group for group in _subgroups(value))
+
+
+def _subgroup_position(path: FieldPath) -> int | None:
+    """The position of the subgroup that `path` leads into; None where it leads into none."""
+    if path[:2] != ("spec", "subGroups") or len(path) < 3 or not isinstance(path[2], int):
+        return None
+    return path[2]
+
+
+def _subgroup_name(value: Mapping[str, Value], path: FieldPath) -> str | None:
+    position = _subgroup_position(path)
+    entry = None if position is None else _subgroups(value)[position]
+    return str(entry["name"]) if isinstance(entry, dict) else None
+
+
+def _subgroups(value: Mapping[str, Value]) -> Sequence[Value]:
+    spec = value["spec"]
+    groups = spec.get("subGroups") if isinstance(spec, dict) else None
+    return groups if isinstance(groups, list) else ()

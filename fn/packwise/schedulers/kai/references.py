@@ -1,0 +1,143 @@
+"""KAI Topologies where a ClusterTopologyBinding may list one that others keep: made, or only compared.
+
+Source: operator.md 9 (H), gitops.md "Who owns what".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.objects.generated import Generated
+from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
+from packwise.schedulers.kai.topologies import KaiTopologies, judge_known, level_origins, users_topologies, value_of
+from packwise.schedulers.kai.topology_manifest import PROFILE, read_keys
+from packwise.topology.clustertopologybinding import REFERENCES
+from packwise.topology.status import Condition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.placement.plan import Schedulers
+    from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.settings import TopologyRender
+    from packwise.topology.known import KnownTopology
+
+__all__ = ["RULES", "referenced_topologies", "with_reference"]
+
+UNLISTED = Rule(
+    "binding-reference",
+    "A binding lists the topology that is applied from Git, so that the operator makes none.",
+    "gitops.md Who owns what",
+    Severity.WARNING,
+)
+DRIFT = Rule(
+    "binding-drift", "The topology that a binding lists has the binding's levels.", "operator.md 9", Severity.WARNING
+)
+UNSEEN = Rule("binding-unseen", "The topology that a binding lists is among the input.", "operator.md 9", Severity.INFO)
+RULES = (UNLISTED, DRIFT, UNSEEN)
+"""Rules of the topologies that bindings list."""
+
+_CONDITION = "SchedulerTopologyDrift"
+_IN_SYNC = Condition(_CONDITION, "False", "InSync", "All scheduler backend topologies are in sync")
+_DRIFTED = Condition(_CONDITION, "True", "Drift", "One or more scheduler backend topologies have drifted")
+
+
+def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> KaiTopologies:
+    """The Topology of each binding that does not list another; the conditions of all bindings.
+
+    A binding that lists a Topology of its own name means the object that is rendered of it, unless the input has that
+    object.
+    """
+    findings = list(users_topologies(source))
+    bindings = source.topologies.by_name.values()
+    conditions: dict[int, tuple[Condition, ...]] = {id(binding.item): () for binding in bindings}
+    if PROFILE not in schedulers.names:
+        return KaiTopologies((), tuple(findings), {}, conditions)
+    users = {item.name: item for item in source.inventory.items.of_kind(*TOPOLOGY.key)}
+    rendered = source.settings.emits(TOPOLOGY.name)
+    generated: list[Generated] = []
+    compared: list[tuple[KnownTopology, str]] = []
+    keys = {name: read_keys(item.value) for name, item in users.items()}
+    for binding in bindings:
+        name, reference = binding.topology.name, binding.references.get(PROFILE)
+        if reference is not None and (reference != name or name in users):
+            compared.append((binding, reference))
+            continue
+        surely_valid = False
+        if binding.valid:
+            way_out = f"let {'.'.join(map(str, REFERENCES))} list another, or "
+            judgement = judge_known(binding, source, way_out=way_out if rendered else None)
+            findings += judgement.findings
+            surely_valid = judgement.surely_valid
+            if reference is None and _is_applied(schedulers, source.settings):
+                findings.append(_unlisted(binding))
+        generated.append(_generated(binding, recreate=surely_valid))
+        keys.setdefault(name, read_keys(generated[-1].value))
+        conditions[id(binding.item)] = (_IN_SYNC,)
+    for binding, reference in compared:
+        levels = keys.get(reference)
+        if levels is None:
+            findings.append(_unseen(binding, reference))
+        else:
+            in_sync = levels == [level.key for level in binding.topology.levels]
+            conditions[id(binding.item)] = (_IN_SYNC if in_sync else _DRIFTED,)
+            findings += [] if in_sync else [_drifted(binding, reference, levels)]
+    return KaiTopologies(tuple(generated), tuple(findings), {}, conditions)
+
+
+def _generated(binding: KnownTopology, *, recreate: bool) -> Generated:
+    origins = partial(level_origins, binding.levels, binding.places, "key", "operator.md 9, KAI Topology")
+    source = f"{CLUSTER_TOPOLOGY_BINDING.name} {binding.topology.name}"
+    return Generated(value_of(binding.topology), source, binding.item, origins, recreate=recreate)
+
+
+def _is_applied(schedulers: Schedulers, settings: TopologyRender) -> bool:
+    """Whether KAI's Topologies are rendered to be applied."""
+    return PROFILE in schedulers.names and settings.apply and settings.emits(TOPOLOGY.name)
+
+
+def with_reference(item: KubeObject, schedulers: Schedulers, settings: TopologyRender) -> KubeObject:
+    """`item`, a binding, with the entry that its rendered Topology needs; itself where it needs none, or is none.
+
+    Raises FieldError where an anchor or alias is in the way.
+    """
+    is_binding = item.kind == CLUSTER_TOPOLOGY_BINDING.name
+    if not is_binding or not _is_applied(schedulers, settings) or not isinstance(item.get("spec"), dict):
+        return item
+    entries = item.get(REFERENCES)
+    listed: Sequence[Value] = entries if isinstance(entries, list) else ()
+    if any(isinstance(entry, dict) and entry.get("schedulerName") == PROFILE for entry in listed):
+        return item
+    entry: dict[str, Value] = {"schedulerName": PROFILE, "topologyReference": item.name}
+    return item.set(REFERENCES, [*listed, entry])
+
+
+def _unlisted(binding: KnownTopology) -> Finding:
+    name = binding.topology.name
+    message = (
+        f'lists no topology of {PROFILE}, so the operator makes {TOPOLOGY.name} "{name}" itself '
+        f"and reports drift of the one that is applied from Git; list it: {REFERENCES[-1]} with schedulerName "
+        f'"{PROFILE}" and topologyReference "{name}"'
+    )
+    return Finding.of(UNLISTED, binding.item, ("spec",), message, at_key=True)
+
+
+def _unseen(binding: KnownTopology, reference: str) -> Finding:
+    message = (
+        f'{TOPOLOGY.name} "{reference}" is not among the input, so its levels are not compared; '
+        "it must have those of the binding, in their order"
+    )
+    return Finding.of(UNSEEN, binding.item, REFERENCES, message)
+
+
+def _drifted(binding: KnownTopology, reference: str, levels: Sequence[str]) -> Finding:
+    wanted = ", ".join([level.key for level in binding.topology.levels])
+    message = (
+        f'{TOPOLOGY.name} "{reference}" must have the levels of the binding, {wanted}; it has '
+        f"{', '.join(levels)}; change one of the two"
+    )
+    return Finding.of(DRIFT, binding.item, REFERENCES, message)

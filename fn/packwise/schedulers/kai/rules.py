@@ -1,0 +1,10 @@
+"""Every rule of KAI's objects."""
+
+from __future__ import annotations
+
+from packwise.schedulers.kai import podgroups, references, service_objects, topologies
+
+__all__ = ["RULES"]
+
+RULES = (*topologies.RULES, *podgroups.RULES, *service_objects.RULES, *references.RULES)
+"""The rules, in the order in which they are checked."""

@@ -1,0 +1,90 @@
+"""The KAI Scheduler, v0.12 and newer: all of its objects. Source: kai.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.placement.model import Gang, Grouper
+from packwise.schedulers.kai.topologies import KaiTopologies, scheduler_topologies
+from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.findings.finding import Finding
+    from packwise.objects.generated import Generated
+    from packwise.placement.model import Node
+    from packwise.placement.plan import Cluster
+    from packwise.settings import TopologyRender
+
+__all__ = ["KAI"]
+
+
+class _Kai:
+    def objects(self, source: SchedulerInput) -> SchedulerObjects:
+        """Topologies, the PodGroups of gangs, and what a service asks for; users' own objects are judged."""
+        topologies = scheduler_topologies(source)
+        users = _check_users_objects(source, topologies)
+        groups, problems = _podgroups(source)
+        answers, unanswered = _service_objects(source)
+        return SchedulerObjects(
+            (*topologies.generated, *answers, *groups),
+            (*topologies.findings, *users, *problems, *unanswered),
+            topologies.refusals,
+            topologies.conditions,
+        )
+
+    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+        """A ClusterTopologyBinding, which gets the entry that its rendered Topology needs."""
+        if cluster.schedulers is None:
+            return item
+        from packwise.schedulers.kai.references import with_reference
+
+        return with_reference(item, cluster.schedulers, settings)
+
+
+def _check_users_objects(source: SchedulerInput, topologies: KaiTopologies) -> Iterable[Finding]:
+    """What KAI refuses in users' own objects of its kinds; nothing is imported where there are none."""
+    if not any(source.inventory.items.of_kind(*kind.key) for kind in (TOPOLOGY, PODGROUP)):
+        return ()
+    from packwise.schedulers.kai.users_objects import check_users_objects
+
+    return check_users_objects(source, topologies.generated)
+
+
+def _podgroups(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
+    """The PodGroups of gangs, where these are rendered or KAI may refuse those that others make."""
+    rendered = source.settings.emits(PODGROUP.name)
+    # Of names that Grove's webhook takes, KAI refuses those with dots.
+    judged = [
+        placement
+        for placement in source.placements
+        if _is_grouped(gang := placement.node) and (rendered or "." in gang.workload)
+    ]
+    if not judged:
+        return [], []
+    # No other run pays for the import.
+    from packwise.schedulers.kai.podgroups import scheduler_podgroups
+
+    return scheduler_podgroups(judged, source)
+
+
+def _is_grouped(node: Node) -> TypeGuard[Gang]:
+    """Whether an operator or KAI itself makes a PodGroup for the node, once its PodGang is there."""
+    return isinstance(node, Gang) and node.grouper is not Grouper.SERVICE
+
+
+def _service_objects(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
+    """The objects that a service submits to KAI itself."""
+    asked = [placement for placement in source.placements if not _is_grouped(placement.node)]
+    if not asked:
+        return [], []
+    from packwise.schedulers.kai.service_objects import service_objects
+
+    return service_objects(asked, source)
+
+
+KAI: Scheduler = _Kai()
+"""The KAI Scheduler."""

@@ -1,0 +1,151 @@
+"""KAI's objects that a service submits itself: Topologies, Queues, PodGroups and Pods; and what KAI refuses in them.
+
+Source: kai.md, osmo.md 5.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from packwise.findings import Effect
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.objects.generated import Generated
+from packwise.objects.identity import identity
+from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.placement.model import Gang, NodeTopology, Queue
+from packwise.schedulers.kai.gang_podgroup import podgroup, podgroup_origins
+from packwise.schedulers.kai.manifests import pod_value, queue_value
+from packwise.schedulers.kai.podgroup_rules import podgroup_problems
+from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
+from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
+from packwise.schedulers.kai.topologies import REFUSED, judge_topology, level_origins, level_position
+from packwise.schedulers.kai.topology_manifest import NAME, read_keys, topology_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.objects.place import Origin
+    from packwise.placement.model import Node
+    from packwise.placement.plan import Placement
+    from packwise.schedulers.scheduler import SchedulerInput
+
+__all__ = ["RULES", "service_objects"]
+
+REPLACED = Rule(
+    "topology-replaced",
+    "The levels of a scheduler's topology stay, for it does not let them change.",
+    "kai.md, osmo.md 5",
+    Severity.WARNING,
+)
+RULES = (REPLACED,)
+"""Rules of what a service submits."""
+
+
+def service_objects(placements: Sequence[Placement], source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
+    """The object for each placement, in their order, and what KAI has against them."""
+    generated: list[Generated] = []
+    findings: list[Finding] = []
+    for placement in placements:
+        node = placement.node
+        value = _value(node, source)
+        recreate = False
+        if isinstance(node, NodeTopology):
+            problems, recreate = _topology_findings(node, value, placement, source)
+            findings += problems
+        elif isinstance(node, Gang):
+            findings += _podgroup_findings(value, placement, source)
+        generated.append(
+            Generated(
+                value,
+                placement.source,
+                placement.subject,
+                partial(_origins, node),
+                placement.notes,
+                recreate=recreate,
+                emit_by_default=placement.emit_by_default,
+            )
+        )
+    return generated, findings
+
+
+def _value(node: Node, source: SchedulerInput) -> Mapping[str, Value]:
+    if isinstance(node, Gang):
+        return podgroup(node, suited_versions(source)).to_value()
+    if isinstance(node, NodeTopology):
+        return topology_value(node.name, node.keys, node.labels)
+    return queue_value(node) if isinstance(node, Queue) else pod_value(node)
+
+
+def _origins(node: Node) -> Mapping[FieldPath, Origin]:
+    if isinstance(node, Gang):
+        return podgroup_origins(node)
+    if isinstance(node, NodeTopology):
+        places = tuple([node.place.below(position) for position in range(len(node.levels))])
+        return {**level_origins(node.place, places, node.field, node.origin.rule), (): node.origin}
+    if isinstance(node, Queue):
+        return {(): node.origin, ("spec", "resources", "gpu"): node.origin.of("gpu")}
+    return {(): node.origin}
+
+
+def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source: SchedulerInput) -> Iterator[Finding]:
+    """What KAI has against the PodGroup `value` of a gang."""
+    rendered = source.settings.emits(PODGROUP.name, by_default=placement.emit_by_default)
+    # The cluster's own CRD judges it where all rendered objects are judged.
+    by_crd = source.definitions.of_kind(*PODGROUP.key) is not None
+    for order, problem in enumerate(podgroup_problems(value, suited_versions(source), schema=not by_crd)):
+        if problem.effect is Effect.REFUSED:
+            yield Finding.of(
+                PODGROUP_REFUSED,
+                placement.subject,
+                (),
+                describe_problem(value, problem),
+                severity=None if rendered else Severity.WARNING,
+                operator_message=problem.operator_message,
+                stage=problem.stage,
+                order=order,
+            )
+        elif rendered:
+            yield Finding.of(IGNORED, placement.subject, (), describe_problem(value, problem))
+
+
+def _topology_findings(
+    topology: NodeTopology, value: Mapping[str, Value], placement: Placement, source: SchedulerInput
+) -> tuple[list[Finding], bool]:
+    """What KAI has against a topology's levels, and whether the Topology surely keeps every rule."""
+    verdict = judge_topology(value, source)
+    problems, findings = verdict.problems, list(verdict.unchecked)
+    surely_valid = not problems and not findings
+    rendered = source.settings.emits(TOPOLOGY.name, by_default=placement.emit_by_default)
+    for problem in problems:
+        position, stage, levels = level_position(problem), problem.stage, topology.place
+        findings.append(
+            (levels if position is None else levels.below(position, topology.field)).finding(
+                REFUSED,
+                f"{problem.message}: {NAME} refuses the {TOPOLOGY.name} that is made of it",
+                severity=None if rendered else Severity.WARNING,
+                operator_message=None if stage is None else problem.operator_message,
+                stage=stage,
+            )
+        )
+    before = _keys_before(topology, value, source)
+    if rendered and not problems and before is not None and before != topology.keys:
+        message = (
+            f'changes the levels of {TOPOLOGY.name} "{topology.name}" ({", ".join(before)}), which '
+            f"{NAME} does not let change: delete it in the cluster when this is applied"
+        )
+        findings.append(topology.place.finding(REPLACED, message))
+    return findings, surely_valid
+
+
+def _keys_before(topology: NodeTopology, value: Mapping[str, Value], source: SchedulerInput) -> tuple[str, ...] | None:
+    """The keys that the Topology has in the baseline, else in what an earlier render left."""
+    old = source.inventory.before(value)
+    if old is None and topology.before is not None:
+        return topology.before
+    if old is None:
+        earlier = source.inventory.items.generated.get(identity(value))
+        old = None if earlier is None else earlier.value
+    return None if old is None else tuple(read_keys(old))

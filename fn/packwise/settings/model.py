@@ -1,0 +1,174 @@
+"""The fields of a TopologyRender with their types, defaults and meaning: what is validated, and the JSON Schema.
+
+Choices and defaults are those of the quick look and of the record that the steps read. Source: product.md "Names".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from packwise.settings.plain import CHOICES, LISTS, OSMO_CHOICES
+from packwise.settings.topologyrender import Osmo, no_configuration
+
+__all__ = ["TopologyRenderSpec", "json_schema"]
+
+if TYPE_CHECKING:
+    Revision: TypeAlias = str
+    UnknownFields: TypeAlias = str
+    Admission: TypeAlias = str
+    Rendered: TypeAlias = str
+    Tool: TypeAlias = str
+    Priority: TypeAlias = str
+    KeySets: TypeAlias = str
+else:
+    Revision = Literal[CHOICES["revision"]]
+    UnknownFields = Literal[CHOICES["unknownFields"]]
+    Admission = Literal[CHOICES["admission"]]
+    Rendered = Literal[LISTS["emit"]]
+    Tool = Literal[LISTS["gitops"]]
+    Priority = Literal[OSMO_CHOICES["priority"]]
+    KeySets = Literal[OSMO_CHOICES["keySets"]]
+
+_DEFAULT, _OSMO = no_configuration(), Osmo()
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class LevelModel(_Model):
+    """One topology level."""
+
+    domain: str = Field(
+        default="", description="What workloads say: region, zone, datacenter, block, rack, host or numa."
+    )
+    key: str = Field(default="", description="Label key of the nodes that tells the domain's members apart.")
+
+
+class SectionModel(_Model):
+    """Grove's own topology section."""
+
+    enabled: bool = Field(default=False, description="Whether topology-aware scheduling is on.")
+    levels: list[LevelModel] = Field(default=[], description="The levels; required while enabled.")
+    name: str | None = Field(default=None, description="Name of the ClusterTopology (design-1 and design-2 only).")
+
+
+class KaiConfigModel(BaseModel):
+    """The part of the profile's own configuration that packwise reads; the rest is the scheduler's."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    createTopologyResources: bool = Field(default=True, description="Whether KAI Topologies are made.")
+
+
+class ProfileModel(_Model):
+    """A scheduler profile."""
+
+    name: str = Field(description="kai-scheduler is the one that has topologies.")
+    default: bool = Field(default=False, description="Whether pods without schedulerName get it.")
+    config: KaiConfigModel | None = Field(default=None, description="The scheduler's own configuration.")
+
+
+class SchedulerModel(_Model):
+    """Grove's `scheduler` section."""
+
+    profiles: list[ProfileModel] = Field(default=[], description="Schedulers of the cluster; none means KAI.")
+    defaultProfileName: str | None = Field(default=None, description="Name of the default profile.")
+
+
+class OsmoModel(_Model):
+    """Settings of OSMO's front end."""
+
+    namespace: str = Field(
+        default=_OSMO.namespace,
+        max_length=63,
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        description="Namespace of what is rendered: the backend's `k8s_namespace`.",
+    )
+    priority: Priority = Field(
+        default=_OSMO.priority, description="Priority of workflows; HIGH and NORMAL are not preempted."
+    )
+    submittedBy: str = Field(default=_OSMO.submitted_by, description="Who submits the workflows.")
+    keySets: KeySets = Field(
+        default=_OSMO.key_sets,
+        description="Tasks with unlike topology keys: Uniform refuses them as OSMO does, Pad fills them up.",
+    )
+
+
+class KaiModel(_Model):
+    """The KAI Scheduler that the output must suit."""
+
+    version: str | None = Field(
+        default=None, pattern=r"^v0\.1[2-7]$", description="Oldest KAI version, v0.12 to v0.17."
+    )
+
+
+class TopologyRenderSpec(_Model):
+    """`spec` of a TopologyRender, or the data of a ConfigMap that spells the same fields."""
+
+    topologyAwareScheduling: SectionModel | None = Field(default=None, description="The cluster's topology.")
+    clusterTopology: SectionModel | None = Field(default=None, description="The same, as design-2 spells it.")
+    topology: SectionModel | None = Field(default=None, description="The same, as design-1 spells it.")
+    scheduler: SchedulerModel | None = Field(default=None, description="The cluster's schedulers.")
+    revision: Revision | None = Field(
+        default=None,
+        description="The design revision of the cluster's operator; unset: a ClusterTopologyBinding chooses upstream, "
+        "else the topology section's key chooses.",
+    )
+    topologyNameAnnotation: bool = Field(
+        default=_DEFAULT.topology_name_annotation,
+        description="design-1 only: write grove.io/topology-name on PodGangs.",
+    )
+    unknownFields: UnknownFields = Field(
+        default=_DEFAULT.unknown_fields, description="What fields of workloads are that no API server knows."
+    )
+    admission: Admission = Field(
+        default=_DEFAULT.admission,
+        description="Whether workloads are new to the cluster; Auto looks at status, baseline and earlier output.",
+    )
+    emit: list[Rendered] = Field(
+        default=list(_DEFAULT.emit),
+        description="Kinds to render; of OSMO by default Topology, PodGroup and Pod.",
+    )
+    gitops: list[Tool] = Field(
+        default=list(_DEFAULT.gitops),
+        description="Tools that apply the output: generated objects get their annotations, `render -o` their layout.",
+    )
+    finalizers: bool = Field(
+        default=_DEFAULT.finalizers,
+        description="grep-244-multi only: whether ClusterTopologies carry the operator's finalizer.",
+    )
+    osmo: OsmoModel = Field(default=OsmoModel(), description="OSMO's front end.")
+    kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")
+    annotate: bool = Field(
+        default=_DEFAULT.annotate, description="Whether workloads get their conditions as annotations."
+    )
+    apply: bool = Field(
+        default=_DEFAULT.apply, description="false: generated objects are for review only, no tool applies them."
+    )
+
+    def written(self) -> dict[str, Any]:
+        """The fields that are set, as they were written."""
+        return self.model_dump(exclude_unset=True)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of a whole TopologyRender, for editors."""
+    spec = TopologyRenderSpec.model_json_schema()
+    definitions = spec.pop("$defs", {})
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "TopologyRender",
+        "description": "The configuration of packwise.",
+        "type": "object",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": {"const": "packwise.dev/v1alpha1"},
+            "kind": {"const": "TopologyRender"},
+            "metadata": {"type": "object"},
+            "spec": spec,
+        },
+        "$defs": definitions,
+    }

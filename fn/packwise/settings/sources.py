@@ -1,0 +1,128 @@
+"""The objects that a topology configuration is read from: TopologyRender, OperatorConfiguration, a ConfigMap with one.
+
+Source: revisions.md "Configuration".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.findings.finding import Rule
+from packwise.objects.index import READABLE
+from packwise.objects.place import Place
+from packwise.revisions import DEFAULT, REVISIONS
+from packwise.settings.topologyrender import DIALECTS, KIND, settings_place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.findings.finding import Finding
+    from packwise.objects.index import Index
+    from packwise.settings.topologyrender import TopologyRender
+
+__all__ = ["SOURCES", "Source", "chosen_source"]
+
+SOURCES = Rule(
+    "configuration-sources", "There is one topology configuration, spelt one way.", "revisions.md Configuration"
+)
+
+_OPERATOR_GROUP = "operator.config.grove.io"
+_OPERATOR_KIND = "OperatorConfiguration"
+
+
+class Source(NamedTuple):
+    """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
+
+    `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
+    sections; all as written. `scheduler_place` is the place of that section where it is not in `place`.
+    """
+
+    noun: str
+    place: Place
+    sections: Mapping[str, Value]
+    scheduler: Value = None
+    network: Value = None
+    scheduler_place: Place | None = None
+
+
+def chosen_source(settings: TopologyRender, index: Index, findings: list[Finding]) -> Source | None:
+    """The source of the topology configuration, completed by the others; None where there is none.
+
+    Every further source with a topology section is added to `findings`.
+    """
+    operators = [*_operator_items(index), *_operator_documents(index, findings)]
+    with_topology = [source for source in operators if source.sections]
+    if settings.sections:
+        own = Source(f"the {KIND}", settings_place(settings), settings.sections, settings.scheduler)
+        with_topology.insert(0, own)
+    findings += _second_sources(with_topology)
+    operator = _with_section(operators[0], settings) if operators else None
+    source = with_topology[0] if with_topology else operator
+    return None if source is None else _completed(source, settings, operator)
+
+
+def _with_section(operator: Source, settings: TopologyRender) -> Source:
+    """Grove's own configuration; its default is that TAS is disabled."""
+    if operator.sections:
+        return operator
+    return operator._replace(sections={REVISIONS.get(settings.revision or "", DEFAULT).configuration_key: {}})
+
+
+def _operator_items(index: Index) -> list[Source]:
+    return [
+        Source(f"the {_OPERATOR_KIND}", Place(item), _sections(item.value), item.get("scheduler"), item.get("network"))
+        for item in index.of_kind(_OPERATOR_GROUP, _OPERATOR_KIND)
+    ]
+
+
+def _operator_documents(index: Index, findings: list[Finding]) -> list[Source]:
+    """OperatorConfigurations in the data of ConfigMaps, as Grove's Helm chart renders them."""
+    sources: list[Source] = []
+    for item in index.of_kind("", "ConfigMap"):
+        data = item.get("data")
+        for key, text in data.items() if isinstance(data, dict) else ():
+            if isinstance(text, str) and f"{_OPERATOR_GROUP}/" in text:
+                source = _operator_document(item, key, text, findings)
+                sources += [source] if source is not None else []
+    return sources
+
+
+def _operator_document(item: KubeObject, key: str, text: str, findings: list[Finding]) -> Source | None:
+    from krmfn.yamltext import YamlError, read
+
+    place = Place(item, ("data", key), embedded=True)
+    try:
+        value = read(text)
+    except YamlError as error:
+        message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
+        findings.append(place.finding(READABLE, message))
+        return None
+    if not isinstance(value, dict) or value.get("kind") != _OPERATOR_KIND:
+        return None
+    return Source(f"the {_OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
+
+
+def _second_sources(sources: list[Source]) -> Iterator[Finding]:
+    for other in sources[1:]:
+        first = sources[0]
+        at = first.place.below(next(iter(first.sections))).description
+        message = f"must be the only topology configuration; {first.noun} has one too ({at}); keep one of them"
+        yield other.place.below(next(iter(other.sections))).finding(SOURCES, message, at_key=True)
+
+
+def _completed(source: Source, settings: TopologyRender, operator: Source | None) -> Source:
+    """`source` with the scheduler and network sections of the others where it has none."""
+    scheduler, place = source.scheduler, source.place
+    if scheduler is None and settings.scheduler is not None:
+        scheduler, place = settings.scheduler, settings_place(settings)
+    if scheduler is None and operator is not None:
+        scheduler, place = operator.scheduler, operator.place
+    network = operator.network if source.network is None and operator is not None else source.network
+    return source._replace(scheduler=scheduler, network=network, scheduler_place=place.below("scheduler"))
+
+
+def _sections(value: Mapping[str, Value]) -> dict[str, Value]:
+    """The topology sections of a configuration by key."""
+    return {key: value[key] for key in DIALECTS if value.get(key) is not None}

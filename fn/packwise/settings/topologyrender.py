@@ -1,0 +1,164 @@
+"""TopologyRender as the steps see it: frozen settings, and the topology section as it was written.
+
+Source: product.md "Names". The types and defaults that users see are `packwise.settings.model`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from packwise.objects.place import Place
+from packwise.settings.plain import is_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+
+__all__ = [
+    "API_VERSION",
+    "DIALECTS",
+    "GROUP",
+    "KAI_PROFILE",
+    "KIND",
+    "Osmo",
+    "TopologyRender",
+    "load",
+    "no_configuration",
+    "settings_place",
+]
+
+GROUP = "packwise.dev"
+API_VERSION = f"{GROUP}/v1alpha1"
+KIND = "TopologyRender"
+
+_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
+
+KAI_PROFILE = "kai-scheduler"
+"""The name of the KAI Scheduler in Grove's scheduler profiles, and in pods."""
+
+DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
+"""The keys of a topology section, one for each way that Grove spelt it."""
+
+
+class Osmo(NamedTuple):
+    """Settings of OSMO's front end: what OSMO knows of a submission and no file says.
+
+    `key_sets`: Uniform refuses unlike requirements as OSMO does, Pad puts them together as its design says.
+    """
+
+    namespace: str = "osmo-workflows"
+    priority: str = "NORMAL"
+    submitted_by: str = ""
+    key_sets: str = "Uniform"
+
+
+class TopologyRender(NamedTuple):
+    """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
+
+    `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
+    data of a ConfigMap. `emit_is_set`: whether the user wrote `emit`. `kai_version` is the oldest KAI that the output
+    must suit, None: every known one.
+    """
+
+    item: KubeObject | None = None
+    embedded: bool = False
+    sections: Mapping[str, Value] = {}
+    scheduler: Value = None
+    revision: str | None = None
+    unknown_fields: str = "Error"
+    admission: str = "Auto"
+    emit: tuple[str, ...] = ("ClusterTopology", "Topology", "PodGang")
+    gitops: tuple[str, ...] = ()
+    annotate: bool = True
+    apply: bool = True
+    topology_name_annotation: bool = False
+    finalizers: bool = False
+    osmo: Osmo = Osmo()
+    emit_is_set: bool = False
+    kai_version: str | None = None
+
+    def emits(self, kind: str, *, by_default: bool = False) -> bool:
+        """Whether objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
+        return kind in self.emit or (by_default and not self.emit_is_set)
+
+
+def no_configuration() -> TopologyRender:
+    """What holds where nobody configured packwise: the defaults, no topology."""
+    return TopologyRender()
+
+
+def load(item: KubeObject) -> TopologyRender:
+    """The TopologyRender that `item` is, or that the ConfigMap `item` spells in its data.
+
+    Raises krmfn's ConfigError with a result for each wrong field, and FieldError where `item` is neither of the two.
+    """
+    kind, version = item.kind, item.api_version
+    embedded = (version, kind) == ("v1", "ConfigMap")
+    if not embedded and (version, kind) != (API_VERSION, KIND):
+        wanted = f'must be a {KIND} ({API_VERSION}) or a ConfigMap; got "{version} {kind}"'
+        raise item.error(("kind",), f"the function's configuration {wanted}")
+    if not embedded:
+        _refuse_unknown(item)
+    spec = item.get(("spec",), {})
+    if embedded or not is_plain(spec):
+        # pydantic is half the start-up time of a run: it reads what is unusual, and explains what is wrong.
+        from krmfn.config import load_config
+        from packwise.settings.model import TopologyRenderSpec
+
+        spec = load_config(item, TopologyRenderSpec).written()
+    return _built(item, embedded, cast("dict[str, Any]", spec))
+
+
+def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRender:
+    default = no_configuration()
+    return TopologyRender(
+        item=item,
+        embedded=embedded,
+        sections={key: spec[key] for key in DIALECTS if spec.get(key) is not None},
+        scheduler=spec.get("scheduler"),
+        revision=spec.get("revision"),
+        unknown_fields=spec.get("unknownFields", default.unknown_fields),
+        admission=spec.get("admission", default.admission),
+        emit=tuple(spec.get("emit", default.emit)),
+        gitops=tuple(spec.get("gitops", default.gitops)),
+        annotate=spec.get("annotate", default.annotate),
+        apply=spec.get("apply", default.apply),
+        topology_name_annotation=spec.get("topologyNameAnnotation", default.topology_name_annotation),
+        finalizers=spec.get("finalizers", default.finalizers),
+        osmo=_osmo(spec.get("osmo") or {}),
+        emit_is_set="emit" in spec,
+        kai_version=_kai_version(spec.get("kai") or {}),
+    )
+
+
+def _osmo(section: dict[str, Any]) -> Osmo:
+    default = Osmo()
+    return Osmo(
+        namespace=section.get("namespace", default.namespace),
+        priority=section.get("priority", default.priority),
+        submitted_by=section.get("submittedBy", default.submitted_by),
+        key_sets=section.get("keySets", default.key_sets),
+    )
+
+
+def _kai_version(section: dict[str, Any]) -> str | None:
+    return section.get("version")
+
+
+def _refuse_unknown(item: KubeObject) -> None:
+    for name in item.value:
+        if name not in _FIELDS:
+            from packwise.wording import closest, list_known
+
+            message = f'must be a known field; got "{name}"{closest(name, _FIELDS)}; known: {list_known(_FIELDS)}'
+            raise item.error((name,), message, key=True)
+
+
+def settings_place(settings: TopologyRender) -> Place:
+    """The place of packwise's own settings. Raises ValueError where there are none."""
+    item = settings.item
+    if item is None:
+        raise ValueError("settings that nobody wrote have no place")
+    return Place(item, ("data",), texts=True) if settings.embedded else Place(item, ("spec",))

@@ -1,0 +1,102 @@
+"""A CustomResourceDefinition: what the API server of its cluster refuses in objects of its kind.
+
+Source: apiextensions-apiserver, registry/customresource.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from krmfn.errors import describe
+from packwise.findings.problem import Cause, Problem
+from packwise.findings.rule import Stage
+from packwise.validate.lists import duplicates
+from packwise.validate.metadata import metadata_problems
+from packwise.validate.prepare import prepared
+from packwise.validate.read import SchemaError, read_schema
+from packwise.validate.rules import Rules
+from packwise.validate.structure import violations
+from packwise.validate.unknown import unknown_fields
+from packwise.validate.valuepath import ValuePath
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.validate.schema import Schema
+
+__all__ = ["Definition", "read_definition"]
+
+_ROOT = ValuePath()
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The CRD `item`, with the schema of each version that it serves."""
+
+    item: KubeObject
+    group: str
+    kind: str
+    schemas: Mapping[str, Schema]
+    rules: Rules = field(default_factory=Rules)
+
+    def problems(
+        self,
+        value: Mapping[str, Value],
+        old: Mapping[str, Value] | None = None,
+        written: Mapping[str, Value] | None = None,
+    ) -> list[Problem]:
+        """What the API server refuses in an object, which was `old` before the change.
+
+        `written` is the object as its author wrote it, where a webhook has filled in something since.
+        """
+        version = str(value.get("apiVersion")).partition("/")[2]
+        schema = self.schemas.get(version)
+        if schema is None:
+            return [self._not_served(value)]
+        unknown = list(unknown_fields(value if written is None else written, schema, _ROOT, is_object=True))
+        now = prepared(value, schema)
+        metadata = metadata_problems(value.get("metadata", {}), _ROOT.field("metadata"))
+        refused = [*metadata, *violations(now, schema, _ROOT)]
+        wrong = {problem.path for problem in refused if problem.cause is Cause.TYPE}
+        refused += [problem for problem in duplicates(now, schema, _ROOT) if problem.path not in wrong]
+        if not wrong:
+            refused += self._broken_rules(now, None if old is None else prepared(old, schema), schema, refused)
+        return [*refused, *unknown]
+
+    @property
+    def needs_expressions(self) -> bool:
+        """Whether it has a rule in CEL or a pattern, which a library evaluates that may not be installed."""
+        return any(schema.has_expressions for schema in self.schemas.values())
+
+    def _broken_rules(self, value: Value, old: Value, schema: Schema, refused: list[Problem]) -> Iterator[Problem]:
+        for problem in self.rules.violations(value, old, schema, _ROOT, is_object=True):
+            # What a rule misses, it finds once the field that is required is there.
+            if problem.cause is not Cause.UNANSWERED or not refused:
+                yield problem
+
+    def _not_served(self, value: Mapping[str, Value]) -> Problem:
+        known = [f"{self.group}/{version}" for version in self.schemas]
+        api_version = value.get("apiVersion")
+        message = f"must be what its CRD serves: {list_known(known)}; got {describe(api_version)}"
+        text = f'no matches for kind "{self.kind}" in version "{api_version}"'
+        return Problem(("apiVersion",), message, text, Stage.SCHEMA, cause=Cause.TYPE)
+
+
+def read_definition(item: KubeObject) -> Definition:
+    """The definition that `item`, a CustomResourceDefinition, gives. Raises SchemaError."""
+    group, kind = item.get("spec.group"), item.get("spec.names.kind")
+    versions = item.get("spec.versions")
+    if not isinstance(group, str) or not isinstance(kind, str):
+        raise SchemaError(("spec",), "must name a group and a kind")
+    if not isinstance(versions, list):
+        raise SchemaError(("spec", "versions"), f"must be a list; got {describe(versions)}")
+    schemas: dict[str, Schema] = {}
+    for index, version in enumerate(versions):
+        if isinstance(version, dict) and version.get("served") is not False:
+            path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+            schemas[str(version.get("name"))] = read_schema(item.get(path), path)
+    return Definition(item, group, kind, schemas)

@@ -1,0 +1,162 @@
+"""Disks that are full, folders that nobody may write, two runs at once: all is old or new, and a line says why."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
+from tests.cli.test_cli_interrupted import BROKEN, state
+from tests.places import missing
+
+COMMANDS = {
+    "render -o": "render in -o out",
+    "render --in-place": "render --in-place in",
+    "migrate": "migrate in --to upstream",
+    "check --fix": "check in --fix",
+}
+FULL = 'must be a file that can be written; got "No space left on device"\n'
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of 256 KiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k,mode=755", "packwise", place], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        missing("a file system can be mounted by root only, and by no container without CAP_SYS_ADMIN")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def sources(root: Path, workload: str) -> None:
+    write(root, {"in/topology.yaml": CONFIG})
+    write(root, {f"in/{name}.yaml": workload.replace("name: web", f"name: {name}") for name in ("a", "b", "c")})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_full_disk_changes_nothing(command: str, call: Call, small_disk: Path) -> None:
+    sources(small_disk, BROKEN if command == "check --fix" else WORKLOAD)
+    os.chdir(small_disk)
+    filler = small_disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError:
+            pass
+    before = state_without(small_disk, "filler")
+
+    ran = call(*COMMANDS[command].split())
+
+    assert (ran.code, ran.stdout) == (1, "")
+    assert ran.stderr.endswith(FULL)
+    assert "None" not in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert state_without(small_disk, "filler") == before
+    filler.unlink()
+    assert call(*COMMANDS[command].split()).code == 0
+    os.chdir("/")
+
+
+def state_without(root: Path, name: str) -> dict[str, str]:
+    return {path: text for path, text in state(root).items() if path != name}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_that_may_not_grow_is_named(command: str, packwise: Path, tmp_path: Path) -> None:
+    """The error of a write names no file of its own."""
+    sources(tmp_path, BROKEN if command == "check --fix" else WORKLOAD)
+    before = listing(tmp_path)
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    done = subprocess.run(
+        [packwise, *COMMANDS[command].split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limit,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.endswith(' must be a file that can be written; got "File too large"\n')
+    assert "None" not in done.stderr
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_folder_that_may_not_be_written_stays(command: str, packwise: Path, tmp_path: Path) -> None:
+    sources(tmp_path, BROKEN if command == "check --fix" else WORKLOAD)
+    before = listing(tmp_path)
+    # Root may write everywhere, by a capability that can be given up.
+    prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    folders = [tmp_path / "in", tmp_path]
+    for folder in folders:
+        folder.chmod(0o555)
+
+    done = subprocess.run(
+        [*prefix, packwise, *COMMANDS[command].split()], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    for folder in folders:
+        folder.chmod(0o755)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith('got "Permission denied"\n')
+    assert "Traceback" not in done.stderr
+    assert listing(tmp_path) == before
+
+
+def test_two_renders_into_one_folder_give_one_of_them(packwise: Path, tmp_path: Path) -> None:
+    """Whole: not the files of one beside those of the other."""
+    for name in ("first", "second"):
+        write(tmp_path / name, {"topology.yaml": CONFIG})
+        files = {f"{name}-{at}.yaml": WORKLOAD.replace("name: web", f"name: {name}-{at}") for at in range(20)}
+        write(tmp_path / name, files)
+    wanted: list[dict[str, str]] = []
+    for name in ("first", "second"):
+        subprocess.run([packwise, "render", name, "-o", f"{name}-out"], cwd=tmp_path, check=True, capture_output=True)
+        wanted.append(state(tmp_path / f"{name}-out"))
+
+    for _ in range(5):
+        both = [
+            subprocess.Popen(
+                [packwise, "render", name, "-o", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+            for name in ("first", "second")
+        ]
+        ended = [(process.communicate(), process.returncode) for process in both]
+        assert [code for _, code in ended] == [0, 0], ended
+        assert state(tmp_path / "out") in wanted
+        left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+        assert left == []
+
+
+def test_two_renders_in_place_give_what_one_gives(packwise: Path, tmp_path: Path) -> None:
+    sources(tmp_path, WORKLOAD)
+    words = [packwise, "render", "--in-place", "in"]
+    both = [
+        subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    ended = [(process.communicate()[1], process.returncode) for process in both]
+
+    once = state(tmp_path / "in")
+    # The one that comes second may meet files that changed since it read them, and says so.
+    for said, code in ended:
+        assert code == 0 or "a change since it was read; run the same command again" in said
+    assert 0 in [code for _, code in ended]
+    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    assert state(tmp_path / "in") == once

@@ -1,0 +1,250 @@
+"""Repositories whose own settings name programs: reading a commit of them runs none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from packwise.cli import git as reader
+from tests.cli.calling import Call, Ran, write
+from tests.cli.test_cli_git import git
+
+TRAP = "touch {marker}; false"
+"""A command of a shell; its mark is there once it ran."""
+
+ORIGIN = '[remote "origin"]\n\turl = {address}\n'
+SSH = ORIGIN.replace("{address}", "ssh://localhost/x")
+ALLOWED = '[protocol "{name}"]\n\tallow = always\n'
+EXT = ALLOWED.replace("{name}", "ext")
+
+SETTINGS = {
+    "ssh": '[core]\n\tsshCommand = "{trap}"\n' + SSH,
+    "ssh, its protocol allowed": '[core]\n\tsshCommand = "{trap}"\n' + ALLOWED.replace("{name}", "ssh") + SSH,
+    "a short address": '[core]\n\tsshCommand = "{trap}"\n' + ORIGIN.replace("{address}", "localhost:x"),
+    "git's proxy": "[core]\n\tgitProxy = {script}\n" + ORIGIN.replace("{address}", "git://localhost/x"),
+    "transport ext": EXT + ORIGIN.replace("{address}", "ext::{script}"),
+    "transport ext by a rewritten address": (
+        EXT + '[url "ext::{script} "]\n\tinsteadOf = x:\n' + ORIGIN.replace("{address}", "x:y")
+    ),
+    "upload-pack of a folder": ORIGIN.replace("{address}", "{folder}") + '\tuploadpack = "{trap}"\n',
+    "credential helper": (
+        '[credential]\n\thelper = "!{trap}"\n[core]\n\taskPass = {script}\n'
+        + ORIGIN.replace("{address}", "https://localhost:1/x")
+    ),
+    "settings of another file": "[include]\n\tpath = {folder}/more\n" + SSH,
+    "settings on a condition": '[includeIf "gitdir:**"]\n\tpath = {folder}/more\n' + SSH,
+    "everything that runs beside a fetch": """\
+[core]
+    fsmonitor = {script}
+    hooksPath = {folder}/hooks
+    pager = {script}
+    editor = {script}
+    alternateRefsCommand = {script}
+    attributesFile = {folder}/info/attributes
+[pager]
+    ls-tree = {script}
+    cat-file = {script}
+    rev-parse = {script}
+[diff]
+    external = {script}
+[diff "x"]
+    textconv = {script}
+    command = {script}
+[filter "x"]
+    smudge = {script}
+    clean = {script}
+    process = {script}
+    required = true
+[gpg]
+    program = {script}
+[log]
+    showSignature = true
+[uploadpack]
+    packObjectsHook = {script}
+[alias]
+    ls-tree = "!{trap}"
+    cat-file = "!{trap}"
+"""
+    + SSH,
+}
+"""Settings of a repository that make some command of git run a program."""
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Path:
+    """The file that is there once a command of the repository ran."""
+    return tmp_path.parent / f"{tmp_path.name}.ran"
+
+
+def arm(repository: Path, settings: str, marker: Path) -> None:
+    """Takes the first file out of a repository, so that git wants to fetch it, and adds `settings`."""
+    folder = repository.resolve()
+    script = folder / "trap"
+    trap = TRAP.format(marker=marker)
+    write(folder, {"trap": f"#!/bin/sh\n{trap}\n", "more": f'[core]\n\tsshCommand = "{trap}"\n'})
+    for name in ("post-index-change", "reference-transaction", "post-checkout", "pre-auto-gc"):
+        write(folder, {f"hooks/{name}": f"#!/bin/sh\n{trap}\n"})
+    for path in (script, *(folder / "hooks").iterdir()):
+        path.chmod(0o755)
+    write(folder, {"info/attributes": "* filter=x diff=x\n"})
+    partial = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = origin\n"
+    promisor = '[remote "origin"]\n\tpromisor = true\n\tpartialclonefilter = blob:none\n'
+    text = settings.format(trap=trap, script=script, folder=folder)
+    with (folder / "config").open("a", encoding="utf-8") as config:
+        config.write(partial + promisor + text)
+    blob = subprocess.run(
+        ["git", "--git-dir", folder, "rev-parse", "main:in/web/workload.yaml"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    (folder / "objects" / blob[:2] / blob[2:]).unlink()
+
+
+@pytest.fixture
+def repository(package: Path) -> Path:
+    """The package committed as `main`."""
+    root = package.parent
+    git(root, "init", "--quiet", "--initial-branch=main")
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "--message", "one")
+    return root
+
+
+def reads(call: Call) -> list[Ran]:
+    return [
+        call("check", "in", "--baseline", "git:main"),
+        call("diff", "git:main", "in"),
+        call("diff", "git:main:in", "git:main~0:in"),
+    ]
+
+
+@pytest.fixture(params=["git as it is", "an older git"])
+def age(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what git knows since 2.38 (`safe.bareRepository`) and 2.45 (`GIT_NO_LAZY_FETCH`)."""
+    if request.param == "an older git":
+        options = reader._OPTIONS  # pyright: ignore[reportPrivateUsage]
+        at = options.index("safe.bareRepository=explicit") - 1
+        monkeypatch.setattr(reader, "_OPTIONS", options[:at] + options[at + 2 :])
+        monkeypatch.delitem(reader._VARIABLES, "GIT_NO_LAZY_FETCH")  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.usefixtures("age")
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_settings_of_the_repository_run_nothing(settings: str, call: Call, repository: Path, marker: Path) -> None:
+    """An unpacked archive brings a `.git` of its own."""
+    arm(repository / ".git", SETTINGS[settings], marker)
+
+    runs = reads(call)
+
+    reason = (
+        'error: "git:main" must be here with every file of "in"; git lacks one, as in a partial clone, and packwise '
+        "fetches nothing; where you trust the repository, this fetches them: git archive main in > /dev/null\n"
+    )
+    assert not marker.exists()
+    assert [(ran.code, ran.stdout, ran.stderr) for ran in runs[:2]] == [(2, "", reason)] * 2
+    assert runs[2].code == 2
+
+
+@pytest.mark.usefixtures("age")
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("extra", ["", "[core]\n\tbare = false\n\tworktree = .\n", "[core]\n\tworktree = ../..\n"])
+def test_a_folder_that_looks_like_a_repository_is_none(
+    settings: str, extra: str, call: Call, repository: Path, marker: Path
+) -> None:
+    """Git takes a folder with HEAD, objects and refs for a repository, and such files can be committed."""
+    shutil.copytree(repository / ".git", repository / "in", dirs_exist_ok=True)
+    arm(repository / "in", extra + SETTINGS[settings], marker)
+
+    runs = reads(call)
+
+    assert not marker.exists()
+    assert [(ran.code, ran.stderr) for ran in runs if "note: " not in ran.stderr] == [(0, "")] * 3
+
+
+@pytest.mark.usefixtures("age")
+def test_without_a_repository_around_it_it_is_none_either(call: Call, repository: Path, marker: Path) -> None:
+    shutil.copytree(repository / ".git", repository / "in", dirs_exist_ok=True)
+    arm(repository / "in", "[core]\n\tbare = false\n\tworktree = .\n" + SETTINGS["ssh"], marker)
+    shutil.rmtree(repository / ".git")
+
+    runs = reads(call)
+
+    assert not marker.exists()
+    assert {ran.code for ran in runs} == {2}
+    assert runs[0].stderr.startswith('error: "in" must be in ')
+
+
+@pytest.mark.usefixtures("age")
+@pytest.mark.parametrize("inner", ["", "in"], ids=["around the folder", "the folder itself"])
+def test_an_empty_folder_called_git_hides_nothing(inner: str, call: Call, repository: Path, marker: Path) -> None:
+    """Git looks at the folder itself where its `.git` is no repository."""
+    shutil.copytree(repository / ".git", repository / "in", dirs_exist_ok=True)
+    arm(repository / "in", "[core]\n\tbare = false\n\tworktree = .\n" + SETTINGS["ssh"], marker)
+    shutil.rmtree(repository / ".git")
+    (repository / inner / ".git").mkdir()
+
+    runs = reads(call)
+
+    assert not marker.exists()
+    assert {ran.code for ran in runs} == {2}
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"GIT_SSH_COMMAND": "trap", "GIT_ALLOW_PROTOCOL": "ssh"},
+        {"GIT_SSH": "trap", "GIT_NO_LAZY_FETCH": "0"},
+        {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "trap"},
+        {"GIT_CONFIG_PARAMETERS": "'core.sshcommand=trap'"},
+        {"GIT_DIR": "elsewhere"},
+        {"GIT_WORK_TREE": "/", "GIT_PREFIX": "a/"},
+        {"GIT_OBJECT_DIRECTORY": "/nowhere"},
+        {"GIT_EXEC_PATH": "/nowhere"},
+        {"GIT_TRACE": "trace", "GIT_TRACE2": "trace"},
+    ],
+    ids=lambda variables: next(iter(variables)),
+)
+def test_variables_of_git_are_not_passed_on(
+    variables: dict[str, str], call: Call, repository: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, trace = repository / "trap", repository / "trace"
+    write(repository, {"trap": f"#!/bin/sh\ntouch {marker}\n"})
+    script.chmod(0o755)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, {"trap": str(script), "trace": str(trace)}.get(value, value))
+
+    runs = reads(call)
+
+    assert [ran.code for ran in runs] == [0, 0, 0]
+    assert not marker.exists()
+    assert not trace.exists()
+
+
+def test_git_itself_is_taken_from_no_relative_entry_of_path(
+    call: Call, repository: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(repository, {"git": f"#!/bin/sh\ntouch {marker}\n"})
+    (repository / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f".:in/..::{os.environ['PATH']}")
+
+    assert [ran.code for ran in reads(call)] == [0, 0, 0]
+    assert not marker.exists()
+
+    monkeypatch.setenv("PATH", ".")
+    assert call("check", "in", "--baseline", "git:main").stderr == (
+        "error: reading a commit needs git, which is not on PATH\n"
+    )
+
+
+def test_a_work_tree_of_its_own_and_a_submodule_are_read(call: Call, repository: Path, tmp_path: Path) -> None:
+    """Their `.git` is a file that names a folder elsewhere."""
+    git(repository, "worktree", "add", "--quiet", "tree", "-b", "other")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path), "module")
+
+    for folder in ("tree/in", "module/in"):
+        assert call("diff", "git:HEAD", folder).code == 0

@@ -1,0 +1,168 @@
+"""What `packwise fn` reaches, as the system sees it: its own code and its input, whoever runs it and wherever."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT, TESTDATA, missing
+
+pytestmark = pytest.mark.client
+
+INPUT = TESTDATA / "clients" / "image" / "input.yaml"
+
+TRAPS = (
+    "cel_expr_python",
+    "json",
+    "jsonpatch",
+    "krmfn",
+    "packwise",
+    "pydantic",
+    "re",
+    "shtab",
+    "site",
+    "yaml",
+    "yaml_rs",
+)
+"""Modules that packwise imports, and one of each in the folder that it is started in."""
+
+OWN = (
+    ROOT / ".venv",
+    ROOT / "fn",
+    Path(sys.base_prefix),
+    Path(sysconfig.get_paths()["stdlib"]),
+)
+"""packwise's code, that of its libraries, and the interpreter."""
+
+SYSTEM = re.compile(
+    r"/(usr/)?lib(64)?/.*|/etc/ld\.so\.(cache|preload)|/etc/localtime|/usr/share/(locale|zoneinfo)/.*|/dev/(null|urandom)|"
+    r"/proc/self/(maps|status|cgroup|mountinfo)|/sys/(fs/cgroup|kernel/mm)/.*|/proc/(sys/vm/overcommit_memory|cpuinfo|meminfo)"
+)
+"""What the C library, the interpreter and allocators open at their start."""
+
+OPENED = re.compile(r'^\d+ +open(?:at)?\((?:AT_FDCWD, )?"([^"]*)", ([A-Z_|]+).*\) = (-?\d+)', re.MULTILINE)
+CALLED = re.compile(r"^\d+ +([a-z0-9_]+)\(", re.MULTILINE)
+DONE = re.compile(r"^\d+ +([a-z0-9_]+)\(.* = 0$", re.MULTILINE)
+
+NETWORK = {"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg", "recvfrom"}
+PROCESSES = {"fork", "vfork", "clone", "clone3", "execve", "execveat", "kill", "ptrace"}
+CHANGES = {
+    *("mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat"),
+    *("symlink", "symlinkat", "chmod", "fchmod", "fchmodat", "chown", "fchownat", "truncate", "ftruncate", "mknod"),
+    *("mount", "umount2", "chroot", "setuid", "setgid", "utimensat", "memfd_create"),
+}
+
+READ_ONLY = """
+mount --make-rprivate /
+mount -o remount,bind,ro /
+exec setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all,+dac_read_search \\
+  --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search "$@"
+"""
+"""As nobody, who changes nothing; the interpreter may stand in somebody's home, so that everything can be read."""
+
+
+def needed(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        missing(f"{name} is not on PATH: `make e2e-packages` installs it")
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that holds a trap for each import."""
+    place = tmp_path / "cwd"
+    place.mkdir()
+    for name in TRAPS:
+        (place / f"{name}.py").write_text(
+            f"raise SystemExit('{name} of the working directory was imported')\n", "utf-8"
+        )
+        (place / name).mkdir()
+        (place / name / "__init__.py").write_text((place / f"{name}.py").read_text("utf-8"), "utf-8")
+    return place
+
+
+def traced(command: list[str | Path], folder: Path, *, alone: bool) -> tuple[subprocess.CompletedProcess[bytes], str]:
+    """The run and its system calls; `alone`: without network, as nobody, on a file system that cannot be written."""
+    trace = folder.parent / "trace"
+    around: list[str] = []
+    if alone:
+        around = [needed("unshare"), "--net", "--mount", "sh", "-c", f"set -e\n{READ_ONLY}", "sh"]
+        needed("setpriv")
+    done = subprocess.run(
+        [needed("strace"), "-f", "-qq", "-o", trace, *around, *command],
+        cwd=folder,
+        input=INPUT.read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    text = trace.read_text("utf-8", "replace")
+    # What stands before is not packwise yet.
+    return done, text[text.rindex(f'execve("{command[0]}"') :]
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["as it is", "as nobody, without network, read-only"])
+def test_the_function_reaches_its_own_code_only(alone: bool, packwise: Path, folder: Path) -> None:
+    if alone and os.geteuid() != 0:
+        missing("only root can become another user in a network of its own")
+
+    done, trace = traced([packwise, "fn"], folder, alone=alone)
+
+    assert done.returncode == 0, done.stderr
+    assert b"kind: PodGang" in done.stdout
+    opened = [(Path(path), flags) for path, flags, answer in OPENED.findall(trace) if int(answer) >= 0]
+    assert len(opened) > 100
+    assert [str(path) for path, _ in opened if not is_own(path)] == []
+    writes = [str(path) for path, flags in opened if re.search("O_WRONLY|O_RDWR|O_CREAT|O_TRUNC", flags)]
+    # Without a cache beside the code the interpreter writes one, where it may.
+    assert [path for path in writes if "__pycache__" not in path or alone] == []
+    called = set(CALLED.findall(trace))
+    assert called & (NETWORK | PROCESSES) == set()
+    assert (set(DONE.findall(trace)) & CHANGES if alone or not writes else set()) == set()
+
+
+def is_own(path: Path) -> bool:
+    return any(path.is_relative_to(own) for own in OWN) or SYSTEM.fullmatch(str(path)) is not None
+
+
+@pytest.mark.parametrize("words", [["fn"], ["check", "-"], ["render", "-"], ["rules"], ["--version"]])
+def test_no_module_of_the_working_directory_is_imported(words: list[str], packwise: Path, folder: Path) -> None:
+    python = Path(sys.executable)
+    wrapped = folder / "packwise-of-kustomize"
+    wrapped.write_text(f'#!/bin/sh\nexec "{packwise}" "$@"\n', "utf-8")
+    wrapped.chmod(0o755)
+    bare = folder / "bare"
+    bare.mkdir()
+    # `python -m` looks into the working directory before any of packwise's code runs, for packwise itself too.
+    for name in set(TRAPS) - {"packwise", "re", "site", "json"}:
+        shutil.copy(folder / f"{name}.py", bare)
+    for command, place in (
+        ([packwise], folder),
+        ([wrapped], folder),
+        ([python, "-P", "-m", "packwise"], folder),
+        ([python, "-I", "-m", "packwise"], folder),
+        ([python, "-m", "packwise"], bare),
+    ):
+        done = subprocess.run([*command, *words], cwd=place, input=INPUT.read_bytes(), capture_output=True, check=False)
+
+        assert (done.returncode, b"was imported" in done.stderr) == (0, False), (command, done.stderr)
+
+
+def test_scripts_of_ci_import_nothing_of_the_checkout() -> None:
+    """A pull request can bring a `venv.py` or a `pip/`."""
+    scripts = [ROOT / "action.yml", *(ROOT / "flux").glob("*.sh"), *(ROOT / "docs" / "how-to").glob("*.md")]
+    found = {
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in scripts
+        for line in path.read_text("utf-8").splitlines()
+        if re.search(r"python3?\"? (?!-I )(.* )?-m ", line)
+    }
+
+    assert found == set()

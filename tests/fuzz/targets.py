@@ -1,0 +1,90 @@
+"""What is fuzzed: each target takes any bytes and raises only where packwise is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from krmfn import FieldError, ResourceList, ResourceListError, Result
+from krmfn.edit import same
+from krmfn.yamltext import YamlError, read
+from krmfn.yamltext.build import read_libyaml
+from krmfn.yamltext.reader import read_fast
+from tests.render.calling import render
+
+__all__ = ["TARGETS"]
+
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:"
+CONFIG = """\
+functionConfig:
+  apiVersion: packwise.dev/v1alpha1
+  kind: TopologyRender
+  metadata: {name: topology}
+  spec:
+"""
+LEVELS = "    topologyAwareScheduling: {enabled: true, levels: [{domain: rack, key: example.com/rack}]}\n"
+WORKLOAD = (
+    "\n- apiVersion: grove.io/v1alpha1\n  kind: PodCliqueSet\n  metadata: {name: web, namespace: shop}\n  spec:\n"
+)
+
+
+def reader(data: bytes) -> None:
+    """Both readers agree, and nothing but YamlError comes out of them."""
+    text = data.decode("utf-8", "replace")
+    agreed, fast = read_fast(text)
+    try:
+        value = read_libyaml(text)
+    except YamlError:
+        assert not agreed
+        return
+    assert not agreed or same(fast, value)
+    assert same(read(text), value)
+
+
+def splicer(data: bytes) -> None:
+    """Items mean what they meant after edits, new items and results, whatever they are written like."""
+    text = HEAD + data.decode("utf-8", "replace")
+    try:
+        parsed = ResourceList.parse(text)
+    except ResourceListError:
+        return
+    assert parsed.to_text() == text or "items" not in read_fields(text)
+    try:
+        edited = [item.with_annotation("x", "a: b").set("status.text", "a\nb\n") for item in parsed.items]
+    except FieldError:
+        return
+    answer = ResourceList.parse(parsed.with_items(edited).with_results([Result("r")]).to_text())
+    assert len(answer.items) == len(edited)
+    assert all(same(one.value, other.value) for one, other in zip(answer.items, edited, strict=True))
+
+
+def read_fields(text: str) -> dict[str, object]:
+    value = read(text)
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def configuration(data: bytes) -> None:
+    """Any spec of a TopologyRender leads to an answer."""
+    indented = data.decode("utf-8", "replace").replace("\n", "\n    ")
+    answered(HEAD + " []\n" + CONFIG + "    " + indented + "\n")
+
+
+def workloads(data: bytes) -> None:
+    """Any spec of a PodCliqueSet leads to an answer, and a render of it to itself."""
+    indented = data.decode("utf-8", "replace").replace("\n", "\n    ")
+    answered(HEAD + WORKLOAD + "    " + indented + "\n" + CONFIG + LEVELS)
+
+
+def answered(text: str) -> None:
+    answer = render(text)
+    assert "internal error" not in answer.stderr
+    if answer.code == 0:
+        assert render(answer.stdout).stdout == answer.stdout
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "reader": reader,
+    "splicer": splicer,
+    "configuration": configuration,
+    "workloads": workloads,
+}
+"""The targets by the name of their folder in testdata/fuzz."""

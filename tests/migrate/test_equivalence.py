@@ -1,0 +1,77 @@
+"""What the scheduler would be told otherwise is named, object and field."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn import KubeObject
+from packwise.commands.migrate import rewrite
+from packwise.commands.migrate.equivalence import changed_meanings
+from packwise.revisions import GREP_244_MULTI, UPSTREAM
+from packwise.revisions.step import Step
+from packwise.select import Package
+from tests.cli.calling import CONFIG, WORKLOAD
+
+STEP = Step(GREP_244_MULTI, UPSTREAM, "grove-topology")
+
+
+def package(*texts: str) -> Package:
+    return Package(tuple([KubeObject.parse(text) for text in texts]))
+
+
+@pytest.mark.parametrize(
+    ("after", "messages"),
+    [
+        (package(CONFIG, WORKLOAD), []),
+        (package(CONFIG, WORKLOAD.replace("name: web # short", "name: web\n  labels: {team: a}")), []),
+        (
+            package(CONFIG, WORKLOAD.replace("packDomain: rack", "packDomain: zone")),
+            [
+                "PodGang shop/web-0 would be told otherwise: spec.topologyConstraint.packConstraint.required is "
+                '"example.com/rack", and would be "topology.kubernetes.io/zone"'
+            ],
+        ),
+        (
+            package(CONFIG, WORKLOAD.replace("minAvailable: 2", "minAvailable: 1")),
+            [
+                "PodGang shop/web-0 would be told otherwise: spec.podgroups[web-0-router].minReplicas is 2, and would "
+                "be 1"
+            ],
+        ),
+        (
+            package(CONFIG.replace("example.com/rack", "example.com/shelf"), WORKLOAD),
+            [
+                "Topology grove-topology would be told otherwise: spec.levels[1].nodeLabel is "
+                '"example.com/rack", and would be "example.com/shelf"',
+                "PodGang shop/web-0 would be told otherwise: spec.topologyConstraint.packConstraint.required is "
+                '"example.com/rack", and would be "example.com/shelf"',
+            ],
+        ),
+        (package(CONFIG), ["PodGang shop/web-0 would no longer be rendered"]),
+        (
+            package(CONFIG, WORKLOAD.replace("replicas: 2", "replicas: two")),
+            [
+                'as revision "upstream": must be an integer; got "two"',
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_what_changes_is_told(after: Package, messages: list[str]) -> None:
+    assert [result.message for result in changed_meanings(package(CONFIG, WORKLOAD), after, STEP)] == messages
+
+
+def test_a_comment_that_would_go_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rewriting loses one: should one ever, nothing is written."""
+    commented = package(CONFIG, WORKLOAD)
+
+    def without_comments(item: KubeObject, _step: Step) -> KubeObject:
+        return KubeObject.new(dict(item.value)) if item.kind == "PodCliqueSet" else item
+
+    monkeypatch.setattr(rewrite, "migrate_workload", without_comments)
+    migrated = rewrite.migrate(commented, UPSTREAM)
+
+    assert migrated.items == commented.items
+    assert [(result.tags["rule"], result.message) for result in migrated.results] == [
+        ("migrate-comment", f'would lose the comment "{text}"; move it to a line of its own above the object')
+        for text in ("# A router.", "# short")
+    ]

@@ -1,0 +1,186 @@
+"""Mutants of the modules that decide: small changes of the code that a test must notice. `make mutants` runs it.
+
+mutmut makes the mutants and runs, for each, the tests that come by its function. It wants the code in a folder `src`,
+so a copy of what it needs stands in .cache/mutants. What survives goes into docs/mutants.md; tests/mutants.toml says
+why a survivor means the same as the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+WORK = ROOT / ".cache" / "mutants"
+PAGE = ROOT / "docs" / "mutants.md"
+REASONS = ROOT / "tests" / "mutants.toml"
+SEED = 1
+
+GROUPS = {
+    "commands/diff": "packwise.commands.diff.*",
+    "commands/migrate": "packwise.commands.migrate.*",
+    "frontends/grove/rules": "packwise.frontends.grove.rules.*",
+    "frontends/osmo/rules": "packwise.frontends.osmo.rules.*",
+    "schedulers": "packwise.schedulers.*",
+    "topology": "packwise.topology.*",
+}
+"""The modules that decide, by their folder."""
+
+TESTS = (
+    "tests/cli/test_cli_diff.py",
+    "tests/cli/test_cli_fix.py",
+    "tests/cli/test_cli_osmo.py",
+    "tests/cli/test_cli_topologies.py",
+    "tests/frontends/grove/test_advice.py",
+    "tests/frontends/grove/test_rules.py",
+    "tests/frontends/osmo",
+    "tests/migrate",
+    "tests/render/test_bindings.py",
+    "tests/render/test_cases.py",
+    "tests/render/test_protection.py",
+    "tests/render/test_scenarios.py",
+    "tests/schedulers",
+)
+"""Cases and tables, which are fast and compare whole outputs."""
+
+COPIES = {"src": "fn", "docs": "docs", "examples": "examples", "testdata": "testdata", "tests": "tests"}
+"""What the tests need, by the name that mutmut wants; the goldens beside the clone are not among it."""
+
+SETTINGS = f"""\
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+pythonpath = ["."]
+addopts = ["--strict-markers", "-p", "no:xdist", "-p", "no:cacheprovider"]
+markers = ["client", "e2e", "slow"]
+
+[tool.mutmut]
+source_paths = ["src"]
+only_mutate = {[f"src/packwise/{group}/*" for group in GROUPS]}
+also_copy = ["docs", "examples", "testdata"]
+pytest_add_cli_args = ["-m", "not (client or e2e or slow or hypothesis)"]
+pytest_add_cli_args_test_selection = {list(TESTS)}
+"""
+
+HEAD = """\
+# Mutants that survive
+
+`make mutants` changes the code that decides (a comparison, a constant, an argument), one place at a time, and runs the
+tests that come by the place. A mutant that no test notices survives. This page is written by it.
+"""
+
+
+class Survivor(NamedTuple):
+    """A mutant that no test noticed: the lines that it takes out and puts in. `reason`: why it means the same."""
+
+    name: str
+    taken: str
+    put: str
+    reason: str = ""
+
+    @property
+    def function(self) -> str:
+        """The function that it is a mutant of, with its module."""
+        return self.name.partition("__mutmut_")[0].replace(".x_", ".").replace(".xǁ", ".").replace("ǁ", ".")
+
+
+def mutmut(*words: str, check: bool = True) -> str:
+    """What mutmut prints."""
+    command = [sys.executable, "-m", "mutmut", *words]
+    return subprocess.run(command, cwd=WORK, stdout=subprocess.PIPE, text=True, check=check).stdout
+
+
+def prepare() -> None:
+    """The code, its tests and their data as they are now, and nothing of an earlier run: mutmut keeps deleted files."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    for name, source in COPIES.items():
+        shutil.copytree(ROOT / source, WORK / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (WORK / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
+
+
+def statuses() -> dict[str, str]:
+    """What became of each mutant, by its name."""
+    lines = mutmut("results", "--all", "true").splitlines()
+    return dict(line.strip().split(": ", 1) for line in lines if "__mutmut_" in line)
+
+
+def chosen(names: Iterable[str], sample: int) -> list[str]:
+    """As many mutants of each group, `sample` together, always the same ones of the same code; 0: all."""
+    by_group = [[name for name in sorted(names) if fnmatch(name, pattern)] for pattern in GROUPS.values()]
+    if not sample:
+        return [name for group in by_group for name in group]
+    each = -(-sample // len(GROUPS))
+    return [name for group in by_group for name in Random(SEED).sample(group, min(each, len(group)))]  # noqa: S311
+
+
+def survivor(name: str) -> Survivor:
+    lines = mutmut("show", name).splitlines()
+    taken, put = (
+        " ".join(line[1:].strip() for line in lines if line.startswith(sign) and not line.startswith(sign * 3))
+        for sign in "-+"
+    )
+    found = Survivor(name, taken, put)
+    return found._replace(reason=reasons().get((found.function, taken, put), ""))
+
+
+def reasons() -> dict[tuple[str, str, str], str]:
+    """Why mutants mean the same as the code, by their function and their change."""
+    entries = tomllib.loads(REASONS.read_text(encoding="utf-8")).get("mutant", [])
+    return {(entry["function"], entry["taken"], entry["put"]): entry["reason"] for entry in entries}
+
+
+def page(found: dict[str, str], survivors: list[Survivor], sample: int) -> str:
+    """The page that tells how many mutants of each group were killed, and which were not."""
+    which = f"{sample} mutants, the same number of each group" if sample else "all mutants"
+    text = f"{HEAD}\nThis is what became of {which}.\n\n| Modules | Mutants | Killed | |\n|---|---|---|---|\n"
+    for group, pattern in GROUPS.items():
+        all_of = [status for name, status in found.items() if fnmatch(name, pattern)]
+        killed = sum(status in ("killed", "timeout") for status in all_of)
+        text += f"| `{group}/` | {len(all_of)} | {killed} | {killed * 100 // max(len(all_of), 1)} % |\n"
+    for title, part in (
+        ("Survivors that mean the same", [one for one in survivors if one.reason]),
+        ("Survivors that lack a test", [one for one in survivors if not one.reason]),
+    ):
+        text += f"\n## {title}\n\n" + ("" if part else "None.\n") + "".join(lines(part))
+    return text
+
+
+def lines(survivors: Iterable[Survivor]) -> Iterator[str]:
+    for one in survivors:
+        change = f"`` {one.taken} `` becomes `` {one.put or '(nothing)'} ``"
+        yield f"- `{one.function}`: {change}{one.reason and ': '}{one.reason}\n"
+
+
+def main() -> int:
+    """Runs the mutants and writes the page; 1 where fewer than nine in ten are killed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, default=0, help="how many mutants, chosen at random with a fixed seed")
+    parser.add_argument("--jobs", default="2")
+    parser.add_argument("--only", default="*", help="a pattern of mutants' names")
+    given = parser.parse_args()
+    prepare()
+    # No name of a mutant: they are made, and the tests run once, to know which come by which function.
+    mutmut("run", "none", check=False)
+    names = [name for name in chosen(statuses(), given.sample) if fnmatch(name, given.only)]
+    mutmut("run", "--max-children", given.jobs, *names)
+    after = statuses()
+    found = {name: after[name] for name in names}
+    survivors = [survivor(name) for name, status in found.items() if status not in ("killed", "timeout")]
+    if given.only == "*":
+        PAGE.write_text(page(found, survivors, given.sample), encoding="utf-8")
+    killed = len(found) - len(survivors)
+    print(f"{killed} of {len(found)} mutants killed; {sum(bool(one.reason) for one in survivors)} mean the same")
+    print("".join(lines([one for one in survivors if not one.reason])), end="")
+    return int(killed * 10 < len(found) * 9)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""Text with one to three slips of the kind that YAML's readers take differently."""
+
+from __future__ import annotations
+
+from random import Random
+
+__all__ = ["mutated"]
+
+BREAKS = ("\r", "\r\n", "\x85", "\u2028", "\u2029")
+PIECES = (
+    *BREAKS, "\ufeff", "\u00a0", "\u3000", "\t", " ", "    ", "\n", "\n\n", "a", "1", "- ", "? ", ": ", ":", ",", "|",
+    "|-\n", "|+\n", ">-\n", "'", '"', "\\", "#", " #", "{", "}", "[", "]", "&x ", "*x", "!!str ", "!", "<<: ", "~", "%",
+    "...\n", "\n---\n", "\u2028    ", "\r    ", "\x85  ",
+)  # fmt: skip
+
+
+def mutated(random: Random, text: str) -> str:
+    """`text` with other line breaks, its end cut off, or pieces put in or in the place of others."""
+    for _ in range(random.randint(1, 3)):
+        at = random.randint(0, len(text))
+        form = random.randint(0, 4)
+        if form == 0 and "\n" in text:
+            at = random.choice([n for n, char in enumerate(text) if char == "\n"])
+            text = text[:at] + random.choice(BREAKS) + text[at + 1 :]
+        elif form == 1:
+            text = text[: max(len(text) - random.randint(1, 3), 0)]
+        else:
+            text = text[:at] + random.choice(PIECES) + text[at + random.choice([0, 0, 1, 3]) :]
+    return text

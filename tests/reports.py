@@ -1,0 +1,160 @@
+"""The places in the code that report something to users, and which of them a run of tests comes by.
+
+As a plugin of pytest (`-p tests.reports`) it notes every place that is evaluated, in the file that PACKWISE_REPORTS
+names. The code is instrumented as it is imported: no tracing, so that a run costs what it costs anyway.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import NamedTuple
+
+from tests.places import ROOT
+
+__all__ = ["Reports", "Site", "sites"]
+
+PACKAGE = ROOT / "fn" / "packwise"
+NOTED = "PACKWISE_REPORTS"
+
+CLASSES = frozenset({"Breach", "Fault", "Finding", "Problem", "Refusal", "Result", "ShapeProblem", "Violation"})
+"""What becomes a result: each is reported where it is constructed, or where a function is called that makes it."""
+
+
+class Site(NamedTuple):
+    """A call that reports something: where it is, and its beginning."""
+
+    file: str
+    line: int
+    column: int
+    text: str
+
+
+class Reports(NamedTuple):
+    """The functions that make what is reported: those of each module, and by name those that others import."""
+
+    own: dict[Path, frozenset[str]]
+    public: frozenset[str]
+
+    @classmethod
+    def read(cls) -> Reports:
+        """Makers return one of CLASSES, or hand on a parameter `message` to what makes one."""
+        trees = {path: parsed(path) for path in sorted(PACKAGE.rglob("*.py"))}
+        found = cls(dict.fromkeys(trees, frozenset[str]()), frozenset())
+        while True:
+            own = {path: frozenset(found.makers(path, tree)) for path, tree in trees.items()}
+            public = frozenset(name for names in own.values() for name in names if not name.startswith("_"))
+            after = cls(own, public)
+            if after == found:
+                return found
+            found = after
+
+    def makers(self, path: Path, tree: ast.AST) -> Iterator[str]:
+        """The names of a module's functions and methods that make what is reported."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                returns = ast.unparse(node.returns) if node.returns is not None else ""
+                arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+                hands_on = any(argument.arg == "message" for argument in arguments) and any(
+                    isinstance(call, ast.Call) and self.is_report(path, call) and "message" in names_in(call)
+                    for call in ast.walk(node)
+                )
+                # `Finding.of` goes by its class.
+                if (returns in CLASSES or hands_on) and node.name != "of":
+                    yield node.name
+
+    def is_report(self, path: Path, call: ast.Call) -> bool:
+        """Whether `call`, in the module at `path`, constructs what is reported or calls a maker."""
+        function = call.func
+        if isinstance(function, ast.Name):
+            return function.id in CLASSES | self.public | self.own[path]
+        if not isinstance(function, ast.Attribute):
+            return False
+        if function.attr == "of":
+            return isinstance(function.value, ast.Name) and function.value.id in CLASSES
+        return function.attr in self.public | self.own[path]
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def names_in(call: ast.Call) -> set[str]:
+    """The names among the arguments of a call, as they are."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return {argument.id for argument in given if isinstance(argument, ast.Name)}
+
+
+def site(path: Path, call: ast.Call) -> Site:
+    return Site(path.relative_to(ROOT).as_posix(), call.lineno, call.col_offset, ast.unparse(call)[:100])
+
+
+@cache
+def sites() -> frozenset[Site]:
+    """Every place in packwise that reports something."""
+    reports = Reports.read()
+    calls = [(path, node) for path in reports.own for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+    return frozenset([site(path, call) for path, call in calls if reports.is_report(path, call)])
+
+
+class _Noting(ast.NodeTransformer):
+    """Calls that report note themselves: `f(x)` becomes `(note(site), f(x))[1]`."""
+
+    def __init__(self, reports: Reports, path: Path) -> None:
+        self._reports, self._path = reports, path
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        place = site(self._path, node) if self._reports.is_report(self._path, node) else None
+        self.generic_visit(node)
+        if place is None:
+            return node
+        noting: ast.expr = ast.Call(ast.Name("__note_report__", ast.Load()), [ast.Constant(json.dumps(place))], [])
+        both = ast.Subscript(ast.Tuple([noting, node], ast.Load()), ast.Constant(1), ast.Load())
+        return ast.copy_location(ast.fix_missing_locations(ast.copy_location(both, node)), node)
+
+
+class _Loader(SourceFileLoader):
+    """Compiles a module with its reports noted; the cache of bytecode is neither read nor written."""
+
+    def __init__(self, name: str, path: str, reports: Reports) -> None:
+        super().__init__(name, path)
+        self._reports = reports
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = Path(self.get_filename(fullname))
+        tree = _Noting(self._reports, path).visit(ast.parse(self.get_data(str(path))))
+        return compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, reports: Reports) -> None:
+        self._reports = reports
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] == "packwise" else None
+        if spec is not None and spec.origin is not None and Path(spec.origin) in self._reports.own:
+            spec.loader = _Loader(fullname, spec.origin, self._reports)
+        return spec
+
+
+if NOTED in os.environ:
+    # Before anything imports packwise: pytest loads its plugins first.
+    seen = set[str]()
+    builtins.__dict__["__note_report__"] = seen.add
+    sys.meta_path.insert(0, _Finder(Reports.read()))
+
+    def pytest_sessionfinish() -> None:
+        places = [json.loads(place) for place in sorted(seen)]
+        Path(os.environ[NOTED]).write_text(json.dumps(places), encoding="utf-8")

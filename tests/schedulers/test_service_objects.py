@@ -1,0 +1,62 @@
+"""A gang that a service submits is judged by the rules of the PodGroups that are rendered for PodGangs."""
+
+from __future__ import annotations
+
+import pytest
+
+from packwise.findings.finding import Severity
+from packwise.placement.model import Bounds, Gang, Grouper, PodSet
+from packwise.placement.plan import Placement
+from packwise.schedulers.kai import KAI
+from tests.schedulers.gangs import ORIGIN, SUBJECT, input_of
+
+LEAF = PodSet("workers", None, 2, Bounds(), ORIGIN)
+
+
+def findings_of(spec: str, *sets: PodSet) -> list[tuple[str, Severity, str]]:
+    """Rule, severity and message of every finding about a gang of these sets."""
+    gang = Gang(
+        name="training",
+        namespace="osmo",
+        workload="training",
+        sets=sets,
+        bounds=None,
+        members=None,
+        topology="pool",
+        grouper=Grouper.SERVICE,
+        origin=ORIGIN,
+        owner=ORIGIN,
+        queue="gpus",
+        priority_class="normal",
+    )
+    placement = Placement(gang, "workflow training", SUBJECT, emit_by_default=True)
+    findings = KAI.objects(input_of(spec, [placement])).findings
+    return [(finding.rule, finding.severity, finding.message) for finding in findings]
+
+
+def test_a_gang_that_kai_takes() -> None:
+    assert findings_of("  apply: true\n", LEAF) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "severity"), [("  apply: true\n", Severity.ERROR), ("  emit: [Queue]\n", Severity.WARNING)]
+)
+def test_a_gang_that_kai_refuses(spec: str, severity: Severity) -> None:
+    assert findings_of(spec, LEAF, LEAF) == [(
+        "scheduler-podgroup", severity,
+        'becomes subgroup "workers" of PodGroup osmo/training: name must be unique among the subgroups; got "workers" '
+        "again: KAI refuses it",
+    )]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "count"), [
+    ("  apply: true\n", 1),
+    ("  kai: {version: v0.13}\n", 0),
+    ("  emit: [Queue]\n", 0),
+])  # fmt: skip
+def test_a_gang_of_which_an_old_kai_passes_over_pods(spec: str, count: int) -> None:
+    rack = PodSet("rack", None, None, Bounds(), ORIGIN)
+
+    findings = findings_of(spec, rack, LEAF._replace(parent="rack"), LEAF._replace(name="lone"))
+
+    assert [(rule, severity) for rule, severity, _ in findings] == [("scheduler-ignores", Severity.WARNING)] * count

@@ -1,0 +1,38 @@
+"""KAI's PodGroup of a gang whose constraint is of no topology: none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from packwise.findings.finding import Severity
+from packwise.placement.model import Grouper
+from packwise.placement.plan import Placement
+from packwise.schedulers.kai import KAI
+from tests.schedulers.gangs import SUBJECT, gang_of, input_of
+
+PODGANG: dict[str, Any] = {
+    "metadata": {"name": "web-0", "namespace": "shop", "labels": {}},
+    "spec": {
+        "podgroups": [{"name": "web-0-router", "minReplicas": 1}],
+        "topologyConstraint": {"packConstraint": {"required": "example.com/rack"}},
+    },
+}
+
+
+def test_a_constraint_of_no_topology_is_refused() -> None:
+    gang = gang_of(PODGANG, Grouper.OPERATOR, topology="")._replace(queues=("shop",))
+
+    answer = KAI.objects(input_of("  emit: [PodGroup]\n", [Placement(gang, "workload web", SUBJECT)]))
+
+    assert answer.generated == ()
+    assert [
+        (finding.rule, finding.severity, finding.message, finding.operator_message) for finding in answer.findings
+    ] == [
+        (
+            "scheduler-podgroup",
+            Severity.ERROR,
+            "becomes a PodGang with a constraint of no topology: KAI refuses it; change it, or render none: `emit` "
+            "without PodGroup",
+            "topology name cannot be empty when topology constraints are defined",
+        )
+    ]

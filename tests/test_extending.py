@@ -1,0 +1,121 @@
+"""docs/how-to/extend.md, followed on a copy of the source: a new rule, and a new release of Grove."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+
+CONFIGURATION = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+  revision: REVISION
+  topologyAwareScheduling:
+    enabled: true
+    levels: [{domain: rack, key: example.com/rack}, {domain: host, key: kubernetes.io/hostname}]
+  scheduler: {profiles: [{name: kai-scheduler, default: true}]}
+---
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: llm, namespace: team-a, labels: {kai.scheduler/queue: gpus}}
+spec:
+  replicas: 1
+  template:
+    cliques:
+    - name: worker
+      spec:
+        roleName: worker
+        replicas: 1
+        podSpec: {containers: [{name: c, image: i}]}
+        autoScalingConfig: {minReplicas: 1, maxReplicas: 5000}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A copy of the two import packages, to be edited."""
+    ignore = shutil.ignore_patterns("__pycache__", "*.dist-info")
+    shutil.copytree(ROOT / "fn", tmp_path / "fn", ignore=ignore)
+    return tmp_path / "fn"
+
+
+def edit(file: Path, before: str, after: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert text.count(before) == 1, before
+    file.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def run(source: Path, revision: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """packwise of `source`, with a workload and its configuration on stdin."""
+    return subprocess.run(
+        [sys.executable, "-m", "packwise", *words],
+        input=CONFIGURATION.replace("REVISION", revision),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=source.parent,
+        env={**os.environ, "PYTHONPATH": str(source)},
+    )
+
+
+def test_a_rule_is_a_row_of_its_table_and_an_explanation(source: Path) -> None:
+    autoscaling = source / "packwise" / "frontends" / "grove" / "rules" / "autoscaling.py"
+    row = '        Check(Rule("autoscaling-max-replicas",'
+    edit(
+        autoscaling,
+        "\n\nAUTOSCALING = (\n",
+        """
+
+def _cap(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
+    most = scaled.scaling.max_replicas
+    if most > 1000:
+        path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
+        yield Problem(path, f'must be at most 1000; got "{most}"')
+
+
+AUTOSCALING = (
+""",
+    )
+    edit(
+        autoscaling,
+        row,
+        f'        Check(Rule("autoscaling-cap", "maxReplicas is bounded.", "this test"), _cap),\n{row}',
+    )
+    edit(
+        autoscaling,
+        "from packwise.findings.rule import Rule\n",
+        "from packwise.findings.problem import Problem\nfrom packwise.findings.rule import Rule\n",
+    )
+    explanations = source / "packwise" / "commands" / "rules" / "explanations"
+    (explanations / "autoscaling-cap.yaml").write_text("why: Clusters end.\nfix: Lower maxReplicas.\n", "utf-8")
+
+    checked = run(source, "grep-244-multi", "check", "-")
+    explained = run(source, "grep-244-multi", "rules", "autoscaling-cap")
+
+    assert checked.returncode == 1
+    assert 'maxReplicas: must be at most 1000; got "5000" [autoscaling-cap]' in checked.stdout
+    assert "Clusters end." in explained.stdout
+
+
+def test_a_release_is_a_record(source: Path) -> None:
+    records = source / "packwise" / "revisions" / "records.py"
+    record = 'NEXT = GREP_244._replace(name="v9.9.9", chosen_by_key=False, always_preferred=True)\n\n'
+    edit(records, "REVISIONS: dict[str, Revision] = {", f"{record}REVISIONS: dict[str, Revision] = {{")
+    edit(records, "GREP_244_MULTI, UPSTREAM)\n}", "GREP_244_MULTI, UPSTREAM, NEXT)\n}")
+
+    before = run(source, "grep-244", "render", "-")
+    after = run(source, "v9.9.9", "render", "-")
+    unknown = run(source, "v9.9.8", "check", "-")
+
+    assert (before.returncode, after.returncode, unknown.returncode) == (0, 0, 1)
+    assert "preferred:" not in before.stdout
+    assert "preferred: kubernetes.io/hostname" in after.stdout
+    assert '"v9.9.9"' in unknown.stdout

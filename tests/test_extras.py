@@ -1,0 +1,118 @@
+"""What packwise says and does where a library is not installed that only a part of it needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packwise.extras import COMPLETION, CRDS, PATCH, Extra
+from tests.absent import without
+from tests.cli.calling import CONFIG, WORKLOAD, write
+from tests.cli.test_cli_crds import crd
+from tests.places import ROOT
+
+
+def packwise(folder: Path, *words: str, absent: Extra | None = None) -> subprocess.CompletedProcess[str]:
+    environment = without(*([] if absent is None else [absent.module]))
+    command = [sys.executable, "-m", "packwise", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, {"in/topology.yaml": CONFIG, "in/web.yaml": WORKLOAD})
+    return tmp_path
+
+
+@pytest.mark.parametrize("extra", [COMPLETION, CRDS, PATCH], ids=lambda extra: extra.name)
+def test_each_is_an_extra_of_the_distribution(extra: Extra) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    (requirement,) = project["optional-dependencies"][extra.name]
+    assert requirement.startswith(f"{extra.library}>=")
+    assert project["optional-dependencies"]["all"] == ["packwise[completion,crds,patch]"]
+
+
+def test_without_any_of_them_everything_else_works(folder: Path) -> None:
+    modules = [extra.module for extra in (COMPLETION, CRDS, PATCH)]
+    for words in (["check", "in"], ["render", "in", "-o", "out"], ["diff", "in", "out"], ["topologies", "in"]):
+        command = [sys.executable, "-m", "packwise", *words]
+        done = subprocess.run(command, cwd=folder, env=without(*modules), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_completion(folder: Path) -> None:
+    done = packwise(folder, "completion", "bash", absent=COMPLETION)
+
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2,
+        "",
+        'error: completion must have its library: shtab is not installed; add the extra "completion": '
+        'pip install "packwise[completion]"\n',
+    )
+
+
+def test_patches(folder: Path) -> None:
+    done = packwise(folder, "diff", "in", "in", "-o", "patch", absent=PATCH)
+
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2,
+        "",
+        'error: --output patch must have its library: jsonpatch is not installed; add the extra "patch": '
+        'pip install "packwise[patch]"\n',
+    )
+
+
+ANY: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+RULE = {"x-kubernetes-validations": [{"rule": "self.replicas < 1"}]}
+PATTERN = {"properties": {"replicas": {"type": "integer"}, "note": {"type": "string", "pattern": "^a+$"}}}
+
+
+def definition(spec: dict[str, Any]) -> str:
+    return crd("grove.io", "PodCliqueSet", {**ANY, **spec})
+
+
+@pytest.mark.parametrize("spec", [RULE, PATTERN], ids=["a rule", "a pattern"])
+def test_definitions_whose_expressions_nobody_can_evaluate_are_an_error(folder: Path, spec: dict[str, Any]) -> None:
+    write(folder, {"in/crd.json": definition(spec)})
+
+    done = packwise(folder, "check", "in", "-o", "json", absent=CRDS)
+
+    (finding,) = json.loads(done.stdout)
+    assert (done.returncode, finding["rule"], finding["severity"], finding["file"], finding["path"]) == (
+        1,
+        "crd-rule",
+        "error",
+        "in/crd.json",
+        "spec.versions",
+    )
+    assert finding["message"] == (
+        "must have the library that evaluates its rules and patterns: cel-expr-python is not installed; "
+        'add the extra "crds": pip install "packwise[crds]"'
+    )
+
+
+def test_definitions_without_expressions_need_no_library(folder: Path) -> None:
+    write(folder, {"in/crd.json": definition({})})
+
+    assert packwise(folder, "check", "in", absent=CRDS).returncode == 0
+
+
+def test_the_function_says_it_too() -> None:
+    documents = [CONFIG, WORKLOAD, definition(RULE)]
+    items = [json.dumps(json.loads(text)) if text.startswith("{") else text for text in documents]
+    source = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + "".join(
+        "- " + text.replace("\n", "\n  ").rstrip(" ") + ("" if text.endswith("\n") else "\n") for text in items
+    )
+    command = [sys.executable, "-m", "packwise", "fn"]
+
+    done = subprocess.run(command, input=source, env=without(CRDS.module), capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert 'add the extra "crds": pip install "packwise[crds]"' in done.stderr

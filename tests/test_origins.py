@@ -1,0 +1,153 @@
+"""Every generated value has an origin: a place in the input, and the rule that made the value from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krmfn.fieldpath import FieldPath, format_path
+from krmfn.kubeobject import KubeObject
+from krmfn.value import Value
+from packwise.cli.arguments import Named
+from packwise.cli.inputs import read_inputs
+from packwise.objects.generated import Generated
+from packwise.objects.place import Origin
+from packwise.pipeline import render
+from packwise.select import Package
+from tests.examples import EXAMPLES
+
+
+def leaves(value: Value, path: FieldPath = ()) -> Iterator[FieldPath]:
+    """The paths of all scalars, and of empty mappings and lists."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    below = [leaf for step, entry in entries for leaf in leaves(entry, (*path, step))]
+    yield from below or [path]
+
+
+def origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> Origin | None:
+    """The origin with the longest path that leads to `path`."""
+    for length in range(len(path), -1, -1):
+        if path[:length] in origins:
+            return origins[path[:length]]
+    return None
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_every_value_of_an_example_has_its_origin_in_the_input(example: Path) -> None:
+    package = read_inputs(Named((str(example),))).package
+    rendered = render(package)
+    known = {id(item) for item in (*package.items, *package.documents)}
+
+    assert len(rendered.sources) == len(rendered.generated) > 0
+    without = [
+        (generated.source, format_path(path))
+        for generated in rendered.sources
+        for origins in [generated.origins()]
+        for path in leaves(dict(generated.value))
+        if (origin := origin_of(origins, path)) is None
+        or id(origin.place.item) not in known
+        or not origin.rule
+        or not origin.place.description
+    ]
+    assert without == []
+
+
+WORKLOAD = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata:
+  name: llm
+  namespace: team-a
+  labels: {kai.scheduler/queue: team-a}
+spec:
+  replicas: 1
+  template:
+    topologyConstraint: {packDomain: zone}
+    cliques:
+    - name: leader
+      spec: {roleName: leader, replicas: 1, minAvailable: 1, podSpec: {containers: [{name: c, image: i}]}}
+    - name: worker
+      topologyConstraint: {packDomain: host}
+      spec: {roleName: worker, replicas: 2, podSpec: {containers: [{name: c, image: i}]}}
+    podCliqueScalingGroups:
+    - name: decode
+      cliqueNames: [worker]
+      replicas: 2
+      topologyConstraint: {packDomain: rack}
+"""
+CONFIGURATION = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+  topologyAwareScheduling:
+    enabled: true
+    levels:
+    - {domain: host, key: kubernetes.io/hostname}
+    - {domain: zone, key: topology.kubernetes.io/zone}
+    - {domain: rack, key: example.com/rack}
+  scheduler: {profiles: [{name: kai-scheduler, default: true}]}
+  emit: [ClusterTopology, Topology, PodGang, PodGroup]
+"""
+TABLE = {
+    ("ClusterTopology", "grove-topology"): {
+        "spec.levels[0].key": ("topology.yaml:9:27 spec.topologyAwareScheduling.levels[1].key", "operator.md 9"),
+    },
+    ("Topology", "grove-topology"): {
+        "spec.levels[2].nodeLabel": (
+            "topology.yaml:8:27 spec.topologyAwareScheduling.levels[0].key", "operator.md 9, KAI Topology",
+        ),
+    },
+    ("PodGang", "llm-0"): {
+        "metadata.name": ("llm.yaml:4:9 metadata.name", "operator.md 6 and 7"),
+        "spec.podgroups[0].minReplicas": (
+            "llm.yaml:13:59 spec.template.cliques[0].spec.minAvailable", "operator.md 7, podgroups",
+        ),
+        "spec.podgroups[1].topologyConstraint.packConstraint.required": (
+            "llm.yaml:15:27 spec.template.cliques[1].topologyConstraint", "operator.md 7, packConstraint",
+        ),
+        "spec.topologyConstraintGroupConfigs[0].topologyConstraint.packConstraint.required": (
+            "llm.yaml:21:27 spec.template.podCliqueScalingGroups[0].topologyConstraint",
+            "operator.md 7, packConstraint",
+        ),
+        "spec.topologyConstraint.packConstraint.required": (
+            "llm.yaml:10:25 spec.template.topologyConstraint", "operator.md 7, packConstraint",
+        ),
+    },
+    ("PodGang", "llm-0-decode-0"): {
+        "spec.topologyConstraint.packConstraint.required": (
+            "llm.yaml:21:27 spec.template.podCliqueScalingGroups[0].topologyConstraint",
+            "operator.md 7, packConstraint",
+        ),
+    },
+    ("PodGroup", "llm-0"): {
+        "spec.queue": ("llm.yaml:6:11 metadata.labels", "operator.md 6 and 7"),
+        "spec.subGroups[0].topologyConstraint.requiredTopologyLevel": (
+            "llm.yaml:21:27 spec.template.podCliqueScalingGroups[0].topologyConstraint",
+            "operator.md 7, packConstraint",
+        ),
+        "spec.subGroups[1].minMember": (
+            "llm.yaml:13:59 spec.template.cliques[0].spec.minAvailable", "operator.md 7, podgroups",
+        ),
+    },
+}  # fmt: skip
+
+
+def described(generated: Generated, field: str) -> tuple[str, str]:
+    """Place and rule of one field."""
+    paths = {format_path(path): path for path in leaves(dict(generated.value))}
+    origin = origin_of(generated.origins(), paths[field])
+    assert origin is not None
+    return origin.place.description, origin.rule
+
+
+def test_an_origin_is_the_line_the_field_and_the_rule() -> None:
+    items = (KubeObject.parse(CONFIGURATION, file="topology.yaml"), KubeObject.parse(WORKLOAD, file="llm.yaml"))
+    rendered = render(Package(items))
+    metadata: Any = [(generated, generated.value["metadata"]) for generated in rendered.sources]
+    by_name = {(generated.value["kind"], fields["name"]): generated for generated, fields in metadata}
+
+    assert {key: {field: described(by_name[key], field) for field in fields} for key, fields in TABLE.items()} == TABLE

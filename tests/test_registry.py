@@ -1,0 +1,149 @@
+"""A new front end and a new scheduler are a folder and a line in the registry each: here, a class and a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from krmfn.kubeobject import KubeObject
+from packwise.findings.finding import Finding, Rule
+from packwise.objects.generated import Generated
+from packwise.objects.inventory import Inventory
+from packwise.objects.kinds import QUEUE
+from packwise.objects.place import Origin, Place
+from packwise.pipeline import registry, render
+from packwise.placement.model import Bounds, Gang, Grouper, PodSet
+from packwise.placement.plan import Cluster, Placement, WorkloadPlan
+from packwise.revisions import Revision
+from packwise.revisions.step import Step
+from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
+from packwise.select import Package
+from packwise.settings import TopologyRender
+from packwise.topology.known import KnownTopologies
+from packwise.topology.uses import ListedTopology, Use
+from packwise.validate.definitions import Definitions
+
+PARALLELISM = Rule("job-parallelism", "A Job has pods.", "Kubernetes batch/v1")
+
+
+class Jobs:
+    """A front end for Jobs: each is one gang of its parallelism, packed into a rack."""
+
+    def plans(
+        self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
+    ) -> Iterable[WorkloadPlan]:
+        for item in inventory.items.of_kind("batch", "Job"):
+            pods = item.get("spec.parallelism")
+            if not isinstance(pods, int) or pods < 1:
+                message = f"must be 1 or more; got {pods}"
+                yield WorkloadPlan(item, (Finding.of(PARALLELISM, item, ("spec", "parallelism"), message),))
+                continue
+            rack = cluster.topologies["grove-topology"].level_of("rack")
+            origin = Origin(Place(item, ("spec",)), "Kubernetes batch/v1", {"members": ("parallelism",)})
+            gang = Gang(
+                name=item.name,
+                namespace=item.namespace or "default",
+                workload=item.name,
+                sets=(PodSet("pods", None, pods, Bounds(), origin),),
+                bounds=Bounds(rack, None, origin),
+                members=None,
+                topology="grove-topology",
+                grouper=Grouper.SERVICE,
+                origin=origin,
+                owner=Origin(Place(item, ("metadata",)), "Kubernetes batch/v1", {"name": ("name",)}),
+                queue=item.labels.get("kai.scheduler/queue"),
+            )
+            yield WorkloadPlan(item, placements=(Placement(gang, f"Job {item.name}", item, emit_by_default=True),))
+
+    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:
+        return item
+
+    def migrate(self, item: KubeObject, step: Step) -> KubeObject:
+        return item
+
+    def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
+        return [Use("grove-topology", item, explicit=False) for item in inventory.items.of_kind("batch", "Job")]
+
+    def topologies(
+        self, inventory: Inventory, settings: TopologyRender, revision: Revision, known: KnownTopologies
+    ) -> Iterable[ListedTopology]:
+        return ()
+
+
+class Queues:
+    """A scheduler that wants a Queue for every queue that a gang names."""
+
+    def objects(self, source: SchedulerInput) -> SchedulerObjects:
+        gangs = [(each, each.node) for each in source.placements if isinstance(each.node, Gang)]
+        queues = {gang.queue: (placement, gang) for placement, gang in gangs if gang.queue is not None}
+        return SchedulerObjects(
+            tuple([
+                Generated(
+                    {"apiVersion": QUEUE.api_version, "kind": QUEUE.name, "metadata": {"name": name}, "spec": {}},
+                    placement.source,
+                    placement.subject,
+                    lambda gang=gang: {(): gang.owner.of("queue")},
+                    emit_by_default=True,
+                )
+                for name, (placement, gang) in queues.items()
+            ])
+        )  # fmt: skip
+
+    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+        return item
+
+
+CONFIGURATION = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+  topologyAwareScheduling: {enabled: true, levels: [{domain: rack, key: example.com/rack}]}
+  scheduler: {profiles: [{name: kai-scheduler, default: true}]}
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: team-a, labels: {kai.scheduler/queue: gpus}}
+spec: {parallelism: 4}
+"""
+
+
+@pytest.fixture
+def _entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = registry.FrontEndEntry(Jobs, lambda: (PARALLELISM,))
+    queues = registry.SchedulerEntry(Queues, tuple)
+    monkeypatch.setattr(registry, "FRONT_ENDS", (*registry.FRONT_ENDS, jobs))
+    monkeypatch.setattr(registry, "SCHEDULERS", (*registry.SCHEDULERS, queues))
+
+
+@pytest.mark.usefixtures("_entries")
+def test_a_new_front_end_and_a_new_scheduler_work_with_what_is_there() -> None:
+    rendered = render(Package((KubeObject.parse(CONFIGURATION), KubeObject.parse(JOB))))
+
+    assert [result.message for result in rendered.results] == []
+    assert [(item.kind, item.name, item.get("spec")) for item in rendered.generated] == [
+        ("ClusterTopology", "grove-topology", {"levels": [{"domain": "rack", "key": "example.com/rack"}]}),
+        ("Queue", "gpus", {}),
+        ("Topology", "grove-topology", {"levels": [{"nodeLabel": "example.com/rack"}]}),
+        ("PodGroup", "train", {
+            "queue": "gpus",
+            "topologyConstraint": {"topology": "grove-topology", "requiredTopologyLevel": "example.com/rack"},
+            "subGroups": [{"name": "pods", "minMember": 4}],
+        }),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("_entries")
+def test_rules_of_a_new_front_end_are_in_the_table_and_in_the_results() -> None:
+    from packwise.pipeline.rules import rule_table
+
+    refused = KubeObject.parse(JOB.replace("parallelism: 4", "parallelism: 0"), file="job.yaml")
+
+    rendered = render(Package((KubeObject.parse(CONFIGURATION), refused)))
+
+    assert [(result.tags["rule"], result.message) for result in rendered.results] == [
+        ("job-parallelism", "must be 1 or more; got 0")
+    ]
+    assert PARALLELISM in rule_table()

@@ -1,0 +1,39 @@
+"""Definitions and objects of the tests: small CRDs of a kind of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krmfn.kubeobject import KubeObject
+from packwise.validate.definition import Definition, read_definition
+
+__all__ = ["crd", "definition", "problems", "thing"]
+
+
+def crd(spec: dict[str, Any], *, group: str = "example.com", kind: str = "Thing") -> dict[str, Any]:
+    """A CustomResourceDefinition whose objects have this schema as `spec`."""
+    schema = {"type": "object", "properties": {"spec": spec}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": kind, "plural": f"{kind.lower()}s", "singular": kind.lower(), "listKind": f"{kind}List"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.lower()}s.{group}"},
+        "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [version]},
+    }
+
+
+def definition(spec: dict[str, Any]) -> Definition:
+    return read_definition(KubeObject.new(crd(spec)))
+
+
+def thing(spec: Any) -> dict[str, Any]:
+    """An object of the kind, whose `spec` is of any type."""
+    return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": spec}
+
+
+def problems(schema: dict[str, Any], spec: Any, old: Any = None) -> list[tuple[str, str | None]]:
+    """What is wrong with a thing: packwise's text and the API server's, in their order."""
+    before = None if old is None else thing(old)
+    found = definition(schema).problems(thing(spec), before)
+    return [(problem.message, problem.operator_message) for problem in found]

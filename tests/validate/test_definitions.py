@@ -1,0 +1,47 @@
+"""CRDs among the input, where the library that evaluates their rules is not installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.kubeobject import KubeObject
+from packwise.extras import CRDS
+from packwise.findings import Severity
+from packwise.objects.index import Index
+from packwise.validate import definitions
+from packwise.validate.definitions import definitions_of
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: topologies.kai.scheduler}
+spec:
+  group: kai.scheduler
+  names: {kind: Topology, plural: topologies}
+  scope: Cluster
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        x-kubernetes-validations: [{rule: "has(self.spec)", message: "must have a spec"}]
+"""
+
+
+def test_a_crd_with_rules_needs_the_library_that_evaluates_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = CRDS._replace(module="no_such_module")
+    monkeypatch.setattr(definitions, "CRDS", absent)
+
+    chosen = definitions_of((), Index.of([KubeObject.parse(CRD)]))
+
+    assert chosen.by_kind == {}
+    assert [(finding.rule, finding.severity, finding.path, finding.message) for finding in chosen.findings] == [
+        (
+            "crd-rule",
+            Severity.ERROR,
+            ("spec", "versions"),
+            f"must have the library that evaluates its rules and patterns: {absent.advice}",
+        )
+    ]

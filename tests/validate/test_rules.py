@@ -1,0 +1,197 @@
+"""Rules of CRDs in CEL: what they see, what is said where one is broken, what cannot be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from packwise.findings import Effect
+from packwise.validate.definition import read_definition
+
+from .objects import definition, problems, thing
+
+LEVEL: dict[str, Any] = {"type": "object", "properties": {"key": {"type": "string"}}}
+
+
+def levels(*rules: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A spec whose `levels` have these rules."""
+    found = {"type": "array", "items": LEVEL, "x-kubernetes-validations": list(rules), **more}
+    return {"type": "object", "properties": {"levels": found}}
+
+
+def with_rule(rule: str, **more: Any) -> dict[str, Any]:
+    """A spec with a rule of its own."""
+    properties: dict[str, Any] = {
+        "a": {"type": "string"},
+        "n": {"type": "integer"},
+        "x": {"type": "number"},
+        "flag": {"type": "boolean"},
+        "namespace": {"type": "string"},
+        "a-b": {"type": "string"},
+        "free": {"type": "object", "additionalProperties": {"type": "string"}},
+        "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "set": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+    }
+    return {"type": "object", "properties": properties, "x-kubernetes-validations": [{"rule": rule, **more}]}
+
+
+UNIQUE = {"rule": "self.all(x, self.filter(y, y.key == x.key).size() == 1)", "message": "key must be unique"}
+
+
+def test_a_broken_rule_says_its_message() -> None:
+    schema = levels(UNIQUE)
+
+    assert problems(schema, {"levels": [{"key": "a"}, {"key": "b"}]}) == []
+    assert problems(schema, {"levels": [{"key": "a"}, {"key": "a"}]}) == [
+        ("must keep a rule of its CRD: key must be unique", 'spec.levels: Invalid value: "array": key must be unique')
+    ]
+
+
+REASONS: list[tuple[dict[str, Any], str]] = [
+    ({"message": "no"}, 'spec: Invalid value: "object": no'),
+    ({}, 'spec: Invalid value: "object": failed rule: self.n > 1'),
+    ({"message": "no", "reason": "FieldValueForbidden"}, "spec: Forbidden: no"),
+    ({"message": "no", "reason": "FieldValueRequired", "fieldPath": ".a"}, "spec.a: Required value: no"),
+    ({"message": "no", "reason": "FieldValueDuplicate"}, 'spec: Duplicate value: "object"'),
+    ({"message": "no", "fieldPath": "['a-b']"}, 'spec.a-b: Invalid value: "object": no'),
+    ({"messageExpression": "'got ' + string(self.n)"}, 'spec: Invalid value: "object": got 1'),
+    ({"message": "no", "messageExpression": "self.missing"}, 'spec: Invalid value: "object": no'),
+]
+
+
+@pytest.mark.parametrize(("more", "text"), REASONS)
+def test_what_the_api_server_says(more: dict[str, Any], text: str) -> None:
+    assert [said for _, said in problems(with_rule("self.n > 1", **more), {"n": 1})] == [text]
+
+
+HOLD: list[tuple[str, dict[str, Any]]] = [
+    ("has(self.a) || has(self.n)", {"n": 1}),
+    ("!has(self.a)", {"n": 1}),
+    ("self.__namespace__ == 'x'", {"namespace": "x"}),
+    ("self.a__dash__b == 'x'", {"a-b": "x"}),
+    ("self.free['k/1'] == 'v'", {"free": {"k/1": "v"}}),
+    ("'k' in self.free && self.free.all(k, k == 'k')", {"free": {"k": "v"}}),
+    ("self.x / 2.0 == 0.5", {"x": 1}),
+    ("self.n == 1 && self.flag", {"n": 1, "flag": True}),
+    ("self.a.startsWith('x') && self.a.matches('^x+$')", {"a": "xx"}),
+    ("self.?a.orValue('none') == 'none'", {}),
+    ("self.a.split('/').size() == 2", {"a": "x/y"}),
+    ("self.set.exists_one(s, s == 'x')", {"set": ["x", "y"]}),
+    ("duration('4h') > duration('1m')", {}),
+]
+
+
+@pytest.mark.parametrize(("rule", "spec"), HOLD)
+def test_what_rules_see(rule: str, spec: dict[str, Any]) -> None:
+    assert problems(with_rule(rule), spec) == []
+
+
+def test_unknown_fields_are_not_seen() -> None:
+    assert [said for _, said in problems(with_rule("!has(self.b)"), {"b": 1})] == [None], "the unknown field alone"
+
+
+def test_a_rule_about_what_is_not_there() -> None:
+    assert problems(with_rule("self.a == 'x'", message="a must be x"), {}) == [
+        (
+            "must keep a rule of its CRD: a must be x; it cannot be evaluated: no such key: a",
+            'spec: Invalid value: "object": no such key: a evaluating rule: a must be x',
+        )
+    ]
+
+
+def test_defaults_are_there() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "default": "x"}},
+        "x-kubernetes-validations": [{"rule": "self.a == 'x'"}],
+    }
+
+    assert problems(schema, {}) == []
+
+
+def test_the_whole_object_has_its_name() -> None:
+    found = definition({"type": "object"})
+    version: Any = found.item.get("spec.versions")
+    version[0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
+        {"rule": "self.metadata.name == 'b' && self.kind == 'Thing'", "message": "its name is b"}
+    ]
+
+    (problem,) = read_definition(found.item).problems(thing({}))
+
+    assert (problem.path, problem.operator_message) == ((), '<nil>: Invalid value: "object": its name is b')
+
+
+# Changes: the rule, the value, the value before, whether the rule is kept.
+IMMUTABLE = "self == oldSelf"
+CHANGES: list[tuple[str, Any, Any, bool]] = [
+    (IMMUTABLE, {"a": "x"}, None, True),
+    (IMMUTABLE, {"a": "x"}, {"a": "x"}, True),
+    (IMMUTABLE, {"a": "x"}, {"a": "y"}, False),
+    (IMMUTABLE, {"set": ["x", "y"]}, {"set": ["y", "x"]}, True),
+    (IMMUTABLE, {"open": {"k": 1}}, {"open": {"k": 2}}, False),
+    ("has(self.a) || !has(oldSelf.a)", {}, {"a": "x"}, False),
+]
+
+
+@pytest.mark.parametrize(("rule", "now", "before", "kept"), CHANGES)
+def test_rules_about_a_change_hold_where_there_was_something_before(
+    rule: str, now: Any, before: Any, kept: bool
+) -> None:
+    assert (problems(with_rule(rule), now, before) == []) == kept
+
+
+def test_an_optional_old_value_is_looked_at_from_the_start() -> None:
+    schema = with_rule("oldSelf.hasValue() || !has(self.a)", message="not for new ones", optionalOldSelf=True)
+
+    assert len(problems(schema, {"a": "x"})) == 1
+    assert problems(schema, {"a": "x"}, {}) == []
+
+
+def test_entries_are_compared_with_those_of_the_same_key() -> None:
+    entry: dict[str, Any] = {
+        "type": "object",
+        "properties": {"key": {"type": "string"}, "n": {"type": "integer"}},
+        "x-kubernetes-validations": [{"rule": "self.n >= oldSelf.n", "message": "n must grow"}],
+    }
+    by_key = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["key"]}
+    schema = {"type": "object", "properties": {"levels": {"type": "array", "items": entry, **by_key}}}
+    before = {"levels": [{"key": "a", "n": 5}, {"key": "b", "n": 1}]}
+    now = {"levels": [{"key": "b", "n": 2}, {"key": "a", "n": 4}, {"key": "c", "n": 0}]}
+
+    assert [said for _, said in problems(schema, now, before)] == [
+        'spec.levels[1]: Invalid value: "object": n must grow'
+    ]
+
+
+UNCHECKED = [
+    ("isQuantity(self.a)", "undeclared reference to 'isQuantity' (in container '')"),
+    ("self.a ==", "Syntax error"),
+    ("self.a > 5", "No matching overloads found : _>_(string, int64)"),
+    ("self.set.all(a, self.set.all(b, self.set.all(c, self.set.all(d, a != 'z'))))", "Iteration budget exceeded"),
+    ("[self.a]" + ".map(a, a + a)" * 30 + ".size() == 1", "it may ask for too much memory"),
+    ("optional.of([self.a])" + ".optMap(a, a + a)" * 30 + ".hasValue()", "it may ask for too much memory"),
+    ("[self.a]" + ".map // comment\n (a, a + a)" * 30 + ".size() == 1", "it may ask for too much memory"),
+    ("self.a.replace('x', 'xxxxxxxx').size() > 1", "it may ask for too much memory"),
+    ("self.a == '" + "x" * 5000 + "'", "it is longer than 4000 characters"),
+    ("(" * 200 + "self.a" + ")" * 200 + " == 'x'", "Expression recursion limit exceeded. limit: 32"),
+]
+
+
+@pytest.mark.parametrize(("rule", "why"), UNCHECKED, ids=[rule[:40] for rule, _ in UNCHECKED])
+def test_a_rule_that_cannot_be_evaluated_is_told_once(rule: str, why: str) -> None:
+    found = definition(with_rule(rule, message="the rule"))
+    spec = {"a": "x", "set": [str(number) for number in range(20)]}
+
+    (problem,) = found.problems(thing(spec))
+    assert problem.effect is Effect.UNCHECKED
+    assert problem.message.startswith(f"is not checked: {why}")
+    assert problem.message.endswith("; the rule: the rule")
+    assert found.item.get(problem.path) == rule
+    assert found.problems(thing(spec)) == []
+
+
+def test_rules_are_left_out_where_types_are_wrong() -> None:
+    assert [said for _, said in problems(with_rule("self.n + 1 > 0"), {"n": "x"})] == [
+        'spec.n: Invalid value: "string": spec.n in body must be of type integer: "string"'
+    ]

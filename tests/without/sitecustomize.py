@@ -1,0 +1,35 @@
+"""Makes libraries look as if they were not installed, in every Python that starts with this folder on PYTHONPATH.
+
+`TESTS_WITHOUT` names their modules, separated by spaces.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.abc import MetaPathFinder
+
+__all__ = ["VARIABLE", "Blocker", "block"]
+
+VARIABLE = "TESTS_WITHOUT"
+
+
+class Blocker(MetaPathFinder):
+    """Says of some modules, and of what is in them, that there are none."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = frozenset(names)
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname.partition(".")[0] in self._names:
+            raise ModuleNotFoundError(f'No module named "{fullname}"', name=fullname)
+
+
+def block() -> None:
+    """Blocks what the environment names, from here on."""
+    names = os.environ.get(VARIABLE, "").split()
+    if names:
+        sys.meta_path.insert(0, Blocker(names))
+
+
+block()
