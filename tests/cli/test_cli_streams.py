@@ -134,8 +134,8 @@ def waiting(process: int) -> str:
 
 @pytest.mark.parametrize("words", ["check in", "fn", "render in", "diff in in"])
 def test_too_little_memory_is_an_error(words: str, packwise: Path, tmp_path: Path) -> None:
-    """40 MB of objects, and 200 MB to hold them."""
-    big = "".join([f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{at}}}}}\n" for at in range(600_000)])
+    """33 MB of objects, fewer than the limit on nodes, and 120 MB to hold them."""
+    big = "".join([f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{at}}}}}\n" for at in range(500_000)])
     write(tmp_path, {"in/big.yaml": f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{big}"})
 
     with (tmp_path / "in/big.yaml").open("rb") as stdin:
@@ -146,7 +146,7 @@ def test_too_little_memory_is_an_error(words: str, packwise: Path, tmp_path: Pat
             capture_output=True,
             text=True,
             check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20)),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (120 << 20, 120 << 20)),
         )
 
     assert (done.returncode, done.stdout) == (1, "")
