@@ -12,7 +12,7 @@ from typing import Any
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.commands.rules import explanation, refusal
 from packwise.findings.finding import Rule
-from packwise.revisions import DEFAULT, REVISIONS, ConditionCase, Revision
+from packwise.revisions import DEFAULT, RECORDS, ConditionCase, Revision
 from packwise.settings.model import json_schema
 
 __all__ = ["pages"]
@@ -60,7 +60,7 @@ TABLE_HEAD = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
 
 
 REVISIONS_HEAD = """\
-# Design revisions
+# Revisions: designs and releases
 
 Topology-aware scheduling was designed several times, and a cluster runs one of these designs. What differs is data: one
 record for each, and this page is made from them. What the designs mean for a team is told in
@@ -99,6 +99,8 @@ def annotation(revision: Revision) -> str:
         return "none; on every PodGang with `topologyNameAnnotation`"
     return "every PodGang" if revision.annotate_unconstrained else "PodGangs with a constraint"
 
+
+SCHEDULER_LABELS = {"Never": "none", "Named": "where a clique or the configuration names it", "Always": "always"}
 
 USER_TOPOLOGIES = {
     "Refused": "an error",
@@ -148,10 +150,19 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("`grove.io/topology-name`", ("annotate_topology", "annotate_unconstrained"), annotation),
     ("labels and annotations of PodGangs", ("mirrors_metadata",),
      lambda r: "the operator's, and the workload's own" if r.mirrors_metadata else "the operator's"),
+    ("`grove.io/scheduler-name` of PodGangs", ("scheduler_label",), lambda r: SCHEDULER_LABELS[r.scheduler_label]),
+    ("PodGangs are built from", ("podgang_maps",),
+     lambda r: "PodGangMaps: epochs in their names" if r.podgang_maps else "the PodCliqueSet"),
     ("names and labels are checked as Kubernetes does it in", ("apimachinery",), lambda r: r.apimachinery),
     ("annotation of new workloads with GPUs", ("mnnvl_annotation",), lambda r: code(r.mnnvl_annotation)),
     ("KAI PodGroups are made by", ("podgroups_by_operator",),
      lambda r: "the operator, with `minSubGroup`" if r.podgroups_by_operator else "KAI's pod-grouper"),
+    ("Topology of these", ("follows_references",),
+     lambda r: "the binding's `topologyReference` for KAI, else its name" if r.follows_references else "its name"),
+    ("`minAvailable` of a clique is by default", ("min_available_default",),
+     lambda r: "1" if r.min_available_default == "One" else "the `replicas` as written"),
+    ("`rollingUpdate` of cliques and scaling groups", ("rolling_updates",),
+     lambda r: "filled in" if r.rolling_updates else "none"),
     ("TAS disabled, existing workload", ("keeps_preferred",), existing_while_disabled),
 ]  # fmt: skip
 """Title, the fields of the record that it tells, and the cell."""
@@ -229,18 +240,28 @@ def reached(imports: dict[str, set[str]], part: str) -> set[str]:
 
 def revisions_page() -> str:
     """The records side by side, then what each says of workloads and topologies in their conditions."""
-    names = [f"`{name}`" + (" (default)" if revision is DEFAULT else "") for name, revision in REVISIONS.items()]
+    names = [", ".join(names_of(record)) + (" (default)" if record is DEFAULT else "") for record in RECORDS]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     for title, _, cell in REVISION_ROWS:
-        rows.append(f"| {title} | {' | '.join([escaped(cell(revision)) for revision in REVISIONS.values()])} |")
-    conditions = "\n".join([conditions_of(revision) for revision in REVISIONS.values()])
+        rows.append(f"| {title} | {' | '.join([escaped(cell(revision)) for revision in RECORDS])} |")
+    # Records of one text stand together.
+    texts = dict.fromkeys([(record.conditions, record.topology_status) for record in RECORDS])
+    alike = [[r for r in RECORDS if (r.conditions, r.topology_status) == text] for text in texts]
+    conditions = "\n".join([conditions_of(records) for records in alike])
     return REVISIONS_HEAD + "\n".join(rows) + "\n\n" + conditions
 
 
-def conditions_of(revision: Revision) -> str:
-    """The conditions of one revision, by when they are there."""
+def names_of(record: Revision) -> list[str]:
+    """What `spec.revision` may say to mean the record."""
+    return [f"`{name}`" for name in dict.fromkeys((record.name, *record.releases))]
+
+
+def conditions_of(records: list[Revision]) -> str:
+    """The conditions of revisions that have the same ones, by when they are there."""
+    revision = records[0]
     texts = revision.conditions
-    head = f"## Conditions of {revision.name}\n\nOf a PodCliqueSet, type `{texts.type}`:\n\n"
+    names = ", ".join([name.strip("`") for record in records for name in names_of(record)])
+    head = f"## Conditions of {names}\n\nOf a PodCliqueSet, type `{texts.type}`:\n\n"
     rows = "| When | Status | Reason | Message |\n|---|---|---|---|\n"
     for title, field in CONDITION_ROWS:
         rows += case_row(title, getattr(texts, field))

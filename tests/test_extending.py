@@ -107,9 +107,9 @@ AUTOSCALING = (
 
 def test_a_release_is_a_record(source: Path) -> None:
     records = source / "packwise" / "revisions" / "records.py"
-    record = 'NEXT = GREP_244._replace(name="v9.9.9", chosen_by_key=False, always_preferred=True)\n\n'
-    edit(records, "REVISIONS: dict[str, Revision] = {", f"{record}REVISIONS: dict[str, Revision] = {{")
-    edit(records, "GREP_244_MULTI, UPSTREAM)\n}", "GREP_244_MULTI, UPSTREAM, NEXT)\n}")
+    record = 'NEXT = GREP_244._replace(name="v9.9.9", releases=(), chosen_by_key=False, always_preferred=True)\n\n'
+    edit(records, "RECORDS: tuple[Revision, ...] = (", f"{record}RECORDS: tuple[Revision, ...] = (")
+    edit(records, '    ALPHA_14,\n)\n"""Every', '    ALPHA_14,\n    NEXT,\n)\n"""Every')
 
     before = run(source, "grep-244", "render", "-")
     after = run(source, "v9.9.9", "render", "-")

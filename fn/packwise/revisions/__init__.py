@@ -1,25 +1,36 @@
-"""The design revisions of topology-aware scheduling, as records."""
+"""The revisions of topology-aware scheduling as records: designs, and releases of Grove."""
 
 from __future__ import annotations
 
-from packwise.revisions.records import (
-    DEFAULT,
-    DESIGN_1,
-    DESIGN_2,
-    GREP_244,
-    GREP_244_MULTI,
-    REVISIONS,
+from packwise.revisions.designs import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI
+from packwise.revisions.records import DEFAULT, RECORDS, REVISIONS
+from packwise.revisions.releases import (
+    ALPHA_8,
+    ALPHA_9,
+    ALPHA_10,
+    ALPHA_12,
+    ALPHA_12_RC1,
+    ALPHA_14,
+    ALPHA_14_RC1,
     UPSTREAM,
 )
 from packwise.revisions.revision import Revision
 from packwise.revisions.texts import ConditionCase, ConditionTexts, TopologyStatus
 
 __all__ = [
+    "ALPHA_8",
+    "ALPHA_9",
+    "ALPHA_10",
+    "ALPHA_12",
+    "ALPHA_12_RC1",
+    "ALPHA_14",
+    "ALPHA_14_RC1",
     "DEFAULT",
     "DESIGN_1",
     "DESIGN_2",
     "GREP_244",
     "GREP_244_MULTI",
+    "RECORDS",
     "REVISIONS",
     "UPSTREAM",
     "ConditionCase",

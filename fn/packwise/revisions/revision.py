@@ -17,6 +17,9 @@ class Revision(NamedTuple):
     name: str
     """The name users write in `spec.revision`."""
 
+    releases: tuple[str, ...]
+    """The tags of Grove that do all of this, oldest first; each is a name of the revision too. Empty: a design."""
+
     rulebook: str
     """The key of the webhook's rules in the front end's tables: whose webhook judges workloads."""
 
@@ -86,7 +89,10 @@ class Revision(NamedTuple):
     """Those of them that implement topology-aware scheduling."""
 
     mirrors_metadata: bool
-    """Whether PodGangs carry the labels and annotations of their PodCliqueSet, and the name of their scheduler."""
+    """Whether PodGangs carry the labels and annotations of their PodCliqueSet."""
+
+    scheduler_label: Literal["Never", "Named", "Always"]
+    """Which PodGangs carry the name of their scheduler: those whose workload or configuration names it, or all."""
 
     apimachinery: str
     """Version of the Kubernetes library that the operator checks names and labels with, as its texts tell it."""
@@ -117,6 +123,20 @@ class Revision(NamedTuple):
 
     podgroups_by_operator: bool
     """Whether the operator makes KAI's PodGroups of PodGangs, or KAI's own pod-grouper does once there are pods."""
+
+    follows_references: bool
+    """Whether these PodGroups name the Topology that the ClusterTopologyBinding refers to for KAI, where it does;
+    otherwise they name the binding."""
+
+    podgang_maps: bool
+    """Whether PodGangs are built from PodGangMaps: epochs are in their names and labels, every PodGang has the
+    PodCliqueSet's constraint, a scaling group's is that of a group config, and one without a level is left out."""
+
+    min_available_default: Literal["WrittenReplicas", "One"]
+    """What a clique's minAvailable is where it is absent: the replicas that the author wrote, 0 among them, or 1."""
+
+    rolling_updates: bool
+    """Whether cliques and scaling groups have a `rollingUpdate`, which admission fills in with the updateStrategy."""
 
     conditions: ConditionTexts
     """The condition of workloads."""

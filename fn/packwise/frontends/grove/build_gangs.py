@@ -82,8 +82,10 @@ def build_gangs(
         live_replicas=live_replicas,
         revision=revision,
     )
+    if revision.scheduler_label != "Never":
+        builder.name_scheduler(default_scheduler, always=revision.scheduler_label == "Always")
     if revision.mirrors_metadata:
-        builder.mirror_metadata(default_scheduler)
+        builder.mirror_metadata()
     base = [builder.base(replica) for replica in range(pcs.replicas)]
     return (*base, *builder.scaled())
 
@@ -155,11 +157,16 @@ class _Builder:
         }
         self._annotations: Mapping[str, str] = {}
 
-    def mirror_metadata(self, default_scheduler: str) -> None:
-        """Gives the gangs the workload's labels and annotations, and the name of its scheduler."""
+    def name_scheduler(self, default: str, *, always: bool) -> None:
+        """Gives the gangs the label of their scheduler, which is `default` where no clique names one."""
+        self._scheduler = self._scheduler or default
+        if self._scheduler or always:
+            self._labels = {**self._labels, SCHEDULER_NAME: self._scheduler}
+
+    def mirror_metadata(self) -> None:
+        """Gives the gangs the workload's labels and annotations."""
         pcs = self._pcs
-        self._scheduler = self._scheduler or default_scheduler
-        labels = {**_mirrored(pcs.labels), **self._labels, SCHEDULER_NAME: self._scheduler}
+        labels = {**_mirrored(pcs.labels), **self._labels}
         self._labels = {key: labels[key] for key in sorted(labels)}
         self._annotations = _mirrored({key: text for key, text in pcs.annotations.items() if not _is_bookkeeping(key)})
 

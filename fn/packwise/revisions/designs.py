@@ -1,0 +1,171 @@
+"""The designs of topology-aware scheduling: each says what it does otherwise than the one before.
+
+Source: revisions.md, operator.md 12.
+"""
+
+from __future__ import annotations
+
+from packwise.revisions.limits import Limits
+from packwise.revisions.revision import Revision
+from packwise.revisions.texts import ConditionCase, ConditionTexts, TopologyStatus
+
+__all__ = ["DESIGN_1", "DESIGN_2", "GREP_244", "GREP_244_MULTI", "TOPOLOGY_MISSING"]
+
+_DISABLED = "Topology support disabled in operator configuration"
+_NOT_FOUND = "Topology level '{levels}' not found in ClusterTopology '{topology}'."
+_IGNORED = "Topology constraint will be ignored. Please remove packDomain or update ClusterTopology."
+_READY = ConditionCase("True", "TopologyReady", "ClusterTopology configured and KAI Topology created successfully")
+_FAILED = "Failed to create KAI Topology CR: {why}"
+_ERROR = ("KAI_TOPOLOGY_CREATE_ERROR", "Failed to create KAI Topology resource: {why}")
+_DUPLICATE = "duplicate topology {field} '{value}' in configuration"
+
+TOPOLOGY_MISSING = ConditionCase("Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")
+"""The condition of a workload whose topology does not exist."""
+
+_UNAVAILABLE = ConditionCase("True", "ClusterTopologyLevelsUnavailable", "Unavailable topology domains: [{levels}]")
+_AVAILABLE = ConditionCase("False", "AllClusterTopologyLevelsAvailable", "All topology levels are available")
+_UNCONSTRAINED = _AVAILABLE._replace(message="No topology constraints defined")
+_DISABLED_CONSTRAINTS = ConditionCase(
+    "Unknown",
+    "TopologyAwareSchedulingDisabled",
+    "Topology constraints are defined but Topology Aware Scheduling is disabled",
+)
+
+DESIGN_1 = Revision(
+    name="design-1",
+    releases=(),
+    rulebook="design",
+    workload_api="alpha7",
+    configuration_key="topology",
+    chosen_by_key=True,
+    named_by_configuration=True,
+    limits=Limits(levels=8, key_length=64, qualified_keys=True),
+    duplicate_level=_DUPLICATE,
+    listed_order=True,
+    topology_kind="ClusterTopology",
+    chosen_by_topologies=False,
+    topology_name_field=None,
+    default_topology="grove-topology",
+    topology_labels=(),
+    user_topologies="Refused",
+    finalizer=None,
+    topology_status=TopologyStatus(
+        _READY, ConditionCase("False", "KAITopologyCreationOrUpdateFailed", _FAILED), *_ERROR
+    ),
+    scheduler_profiles=False,
+    optional_domain=True,
+    deprecates_pack_domain=False,
+    mnnvl_annotation="grove.io/auto-mnnvl",
+    scheduler_backends=(),
+    topology_backends=(),
+    mirrors_metadata=False,
+    scheduler_label="Never",
+    apimachinery="v0.34",
+    group_constraint_field="podCliqueScalingGroups",
+    always_preferred=True,
+    keeps_preferred=True,
+    mutable_constraints=True,
+    annotate_topology=False,
+    annotate_unconstrained=True,
+    fixed_domain_order=False,
+    names_missing_domain=False,
+    podgroups_by_operator=False,
+    follows_references=False,
+    podgang_maps=False,
+    min_available_default="WrittenReplicas",
+    rolling_updates=False,
+    conditions=ConditionTexts(
+        type="TopologyConstraints",
+        disabled=ConditionCase("False", "TopologyDisabled", f"{_DISABLED}. Required constraints removed."),
+        unconstrained=None,
+        constrained_only=True,
+        unnamed=None,
+        topology_missing=None,
+        level_missing=ConditionCase(
+            "False", "TopologyLevelNotFound", f"{_NOT_FOUND} Remove packDomain or update ClusterTopology."
+        ),
+        levels_missing=ConditionCase(
+            "False",
+            "TopologyLevelsRemoved",
+            "Topology levels removed from ClusterTopology: [{levels}]. Update packDomain constraints.",
+        ),
+        separator=", ",
+        available=ConditionCase("True", "TopologyLevelsAvailable", "All topology constraints satisfied"),
+    ),
+)
+"""The first design: the hierarchy is the listed order, and every PodGang prefers the strictest level."""
+
+DESIGN_2 = DESIGN_1._replace(
+    name="design-2",
+    configuration_key="clusterTopology",
+    limits=Limits(),
+    listed_order=False,
+    user_topologies="Ignored",
+    topology_status=TopologyStatus(_READY, ConditionCase("False", "TopologyCreationOrUpdateFailed", _FAILED), *_ERROR),
+    keeps_preferred=False,
+    annotate_topology=True,
+    fixed_domain_order=True,
+    conditions=ConditionTexts(
+        type="TopologyConstraintSatisfied",
+        disabled=ConditionCase("False", "TopologyDisabled", _DISABLED),
+        unconstrained=None,
+        constrained_only=True,
+        unnamed=None,
+        topology_missing=None,
+        level_missing=ConditionCase("False", "TopologyLevelNotFound", f"{_NOT_FOUND} {_IGNORED}"),
+        # The design has no text for several: each stands in quotes, as the one does.
+        levels_missing=ConditionCase(
+            "False", "TopologyLevelNotFound", f"{_NOT_FOUND.replace('level', 'levels', 1)} {_IGNORED}"
+        ),
+        separator="', '",
+        available=ConditionCase("True", "", ""),
+    ),
+)
+"""The second design: the hierarchy is the fixed order of the domains, and PodGangs name their topology."""
+
+GREP_244 = DESIGN_2._replace(
+    name="grep-244",
+    releases=("v0.1.0-alpha.7",),
+    rulebook="alpha7",
+    configuration_key="topologyAwareScheduling",
+    chosen_by_key=False,
+    named_by_configuration=False,
+    duplicate_level=None,
+    user_topologies="Unused",
+    topology_status=None,
+    optional_domain=False,
+    group_constraint_field="podCliqueScalingGroupConfigs",
+    always_preferred=False,
+    mutable_constraints=False,
+    fixed_domain_order=False,
+    conditions=ConditionTexts(
+        type="TopologyLevelsUnavailable",
+        disabled=None,
+        unconstrained=None,
+        constrained_only=False,
+        unnamed=None,
+        topology_missing=TOPOLOGY_MISSING,
+        level_missing=_UNAVAILABLE,
+        levels_missing=_UNAVAILABLE,
+        separator=" ",
+        available=_AVAILABLE,
+    ),
+)
+"""Grove v0.1.0-alpha.7: one ClusterTopology, made from the operator's configuration."""
+
+GREP_244_MULTI = GREP_244._replace(
+    name="grep-244-multi",
+    releases=(),
+    chosen_by_key=True,
+    topology_name_field="clusterTopologyName",
+    topology_labels=(("app.kubernetes.io/managed-by", "grove-operator"),),
+    user_topologies="Used",
+    finalizer="grove.io/clustertopology",
+    scheduler_profiles=True,
+    group_constraint_field="podCliqueScalingGroups",
+    annotate_unconstrained=False,
+    fixed_domain_order=True,
+    names_missing_domain=True,
+    conditions=GREP_244.conditions._replace(disabled=_DISABLED_CONSTRAINTS, unconstrained=_UNCONSTRAINED),
+)
+"""Many ClusterTopologies; a workload chooses one by `spec.template.clusterTopologyName`."""

@@ -1,0 +1,92 @@
+"""Grove's releases from alpha.8 on, in the order they came: each says what it does otherwise than the one before.
+
+One record serves the releases that agree. Source: grove-releases.md 1.1.
+"""
+
+from __future__ import annotations
+
+from packwise.revisions.designs import GREP_244, GREP_244_MULTI, TOPOLOGY_MISSING
+from packwise.revisions.limits import Limits
+from packwise.revisions.texts import ConditionCase
+
+__all__ = ["ALPHA_8", "ALPHA_9", "ALPHA_10", "ALPHA_12", "ALPHA_12_RC1", "ALPHA_14", "ALPHA_14_RC1", "UPSTREAM"]
+
+ALPHA_8 = GREP_244._replace(
+    name="v0.1.0-alpha.8",
+    releases=("v0.1.0-alpha.8",),
+    scheduler_backends=("kai-scheduler", "default-scheduler"),
+    scheduler_label="Named",
+)
+"""Scheduler profiles, resource sharing and MNNVL groups; the topology is in the operator's configuration still."""
+
+ALPHA_9 = GREP_244_MULTI._replace(
+    name="v0.1.0-alpha.9",
+    releases=("v0.1.0-alpha.9",),
+    rulebook="head",
+    workload_api="head",
+    chosen_by_key=False,
+    limits=Limits(levels=None),
+    listed_order=True,
+    topology_kind="ClusterTopologyBinding",
+    topology_name_field=None,
+    default_topology=None,
+    topology_labels=(),
+    finalizer=None,
+    mnnvl_annotation=None,
+    scheduler_backends=ALPHA_8.scheduler_backends,
+    topology_backends=("kai-scheduler",),
+    mirrors_metadata=True,
+    scheduler_label="Always",
+    apimachinery="v0.35",
+    fixed_domain_order=False,
+    conditions=GREP_244_MULTI.conditions._replace(
+        unnamed=ConditionCase(
+            "Unknown", "TopologyNameMissing", "PodCliqueSet topology constraints must include topologyName"
+        ),
+        topology_missing=TOPOLOGY_MISSING._replace(message="ClusterTopologyBinding resource not found"),
+    ),
+)
+"""ClusterTopologyBindings with domains of any name; each constraint may name its topology."""
+
+ALPHA_10 = ALPHA_9._replace(
+    name="v0.1.0-alpha.10",
+    releases=("v0.1.0-alpha.10", "v0.1.0-alpha.11"),
+    deprecates_pack_domain=True,
+    scheduler_backends=("kai-scheduler", "default-scheduler", "volcano", "lpx-scheduler"),
+    names_missing_domain=False,
+)
+"""Constraints require and prefer a domain; Volcano and LPX are schedulers."""
+
+ALPHA_12_RC1 = ALPHA_10._replace(
+    name="v0.1.0-alpha.12-rc1",
+    releases=("v0.1.0-alpha.12-rc1",),
+)
+"""A clique without a name is one error."""
+
+UPSTREAM = ALPHA_12_RC1._replace(
+    name="upstream",
+    releases=("v0.1.0-alpha.12-rc2",),
+    chosen_by_topologies=True,
+    podgroups_by_operator=True,
+)
+"""The operator makes KAI's PodGroups, and a workload must name its queue."""
+
+ALPHA_12 = UPSTREAM._replace(
+    name="v0.1.0-alpha.12",
+    releases=("v0.1.0-alpha.12", "v0.1.0-alpha.13"),
+    chosen_by_topologies=False,
+    podgang_maps=True,
+)
+"""PodGangs are built from PodGangMaps."""
+
+ALPHA_14_RC1 = ALPHA_12._replace(name="v0.1.0-alpha.14-rc1", releases=("v0.1.0-alpha.14-rc1",))
+"""What this release candidate takes from alpha.14 is not known: it is judged as alpha.13."""
+
+ALPHA_14 = ALPHA_12._replace(
+    name="v0.1.0-alpha.14",
+    releases=("v0.1.0-alpha.14",),
+    follows_references=True,
+    min_available_default="One",
+    rolling_updates=True,
+)
+"""Coherent and rolling updates; PodGroups name the Topology that a binding refers to."""
