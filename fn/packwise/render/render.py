@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Rendering", "render"]
 
-CLASH = Rule("identity-clash", "No object of the input has the identity of a generated generated.", "product.md")
-TWICE = Rule("generated-twice", "No two objects are generated with generated identity.", "operator.md 6")
+CLASH = Rule("identity-clash", "No object of the input has the identity of a generated one.", "product.md")
+TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "operator.md 6")
 RULES = (CLASH, TWICE)
 """Rules of generated objects."""
 
