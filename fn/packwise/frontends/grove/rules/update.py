@@ -35,7 +35,16 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.frontends.grove.rules.check import Node
 
-__all__ = ["CONSTRAINT", "RECREATE", "UPDATE", "CliqueChange", "GroupChange", "immutable", "update_rules"]
+__all__ = [
+    "CONSTRAINT",
+    "DOMAIN_UPDATE",
+    "RECREATE",
+    "UPDATE",
+    "CliqueChange",
+    "GroupChange",
+    "immutable",
+    "update_rules",
+]
 
 _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
@@ -265,13 +274,15 @@ _GROUP = (
     Check(Rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10"), _group_members),
     Check(Rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11"), _group_min),
 )
+DOMAIN_UPDATE = (Check(CONSTRAINT, _constraints),)
+"""Rules of an update where a constraint is a packDomain."""
+
 UPDATE = (
     *update_rules(
-        Check(Rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12"),
-              _constraints),
+        *DOMAIN_UPDATE,
         Check(Rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
                    "revisions.md grep-244-multi 2"), _topology_name),
     ),
     Scope(_renamed, TOPOLOGY),
 )  # fmt: skip
-"""Rules of an update where a constraint is a packDomain."""
+"""Rules of an update where a workload may choose another topology."""
