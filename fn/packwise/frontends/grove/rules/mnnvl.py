@@ -80,6 +80,14 @@ def _auto_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
 
 
 def _group_value(part: _Annotated, _context: Context) -> Iterator[Problem]:
+    return _wrong_group(part, f'a DNS label, or "{_OPT_OUT}"')
+
+
+def _any_group_value(part: _Annotated, _context: Context) -> Iterator[Problem]:
+    return _wrong_group(part, "a DNS label")
+
+
+def _wrong_group(part: _Annotated, allowed: str) -> Iterator[Problem]:
     value = part.annotations.get(_GROUP)
     if value is None:
         return
@@ -87,9 +95,9 @@ def _group_value(part: _Annotated, _context: Context) -> Iterator[Problem]:
     if value and not wrong:
         return
     text = f"mnnvl-group value {go_quote(value)} is not a valid DNS-1123 label: {'; '.join(wrong)}"
-    message = f'must be a group\'s name, a DNS label, or "{_OPT_OUT}"; got "{value}"'
     if not value:
         text = "mnnvl-group value must not be empty"
+    message = f'must be a group\'s name, {allowed}; got "{value}"'
     yield invalid((*part.path, _GROUP), value, text, message, field=part.field(_GROUP))
 
 
@@ -165,8 +173,7 @@ _VALUE = Check(Rule("mnnvl-value", 'grove.io/auto-mnnvl is "enabled" or "disable
 _FEATURE = Check(
     Rule("mnnvl-feature", "grove.io/auto-mnnvl asks for a feature that is on.", "operator.md R46"), _auto_feature
 )
-_NAME = Check(Rule("mnnvl-group-name", 'grove.io/mnnvl-group is a DNS label or "none".', "operator.md R46, H"),
-              _group_value)  # fmt: skip
+_NAME = Rule("mnnvl-group-name", 'grove.io/mnnvl-group is a DNS label or "none".', "operator.md R46, H")
 _GROUP_FEATURE = Rule(
     "mnnvl-group-feature", "grove.io/mnnvl-group asks for a feature that is on.", "operator.md R46, H"
 )
@@ -182,8 +189,14 @@ MNNVL_UPDATE = (Check(_UPDATE, _unchanged(_of_set, _AUTO, _OF_SET)),)
 """Runs with the whole-object rules of an update, before the other update rules."""
 
 MNNVL_BOTH = (
-    Scope(_parts, (_VALUE, _FEATURE, _NAME, Check(_GROUP_FEATURE, _any_group_feature), Check(_CONFLICT, _conflict))),
-)
+    Scope(_parts, (
+        _VALUE,
+        _FEATURE,
+        Check(_NAME, _any_group_value),
+        Check(_GROUP_FEATURE, _any_group_feature),
+        Check(_CONFLICT, _conflict),
+    )),
+)  # fmt: skip
 """Rules of both annotations of a new PodCliqueSet and its cliques."""
 
 MNNVL_BOTH_UPDATE = (
@@ -192,7 +205,7 @@ MNNVL_BOTH_UPDATE = (
 )
 """Run as `MNNVL_UPDATE` does."""
 
-MNNVL_GROUP = (Scope(_parts, (_NAME, Check(_GROUP_FEATURE, _group_feature))),)
+MNNVL_GROUP = (Scope(_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature))),)
 """Rules of mnnvl-group of a new PodCliqueSet, its cliques and groups."""
 
 MNNVL_GROUP_UPDATE = (Check(_GROUP_UPDATE, _unchanged(_of_parts, _GROUP, "creation")),)

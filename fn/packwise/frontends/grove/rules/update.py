@@ -110,11 +110,13 @@ def _clique_role(change: CliqueChange, _context: Context) -> Iterator[Problem]:
         yield immutable(path, f"{_CLIQUES}.spec.roleName", change.old.role, change.at.clique.role)
 
 
-def _clique_min(change: CliqueChange, _context: Context) -> Iterator[Problem]:
+def _clique_min(change: CliqueChange, context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.clique
     if old and old.min_available != new.min_available:
         path = change.at.path("spec", "minAvailable")
         hint = " (left out, it follows replicas: write it out to change replicas alone)"
+        if context.revision.min_available_default == "One":
+            hint = f' (left out, it is 1, and earlier releases stored replicas for it: write "{old.min_available}")'
         yield immutable(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
 
 

@@ -133,6 +133,7 @@ def known_fields(revision: Revision) -> KnownFields:
     template = _part(spec, "template")
     clique, group = _part(template, "cliques"), _part(template, "podCliqueScalingGroups")
     clique_spec, constraint = _part(clique, "spec"), _part(template, "topologyConstraint")
+    rolling = clique.fields.get("rollingUpdate")
     return KnownFields(
         spec=frozenset(spec.fields),
         template=frozenset(template.fields),
@@ -143,7 +144,7 @@ def known_fields(revision: Revision) -> KnownFields:
         constraint=frozenset(constraint.fields),
         constraint_texts=tuple([name for name, field in constraint.fields.items() if field.zero_when_absent]),
         pack=frozenset(_part(constraint, "pack").fields if "pack" in constraint.fields else ()),
-        rolling_update=frozenset(_part(clique, "rollingUpdate").fields if "rollingUpdate" in clique.fields else ()),
+        rolling_update=frozenset(rolling.kind.fields if rolling and isinstance(rolling.kind, Object) else ()),
     )
 
 
