@@ -161,6 +161,8 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
      lambda r: "the binding's `topologyReference` for KAI, else its name" if r.follows_references else "its name"),
     ("`minAvailable` of a clique is by default", ("min_available_default",),
      lambda r: "1" if r.min_available_default == "One" else "the `replicas` as written"),
+    ("`minReplicas` of a clique's autoscaler is by default", ("min_replicas_default",),
+     lambda r: "`replicas`" if r.min_replicas_default == "Replicas" else "the `replicas` as written"),
     ("`rollingUpdate` of cliques and scaling groups", ("rolling_updates",),
      lambda r: "filled in" if r.rolling_updates else "none"),
     ("TAS disabled, existing workload", ("keeps_preferred",), existing_while_disabled),

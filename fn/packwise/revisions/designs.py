@@ -73,6 +73,7 @@ DESIGN_1 = Revision(
     follows_references=False,
     podgang_maps=False,
     min_available_default="WrittenReplicas",
+    min_replicas_default="WrittenReplicas",
     rolling_updates=False,
     conditions=ConditionTexts(
         type="TopologyConstraints",

@@ -14,6 +14,8 @@ __all__ = ["ALPHA_8", "ALPHA_9", "ALPHA_10", "ALPHA_12", "ALPHA_12_RC1", "ALPHA_
 ALPHA_8 = GREP_244._replace(
     name="v0.1.0-alpha.8",
     releases=("v0.1.0-alpha.8",),
+    rulebook="alpha8",
+    workload_api="alpha8",
     scheduler_backends=("kai-scheduler", "default-scheduler"),
     scheduler_label="Named",
 )
@@ -22,8 +24,8 @@ ALPHA_8 = GREP_244._replace(
 ALPHA_9 = GREP_244_MULTI._replace(
     name="v0.1.0-alpha.9",
     releases=("v0.1.0-alpha.9",),
-    rulebook="head",
-    workload_api="head",
+    rulebook="alpha9",
+    workload_api="alpha9",
     chosen_by_key=False,
     limits=Limits(levels=None),
     listed_order=True,
@@ -37,7 +39,6 @@ ALPHA_9 = GREP_244_MULTI._replace(
     topology_backends=("kai-scheduler",),
     mirrors_metadata=True,
     scheduler_label="Always",
-    apimachinery="v0.35",
     fixed_domain_order=False,
     conditions=GREP_244_MULTI.conditions._replace(
         unnamed=ConditionCase(
@@ -51,8 +52,11 @@ ALPHA_9 = GREP_244_MULTI._replace(
 ALPHA_10 = ALPHA_9._replace(
     name="v0.1.0-alpha.10",
     releases=("v0.1.0-alpha.10", "v0.1.0-alpha.11"),
+    rulebook="alpha10",
+    workload_api="head",
     deprecates_pack_domain=True,
     scheduler_backends=("kai-scheduler", "default-scheduler", "volcano", "lpx-scheduler"),
+    apimachinery="v0.35",
     names_missing_domain=False,
 )
 """Constraints require and prefer a domain; Volcano and LPX are schedulers."""
@@ -60,12 +64,14 @@ ALPHA_10 = ALPHA_9._replace(
 ALPHA_12_RC1 = ALPHA_10._replace(
     name="v0.1.0-alpha.12-rc1",
     releases=("v0.1.0-alpha.12-rc1",),
+    rulebook="alpha12-rc1",
 )
 """A clique without a name is one error."""
 
 UPSTREAM = ALPHA_12_RC1._replace(
     name="upstream",
     releases=("v0.1.0-alpha.12-rc2",),
+    rulebook="head",
     chosen_by_topologies=True,
     podgroups_by_operator=True,
 )
@@ -79,14 +85,22 @@ ALPHA_12 = UPSTREAM._replace(
 )
 """PodGangs are built from PodGangMaps."""
 
-ALPHA_14_RC1 = ALPHA_12._replace(name="v0.1.0-alpha.14-rc1", releases=("v0.1.0-alpha.14-rc1",))
-"""What this release candidate takes from alpha.14 is not known: it is judged as alpha.13."""
+ALPHA_14_RC1 = ALPHA_12._replace(
+    name="v0.1.0-alpha.14-rc1",
+    releases=("v0.1.0-alpha.14-rc1",),
+    rulebook="alpha14-rc1",
+    workload_api="alpha14-rc1",
+)
+"""What this release candidate takes from alpha.14 is not known: it is judged as alpha.13, with warnings."""
 
 ALPHA_14 = ALPHA_12._replace(
     name="v0.1.0-alpha.14",
     releases=("v0.1.0-alpha.14",),
+    rulebook="alpha14",
+    workload_api="alpha14",
     follows_references=True,
     min_available_default="One",
+    min_replicas_default="Replicas",
     rolling_updates=True,
 )
 """Coherent and rolling updates; PodGroups name the Topology that a binding refers to."""

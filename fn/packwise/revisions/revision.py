@@ -135,6 +135,10 @@ class Revision(NamedTuple):
     min_available_default: Literal["WrittenReplicas", "One"]
     """What a clique's minAvailable is where it is absent: the replicas that the author wrote, 0 among them, or 1."""
 
+    min_replicas_default: Literal["WrittenReplicas", "Replicas"]
+    """What the minReplicas of a clique's autoscaler are where they are absent: the replicas that the author wrote, 0
+    among them, or its replicas."""
+
     rolling_updates: bool
     """Whether cliques and scaling groups have a `rollingUpdate`, which admission fills in with the updateStrategy."""
 

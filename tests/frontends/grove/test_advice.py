@@ -15,7 +15,7 @@ from packwise.frontends.grove.rules import Context
 from packwise.frontends.grove.rules.check import rules_of
 from packwise.revisions import GREP_244
 
-from .cases import edited
+from .cases import context_of, edited, view_of
 
 T = "spec.template."
 POD = f"{T}cliques[0].spec.podSpec"
@@ -182,3 +182,20 @@ def test_a_word_that_tools_read_differently_is_told_unless_it_is_quoted(word: st
 
 def test_every_advice_is_a_warning() -> None:
     assert {rule.severity for rule in rules_of(ADVICE)} == {"warning"}
+
+
+@pytest.mark.parametrize(
+    ("release", "schedulers", "is_warned"),
+    [
+        ("v0.1.0-alpha.11", ["kai-scheduler", "default-scheduler"], True),
+        ("v0.1.0-alpha.11", ["default-scheduler", "kai-scheduler"], False),
+        ("v0.1.0-alpha.12", ["kai-scheduler", "default-scheduler"], False),
+    ],
+)
+def test_a_queue_is_missed_where_kai_is_the_default_and_the_operator_does_not_ask(
+    release: str, schedulers: list[str], is_warned: bool
+) -> None:
+    workload = KubeObject.new(edited({"metadata.namespace": "team-a"}))
+    context = context_of({"revision": release, "schedulers": schedulers})
+    found = advise(workload, view_of(workload.value, context, create=True), context)
+    assert [rule.name for rule, _ in found] == (["queue-missing"] if is_warned else [])

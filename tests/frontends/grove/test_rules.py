@@ -11,7 +11,8 @@ from packwise.frontends.grove.rules import all_rules
 from .cases import load_cases, outcome
 
 RULES = all_rules()
-CASES = [*load_cases("grove-rules"), *load_cases("grep-244-multi"), *load_cases("upstream")]
+FOLDERS = ("grove-rules", "grep-244-multi", "upstream", "releases")
+CASES = [case for folder in FOLDERS for case in load_cases(folder)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

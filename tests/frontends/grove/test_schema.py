@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.findings import Stage
+from packwise.findings import Effect, Stage
 from packwise.frontends.grove.schema import check_shape
-from packwise.revisions import GREP_244, GREP_244_MULTI
+from packwise.revisions import GREP_244, GREP_244_MULTI, REVISIONS
 
 from .cases import edited
 
@@ -99,3 +99,74 @@ def test_the_topology_name_is_a_field_of_the_revisions_that_have_it() -> None:
         "spec.template.clusterTopologyName"
     ]
     assert check_shape(value, GREP_244_MULTI) == []
+
+
+GROUP = T + "podCliqueScalingGroups[0]."
+DOMAIN = T + "topologyConstraint.packDomain"
+
+RELEASES: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("v0.1.0-alpha.13", {"spec.updateStrategy.type": "Coherent"},
+     ['spec.updateStrategy.type: Unsupported value: "Coherent": supported values: "RollingRecreate", "OnDelete"']),
+    ("v0.1.0-alpha.14-rc1", {"spec.updateStrategy.type": "Coherent"}, []),
+    ("v0.1.0-alpha.14", {"spec.updateStrategy.type": "Coherent"}, []),
+    ("v0.1.0-alpha.14", {"spec.updateStrategy.type": "Rolling"},
+     ['spec.updateStrategy.type: Unsupported value: "Rolling": supported values: "Coherent", "RollingRecreate", '
+      '"OnDelete"']),
+    ("v0.1.0-alpha.14-rc1", {CLIQUE + "rollingUpdate": {"maxUnavailable": "half"}, GROUP + "rollingUpdate": {}}, []),
+    ("v0.1.0-alpha.14", {CLIQUE + "rollingUpdate": {"maxUnavailable": "half"}},
+     [INTO.format("string", "RollingUpdateConfiguration.spec.template.cliques.rollingUpdate.maxUnavailable", "int32")]),
+    ("v0.1.0-alpha.14", {GROUP + "rollingUpdate": {"maxUnavailable": 1, "progressDeadline": "5 m"}},
+     ['time: unknown unit " m" in duration "5 m"']),
+    ("v0.1.0-alpha.8", {DOMAIN: "aisle"},
+     [f'{DOMAIN}: Unsupported value: "aisle": supported values: "region", "zone", "datacenter", "block", "rack", '
+      '"host", "numa"']),
+    ("v0.1.0-alpha.9", {DOMAIN: "aisle"}, []),
+    ("v0.1.0-alpha.9", {T + "topologyConstraint": {"topologyName": "gb200"}},
+     [f'{DOMAIN}: Invalid value: "": {DOMAIN} in body should be at least 1 chars long']),
+    ("v0.1.0-alpha.9", {DOMAIN: "Aisle"},
+     [f'{DOMAIN}: Invalid value: "Aisle": {DOMAIN} in body should match \'^[a-z][a-z0-9-]*$\'']),
+    ("v0.1.0-alpha.10", {DOMAIN: "aisle"},
+     [f"{DOMAIN}: Forbidden: packDomain is deprecated and cannot be used on new workloads; use pack.required"]),
+    ("v0.1.0-alpha.8", {T + "cliques[1].name": "frontend"},
+     ['spec.template.cliques[1]: Duplicate value: {"name":"frontend"}']),
+    ("v0.1.0-alpha.7", {T + "cliques[1].name": "frontend"}, []),
+    ("v0.1.0-alpha.8", {CLIQUE + "resourceSharing": [{"name": "t", "scope": "PerPod"}]},
+     [f'{CLIQUE}resourceSharing[0].scope: Unsupported value: "PerPod": supported values: "AllReplicas", '
+      '"PerReplica"']),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("release", "edits", "texts"), RELEASES)
+def test_each_release_has_its_own_fields_and_values(release: str, edits: dict[str, Any], texts: list[str]) -> None:
+    problems = check_shape(edited(edits), REVISIONS[release])
+    assert [problem.operator_message for problem in problems] == texts
+
+
+UNKNOWN: list[tuple[str, str, bool]] = [
+    ("v0.1.0-alpha.7", CLIQUE + "resourceSharing", True),
+    ("v0.1.0-alpha.8", CLIQUE + "resourceSharing", False),
+    ("v0.1.0-alpha.7", T + "resourceClaimTemplates", True),
+    ("v0.1.0-alpha.8", T + "resourceClaimTemplates", False),
+    ("v0.1.0-alpha.8", GROUP + "annotations", True),
+    ("v0.1.0-alpha.9", GROUP + "annotations", False),
+    ("v0.1.0-alpha.13", CLIQUE + "rollingUpdate", True),
+    ("v0.1.0-alpha.14", CLIQUE + "rollingUpdate", False),
+    ("v0.1.0-alpha.14", CLIQUE + "spec.rollingUpdate", True),
+]
+
+
+@pytest.mark.parametrize(("release", "path", "unknown"), UNKNOWN)
+def test_a_field_is_unknown_to_the_releases_before_it(release: str, path: str, unknown: bool) -> None:
+    empty: Any = [] if path.endswith(("Sharing", "Templates")) else {}
+    problems = check_shape(edited({path: empty}), REVISIONS[release])
+    assert [format_path(problem.path) for problem in problems] == ([path] if unknown else [])
+
+
+@pytest.mark.parametrize(
+    ("release", "unknown"),
+    [("v0.1.0-alpha.8", ["topologyName", "pack"]), ("v0.1.0-alpha.9", ["pack"]), ("v0.1.0-alpha.10", [])],
+)
+def test_a_constraint_is_in_the_words_of_its_release(release: str, unknown: list[str]) -> None:
+    pack = {"topologyName": "gb200", "pack": {"required": "rack"}}
+    problems = check_shape(edited({T + "topologyConstraint": pack}), REVISIONS[release])
+    assert [problem.path[-1] for problem in problems if problem.effect is Effect.UNKNOWN] == unknown

@@ -55,12 +55,17 @@ def _namespace(at: _Advised, _context: Context) -> Iterator[Problem]:
 
 def _queue(at: _Advised, context: Context) -> Iterator[Problem]:
     pcs = at.pcs
-    # An operator that knows schedulers asks for the queue itself.
-    if context.schedulers is not None or QUEUE in pcs.labels or QUEUE in pcs.annotations:
+    # An operator that makes the PodGroups asks for the queue itself.
+    if context.revision.podgroups_by_operator or QUEUE in pcs.labels or QUEUE in pcs.annotations:
         return
+    default = context.schedulers.default if context.schedulers is not None else None
     for path, pod_spec in at.pods:
         clique = pcs.cliques[int(path[3])]
-        if pod_spec.get("schedulerName") == _KAI and QUEUE not in clique.labels and QUEUE not in clique.annotations:
+        if (
+            (pod_spec.get("schedulerName") or default) == _KAI
+            and QUEUE not in clique.labels
+            and QUEUE not in clique.annotations
+        ):
             message = f"names no queue of the KAI Scheduler; add the label {QUEUE} to the workload"
             yield Problem((*path, "schedulerName"), message)
             return

@@ -1,4 +1,7 @@
-"""What admission fills in: CRD defaults, the webhook's D1..D9, Go's typed round trip. Source: operator.md 2."""
+"""What admission fills in: CRD defaults, the webhook's D1..D9, Go's typed round trip.
+
+Source: operator.md 2; grove-releases.md 2.6, N1 to N4.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +42,18 @@ def default(
         metadata["namespace"] = "default"
     spec = _keep(_mapping(value.get("spec")), fields.spec)
     written = spec.pop("template", None)
-    template = _template(_mapping(written), fields)
+    template = _template(_mapping(written), fields, revision)
     if written is None:
         # The API server fills in nothing below an object that is not there.
         del template["cliqueStartupType"]
     if spec.get("replicas") == 0 and spec.get("replicas") is not False:
         del spec["replicas"]
     strategy = spec.get("updateStrategy")
-    if isinstance(strategy, dict):
-        spec["updateStrategy"] = {"type": strategy.get("type") or "RollingRecreate"}
+    if isinstance(strategy, dict) or (strategy is None and revision.rolling_updates):
+        chosen = _mapping(strategy).get("type") or "RollingRecreate"
+        spec["updateStrategy"] = {"type": chosen}
+        if revision.rolling_updates and chosen != "OnDelete":
+            _default_rolling_updates(template, chosen)
     spec["template"] = template
     annotation = revision.mnnvl_annotation
     if create and auto_mnnvl and annotation is not None:
@@ -59,14 +65,14 @@ def default(
     return out
 
 
-def _template(value: Mapping[str, Value], fields: KnownFields) -> dict[str, Value]:
+def _template(value: Mapping[str, Value], fields: KnownFields, revision: Revision) -> dict[str, Value]:
     out = _keep(value, fields.template)
     _default_constraint(out, fields)
     if "cliqueStartupType" not in out:
         out["cliqueStartupType"] = "CliqueStartupTypeAnyOrder"
     cliques = out.get("cliques", [])
     out["cliques"] = (
-        [_clique(entry, fields) if isinstance(entry, dict) else entry for entry in cliques]
+        [_clique(entry, fields, revision) if isinstance(entry, dict) else entry for entry in cliques]
         if isinstance(cliques, list)
         else cliques
     )
@@ -91,21 +97,22 @@ def _template(value: Mapping[str, Value], fields: KnownFields) -> dict[str, Valu
     return _without_empty(out, ("podCliqueScalingGroups", "priorityClassName"))
 
 
-def _clique(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Value]:
+def _clique(value: Mapping[str, Value], fields: KnownFields, revision: Revision) -> Mapping[str, Value]:
     out = _keep(value, fields.clique)
     spec = _keep(_mapping(out.get("spec")), fields.clique_spec)
-    replicas = spec.get("replicas", 0)
-    spec["replicas"] = 1 if replicas == 0 and replicas is not False else replicas
-    # Both follow what the author wrote, not the 1 that stands in for it.
-    spec.setdefault("minAvailable", replicas)
+    written = spec.get("replicas", 0)
+    replicas = spec["replicas"] = 1 if written == 0 and written is not False else written
+    spec.setdefault("minAvailable", 1 if revision.min_available_default == "One" else written)
     scaling = spec.get("autoScalingConfig")
     if isinstance(scaling, dict):
-        spec["autoScalingConfig"] = _auto_scaling(scaling, replicas, fields)
+        least = replicas if revision.min_replicas_default == "Replicas" else written
+        spec["autoScalingConfig"] = _auto_scaling(scaling, least, fields)
     spec.setdefault("roleName", "")
     pod_spec = spec.get("podSpec")
     spec["podSpec"] = _pod_spec(_mapping(pod_spec)) if pod_spec is None or isinstance(pod_spec, dict) else pod_spec
     out["spec"] = _without_empty(spec, ("startsAfter",))
     out.setdefault("name", "")
+    _keep_rolling_update(out, fields)
     _default_constraint(out, fields)
     _default_sharing(out)
     return _without_empty(out, ("labels", "annotations"))
@@ -119,9 +126,39 @@ def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Valu
     scaling = out.get("scaleConfig")
     if isinstance(scaling, dict):
         out["scaleConfig"] = _auto_scaling(scaling, out["replicas"], fields)
+    _keep_rolling_update(out, fields)
     _default_constraint(out, fields)
     _default_sharing(out)
     return _without_empty(out, ("annotations",))
+
+
+def _keep_rolling_update(owner: dict[str, Value], fields: KnownFields) -> None:
+    rolling = owner.get("rollingUpdate")
+    if not isinstance(rolling, dict):
+        return
+    out = _keep(rolling, fields.rolling_update)
+    deadline = out.get("progressDeadline")
+    parsed = parse_duration(deadline) if isinstance(deadline, str) else None
+    if parsed is not None:
+        out["progressDeadline"] = format_duration(parsed)
+    owner["rollingUpdate"] = out
+
+
+def _default_rolling_updates(template: dict[str, Value], strategy: Value) -> None:
+    """Every group and every clique outside them has a maxUnavailable: 1, or what must be available together."""
+    groups, cliques = _mappings(template.get("podCliqueScalingGroups")), _mappings(template.get("cliques"))
+    listed = [group.get("cliqueNames") for group in groups]
+    members = [name for names in listed for name in (names if isinstance(names, list) else ())]
+    alone = [clique for clique in cliques if clique.get("name") not in members]
+    for owner, numbers in (*[(group, group) for group in groups], *[(own, _mapping(own.get("spec"))) for own in alone]):
+        rolling = owner.get("rollingUpdate")
+        if rolling is None or isinstance(rolling, dict):
+            most = numbers.get("minAvailable", 1) if strategy == "Coherent" else 1
+            owner["rollingUpdate"] = {"maxUnavailable": most, **_mapping(rolling)}
+
+
+def _mappings(entries: Value) -> list[dict[str, Value]]:
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _default_constraint(owner: dict[str, Value], fields: KnownFields) -> None:

@@ -21,6 +21,7 @@ from packwise.frontends.grove.resolution import chosen_topology, resolve_topolog
 from packwise.frontends.grove.rules import Context, all_rules
 from packwise.frontends.grove.rules.check import rules_of
 from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.grove.stored import STORED, Stored, stored_problems
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
@@ -140,13 +141,15 @@ class _Planner:
     """What all workloads of one run have in common."""
 
     __slots__ = (
-        "_baseline", "_cluster", "_context", "_definition", "_earlier", "_live", "_records", "_scheduled", "_settings",
+        "_baseline", "_cluster", "_context", "_definition", "_earlier", "_inventory", "_live", "_records", "_scheduled",
+        "_settings",
     )  # fmt: skip
 
     def __init__(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definition: Definition | None
     ) -> None:
         self._settings = settings
+        self._inventory = inventory
         self._definition = definition
         self._cluster = cluster
         self._context = Context(
@@ -178,6 +181,9 @@ class _Planner:
         admitted = admit(value, history, self._settings.admission, context)
         findings += findings_of(admitted.problems, workload)
         findings += findings_of(advise(workload, admitted.pcs, context), workload)
+        if revision.rolling_updates:
+            stored = Stored.of(value, baseline, admitted.pcs, self._inventory)
+            findings += findings_of(stored_problems(stored, context), workload)
         if has_errors(findings):
             return WorkloadPlan(workload, findings)
         return self._rendered(workload, admitted, findings)
@@ -266,7 +272,7 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    return [*RULES, *all_rules(), *rules_of(ADVICE)]
+    return [*RULES, *all_rules(), *rules_of(ADVICE), *rules_of(STORED)]
 
 
 GROVE: FrontEnd = _Grove()

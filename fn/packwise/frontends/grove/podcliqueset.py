@@ -9,7 +9,15 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["AutoScaling", "Clique", "Pack", "PodCliqueSet", "ScalingGroup", "TopologyConstraint"]
+__all__ = [
+    "AutoScaling",
+    "Clique",
+    "Pack",
+    "PodCliqueSet",
+    "RollingUpdate",
+    "ScalingGroup",
+    "TopologyConstraint",
+]
 
 _EMPTY: Mapping[str, Value] = {}
 
@@ -54,6 +62,13 @@ class AutoScaling(NamedTuple):
     max_replicas: int
 
 
+class RollingUpdate(NamedTuple):
+    """How an update goes through the replicas: how many at a time, and how long without progress; "" for ever."""
+
+    max_unavailable: int | None = None
+    progress_deadline: str = ""
+
+
 class Clique(NamedTuple):
     """One entry of `spec.template.cliques`."""
 
@@ -68,6 +83,7 @@ class Clique(NamedTuple):
     topology: TopologyConstraint | None
     pod_spec: Mapping[str, Value]
     resource_sharing: tuple[Mapping[str, Value], ...] = ()
+    rolling_update: RollingUpdate | None = None
 
     @property
     def scheduler(self) -> str:
@@ -87,6 +103,7 @@ class ScalingGroup(NamedTuple):
     lists_cliques: bool = True
     annotations: Mapping[str, str] = {}
     resource_sharing: tuple[Mapping[str, Value], ...] = ()
+    rolling_update: RollingUpdate | None = None
 
 
 class PodCliqueSet(NamedTuple):
@@ -107,6 +124,7 @@ class PodCliqueSet(NamedTuple):
     groups: tuple[ScalingGroup, ...]
     claim_templates: tuple[Mapping[str, Value], ...] = ()
     resource_sharing: tuple[Mapping[str, Value], ...] = ()
+    update_strategy: str = ""
 
     @classmethod
     def read(cls, value: Mapping[str, Value]) -> PodCliqueSet:
@@ -130,6 +148,7 @@ class PodCliqueSet(NamedTuple):
             groups=tuple([_group(entry) for entry in _entries(template, "podCliqueScalingGroups")]),
             claim_templates=tuple(_entries(template, "resourceClaimTemplates")),
             resource_sharing=tuple(_entries(template, "resourceSharing")),
+            update_strategy=_text(_mapping(spec, "updateStrategy"), "type"),
         )
 
     @property
@@ -164,6 +183,7 @@ def _clique(value: Mapping[str, Value]) -> Clique:
         topology=_topology(value),
         pod_spec=_mapping(spec, "podSpec"),
         resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
+        rolling_update=_rolling_update(value),
     )
 
 
@@ -178,6 +198,7 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
         lists_cliques=value.get("cliqueNames") is not None,
         annotations=_texts_by_key(value, "annotations"),
         resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
+        rolling_update=_rolling_update(value),
     )
 
 
@@ -199,6 +220,14 @@ def _auto_scaling(value: Mapping[str, Value], key: str) -> AutoScaling | None:
         return None
     least = scaling.get("minReplicas")
     return AutoScaling(least if type(least) is int else None, _number(scaling, "maxReplicas", 0))
+
+
+def _rolling_update(value: Mapping[str, Value]) -> RollingUpdate | None:
+    rolling = value.get("rollingUpdate")
+    if not isinstance(rolling, dict):
+        return None
+    most = rolling.get("maxUnavailable")
+    return RollingUpdate(most if type(most) is int else None, _text(rolling, "progressDeadline"))
 
 
 def _mapping(value: Mapping[str, Value], key: str) -> Mapping[str, Value]:

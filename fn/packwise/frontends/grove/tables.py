@@ -50,10 +50,46 @@ def _alpha7_rules() -> Rulebook:
     return ALPHA7
 
 
+def _alpha8_rules() -> Rulebook:
+    from packwise.frontends.grove.rules.alpha8 import ALPHA_8
+
+    return ALPHA_8
+
+
+def _alpha9_rules() -> Rulebook:
+    from packwise.frontends.grove.rules.head import ALPHA_9
+
+    return ALPHA_9
+
+
+def _alpha10_rules() -> Rulebook:
+    from packwise.frontends.grove.rules.head import ALPHA_10
+
+    return ALPHA_10
+
+
+def _alpha12_rc1_rules() -> Rulebook:
+    from packwise.frontends.grove.rules.head import ALPHA_12_RC1
+
+    return ALPHA_12_RC1
+
+
 def _head_rules() -> Rulebook:
     from packwise.frontends.grove.rules.head import HEAD
 
     return HEAD
+
+
+def _alpha14_rc1_rules() -> Rulebook:
+    from packwise.frontends.grove.rules.alpha14 import ALPHA_14_RC1
+
+    return ALPHA_14_RC1
+
+
+def _alpha14_rules() -> Rulebook:
+    from packwise.frontends.grove.rules.alpha14 import ALPHA_14
+
+    return ALPHA_14
 
 
 def _alpha7_api() -> API:
@@ -62,15 +98,52 @@ def _alpha7_api() -> API:
     return ALPHA7
 
 
+def _alpha8_api() -> API:
+    from packwise.frontends.grove.schema.releases import ALPHA_8
+
+    return ALPHA_8
+
+
+def _alpha9_api() -> API:
+    from packwise.frontends.grove.schema.releases import ALPHA_9
+
+    return ALPHA_9
+
+
 def _head_api() -> API:
     from packwise.frontends.grove.schema.head import HEAD
 
     return HEAD
 
 
+def _alpha14_rc1_api() -> API:
+    from packwise.frontends.grove.schema.releases import ALPHA_14_RC1
+
+    return ALPHA_14_RC1
+
+
+def _alpha14_api() -> API:
+    from packwise.frontends.grove.schema.releases import ALPHA_14
+
+    return ALPHA_14
+
+
 _RULEBOOKS: Mapping[str, Callable[[], Rulebook]] = {
     "design": _design_rules,
     "alpha7": _alpha7_rules,
+    "alpha8": _alpha8_rules,
+    "alpha9": _alpha9_rules,
+    "alpha10": _alpha10_rules,
+    "alpha12-rc1": _alpha12_rc1_rules,
     "head": _head_rules,
+    "alpha14-rc1": _alpha14_rc1_rules,
+    "alpha14": _alpha14_rules,
 }
-_APIS: Mapping[str, Callable[[], API]] = {"alpha7": _alpha7_api, "head": _head_api}
+_APIS: Mapping[str, Callable[[], API]] = {
+    "alpha7": _alpha7_api,
+    "alpha8": _alpha8_api,
+    "alpha9": _alpha9_api,
+    "head": _head_api,
+    "alpha14-rc1": _alpha14_rc1_api,
+    "alpha14": _alpha14_api,
+}

@@ -101,12 +101,12 @@ def _clique_replicas(at: CliqueAt, _context: Context) -> Iterator[Problem]:
         yield invalid(at.path("spec", "replicas"), at.clique.replicas, text, f'{text}; got "{at.clique.replicas}"')
 
 
-def _min_positive(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+def _min_positive(at: CliqueAt, context: Context) -> Iterator[Problem]:
     least = at.clique.min_available
     if least <= 0:
         text = "must be greater than 0"
         message = f'{text}; got "{least}"'
-        if least == 0:
+        if least == 0 and context.revision.min_available_default == "WrittenReplicas":
             message += " (left out, it is what `replicas` was before defaulting: write `replicas`)"
         yield invalid(at.path("spec", "minAvailable"), least, text, message)
 

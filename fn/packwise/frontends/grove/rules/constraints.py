@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLIQUE",
     "DISABLED",
+    "DOMAIN_REQUIRED",
     "GROUP",
     "HIERARCHY",
     "NOT_ALLOWED",
@@ -49,6 +50,7 @@ DISABLED = Rule(
     f"operator.md R43; revisions.md grep-244-multi 4; {_DESIGNS}",
 )
 NOT_FOUND = Rule("topology-not-found", "The workload's topology exists.", "revisions.md grep-244-multi 1")
+DOMAIN_REQUIRED = Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M")
 UNKNOWN = Rule(
     "topology-domain-unknown", "A constraint's domain is a level of its topology.", f"operator.md R44; {_DESIGNS}"
 )

@@ -1,70 +1,61 @@
-"""The rulebook of Grove's HEAD; read only where a revision asks for it. Source: operator.md 4 and 5 (H)."""
+"""The rulebooks from Grove v0.1.0-alpha.9 to alpha.13: constraints name their topologies, schedulers have a say.
+
+Each says what it does otherwise than the one before. Read only where a revision asks for it. Source: operator.md 4 and
+5 (H); grove-releases.md 2.2 to 2.5.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from packwise.frontends.grove.rules.autoscaling import AUTOSCALING
-from packwise.frontends.grove.rules.check import CliqueAt, Context, Rulebook, Scope, cliques_of, groups_of
-from packwise.frontends.grove.rules.cliques import (
-    CLIQUE_NAME,
-    CLIQUE_NAME_DNS,
-    CLIQUE_SIZE,
-    CLIQUES_ANY_HEAD,
-    CLIQUES_UNIQUE,
-    SET,
-    TERMINATION,
-)  # fmt: skip
-from packwise.frontends.grove.rules.metadata import CLIQUE_METADATA, METADATA
-from packwise.frontends.grove.rules.mnnvl_group import MNNVL_GROUP, MNNVL_GROUP_UPDATE
-from packwise.frontends.grove.rules.name_length import CLIQUE_NAME_LENGTH, GROUP_NAME_LENGTH
+from packwise.frontends.grove.rules.alpha8 import ALPHA_8
+from packwise.frontends.grove.rules.cliques import CLIQUES_ANY_HEAD
+from packwise.frontends.grove.rules.mnnvl import MNNVL_GROUP, MNNVL_GROUP_UPDATE
 from packwise.frontends.grove.rules.pack import PACK
-from packwise.frontends.grove.rules.pod_spec import POD_SPEC
 from packwise.frontends.grove.rules.resource_sharing import CLIQUE_SHARING, GROUP_SHARING, SET_SHARING
-from packwise.frontends.grove.rules.scaling_groups import GROUP_NAMES, GROUP_SIZE, GROUPS_TOGETHER
-from packwise.frontends.grove.rules.schedulers import BACKEND, SCHEDULER_NAMES
-from packwise.frontends.grove.rules.startup import DEPENDENCIES, DEPENDENCY_GRAPH
-from packwise.frontends.grove.rules.update_pack import UPDATE_HEAD
+from packwise.frontends.grove.rules.schedulers import (
+    BACKEND_ENABLED,
+    BACKEND_SUPPORTED,
+    KAI_QUEUE,
+    OTHER_SCHEDULERS,
+    SCHEDULER_NAMES,
+)
+from packwise.frontends.grove.rules.update_pack import NAMED_UPDATE, PACK_UPDATE
+from packwise.frontends.grove.rules.update_sharing import sharing_update
+from packwise.frontends.grove.rules.whole import name_first, name_last, whole_rules
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+__all__ = ["ALPHA_9", "ALPHA_10", "ALPHA_12_RC1", "HEAD"]
 
-__all__ = ["HEAD"]
-
-
-def _named(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
-    return (at,) if at.clique.name.strip() else ()
-
-
-_WHOLE = (
-    *METADATA,
-    *SET,
-    *SET_SHARING,
-    *CLIQUES_ANY_HEAD,
-    Scope(cliques_of, (
-        *CLIQUE_NAME,
-        Scope(_named, (*CLIQUE_NAME_DNS, *CLIQUE_NAME_LENGTH)),
-        *CLIQUE_METADATA,
-        *CLIQUE_SHARING,
-        *CLIQUE_SIZE,
-        *DEPENDENCIES,
-        *AUTOSCALING,
-        *POD_SPEC,
-    )),
-    *CLIQUES_UNIQUE,
-    *SCHEDULER_NAMES,
-    *DEPENDENCY_GRAPH,
-    Scope(groups_of, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE, *GROUP_SHARING)),
-    *GROUPS_TOGETHER,
-    *TERMINATION,
-)  # fmt: skip
-
-HEAD = Rulebook(
+ALPHA_9 = ALPHA_8._replace(
     constraints=PACK,
-    whole=_WHOLE,
+    whole=whole_rules(
+        sharing=SET_SHARING,
+        cliques_any=CLIQUES_ANY_HEAD,
+        clique=name_last(*CLIQUE_SHARING),
+        schedulers=SCHEDULER_NAMES,
+        group=GROUP_SHARING,
+    ),
     mnnvl=MNNVL_GROUP,
     mnnvl_update=MNNVL_GROUP_UPDATE,
-    update=UPDATE_HEAD,
-    backend=BACKEND,
+    update=sharing_update(*NAMED_UPDATE),
+    backend=BACKEND_SUPPORTED,
 )
-"""The rules of that webhook."""
+"""The rules of alpha.9's webhook."""
+
+ALPHA_10 = ALPHA_9._replace(
+    update=sharing_update(*NAMED_UPDATE, *PACK_UPDATE),
+    backend=(*BACKEND_ENABLED, *OTHER_SCHEDULERS),
+)
+"""Of alpha.10's and alpha.11's: Volcano and LPX refuse what they do not know."""
+
+ALPHA_12_RC1 = ALPHA_10._replace(
+    whole=whole_rules(
+        sharing=SET_SHARING,
+        cliques_any=CLIQUES_ANY_HEAD,
+        clique=name_first(*CLIQUE_SHARING),
+        schedulers=SCHEDULER_NAMES,
+        group=GROUP_SHARING,
+    ),
+)
+"""Of alpha.12-rc1's: a clique without a name is one error."""
+
+HEAD = ALPHA_12_RC1._replace(backend=(*BACKEND_ENABLED, *KAI_QUEUE, *OTHER_SCHEDULERS))
+"""Of HEAD's, alpha.12's and alpha.13's: KAI wants a queue."""

@@ -1,18 +1,21 @@
 """Topology constraints of a new PodCliqueSet where each may name its topology, require and prefer a domain.
 
-Source: operator.md 4.3 (H).
+Where packDomain is not deprecated yet, a constraint requires that domain and prefers none. Source: operator.md 4.3 (H);
+grove-releases.md 2.2.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from krmfn.fieldpath import format_path
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.grove.rules.check import Check, Context, Scope, invalid, required
 from packwise.frontends.grove.rules.constraints import (
     CLIQUE,
     DISABLED,
+    DOMAIN_REQUIRED,
     GROUP,
     HIERARCHY,
     NOT_ALLOWED,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.revisions import Revision
 
 __all__ = ["PACK", "Named", "named_constraints"]
 
@@ -52,31 +56,37 @@ class Named(NamedTuple):
     name: str | None
 
 
-def named_constraints(pcs: PodCliqueSet) -> Iterator[Named]:
+def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[Named]:
     """Every constraint in the order in which the operator names them: the set's, the groups', the cliques'.
 
-    A group inherits from the set, a clique from its group's constraint, else from the set's.
+    A group inherits from the set, a clique from its group's constraint, else from the set's. One that misses its
+    packDomain means no topology.
     """
     places = constraints_at(pcs)
     of_set = None
     by_clique: dict[str, str] = {}
     for place in _of_kind(places, SET):
-        named = _named(place, None)
+        named = _named(place, None, revision)
         of_set = named.name
         yield named
     for place in _of_kind(places, GROUP):
-        named = _named(place, of_set)
+        named = _named(place, of_set, revision)
         for member in pcs.groups[int(place.path[3])].clique_names if named.name is not None else ():
             by_clique.setdefault(member, named.name or "")
         yield named
     for place in _of_kind(places, CLIQUE):
-        yield _named(place, by_clique.get(place.name or "", of_set))
+        yield _named(place, by_clique.get(place.name or "", of_set), revision)
 
 
-def _named(place: ConstraintAt, inherited: str | None) -> Named:
+def _named(place: ConstraintAt, inherited: str | None, revision: Revision) -> Named:
     own = place.constraint.topology_name if place.constraint is not None else None
     name = own or inherited
-    return Named(place, inherited, name if inherited is None or name == inherited else None)
+    means = not _misses_domain(place, revision) and (inherited is None or name == inherited)
+    return Named(place, inherited, name if means else None)
+
+
+def _misses_domain(place: ConstraintAt, revision: Revision) -> bool:
+    return revision.names_missing_domain and not place.domain
 
 
 class _Packed(NamedTuple):
@@ -108,7 +118,7 @@ def _packed(pcs: PodCliqueSet, context: Context) -> tuple[_Packed, ...]:
     places = constraints_at(pcs)
     if not places or not context.enabled:
         return ()
-    named = list(named_constraints(pcs))
+    named = list(named_constraints(pcs, context.revision))
     nameless = tuple([constraint for constraint in named if constraint.name is None])
     names = tuple(dict.fromkeys([constraint.name for constraint in named if constraint.name is not None]))
     packed = _Packed(pcs, places, nameless, names, None)
@@ -123,23 +133,30 @@ def _of_kind(places: tuple[ConstraintAt, ...], kind: str) -> list[ConstraintAt]:
 def _disabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     for place in constraints_at(pcs) if not context.enabled else ():
         domains = list(place.constraint.domains) if place.constraint is not None else []
-        yield invalid(place.path, domains or None, NOT_ALLOWED, disabled_message(list_known(domains)))
+        value = (domains or None) if context.revision.deprecates_pack_domain else TypedText(place.domain)
+        yield invalid(place.path, value, NOT_ALLOWED, disabled_message(list_known(domains)))
 
 
 def _nameless(packed: _Packed, _context: Context) -> tuple[Named, ...]:
     return packed.nameless
 
 
+def _domain_required(nameless: Named, context: Context) -> Iterator[Problem]:
+    if _misses_domain(nameless.place, context.revision):
+        text = "packDomain is required when topologyConstraint is set"
+        yield required((*nameless.place.path, "packDomain"), text, "must name the domain to pack into")
+
+
 def _name_required(nameless: Named, context: Context) -> Iterator[Problem]:
-    if nameless.inherited is None:
+    if nameless.inherited is None and not _misses_domain(nameless.place, context.revision):
         known = sorted(context.topologies)
         message = f"must name a ClusterTopologyBinding, here or at a parent; known: {list_known(known)}"
         yield required((*nameless.place.path, _NAME), _REQUIRED, message)
 
 
-def _name_inherited(nameless: Named, _context: Context) -> Iterator[Problem]:
+def _name_inherited(nameless: Named, context: Context) -> Iterator[Problem]:
     place, inherited, _ = nameless
-    if inherited is not None and place.constraint is not None:
+    if inherited is not None and place.constraint is not None and not _misses_domain(place, context.revision):
         name = place.constraint.topology_name
         message = f'must be "{inherited}", as its parent says; got "{name}"; remove it to inherit that'
         yield invalid((*place.path, _NAME), name, _MATCH, message)
@@ -174,7 +191,8 @@ def _domain_known(packed: _Packed, context: Context) -> Iterator[Problem]:
     for path, domain in placed_domains(packed.pcs):
         if domain not in known:
             message = unknown_domain_message(domain, context.revision.topology_kind, packed.name, known)
-            yield invalid(path, TypedText(domain), unknown_domain_text(domain, known), message)
+            field = format_path(path if context.revision.deprecates_pack_domain else path[:-1])
+            yield invalid(path, TypedText(domain), unknown_domain_text(domain, known), message, field=field)
 
 
 def _hierarchy(packed: _Packed, _context: Context) -> Iterator[Problem]:
@@ -222,6 +240,7 @@ PACK = (
     Check(DISABLED, _disabled),
     Scope(_packed, (
         Scope(_nameless, (
+            Check(DOMAIN_REQUIRED, _domain_required),
             Check(Rule("topology-name-required", "A constraint names its topology, or inherits one.", f"{_H} H01"),
                   _name_required),
             Check(Rule("topology-name-inherited", "A constraint names no other topology than its parent.",

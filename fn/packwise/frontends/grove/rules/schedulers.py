@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krmfn.fieldpath import format_path
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.queue import QUEUE, queue_of
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refused
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.constraints import constraints_at
 from packwise.kubernetes.field_error import ErrorType, OperatorError, Unquoted, go_quote
+from packwise.kubernetes.validation import dns_subdomain
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
@@ -19,13 +21,17 @@ if TYPE_CHECKING:
     from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["BACKEND", "SCHEDULER_NAMES"]
+__all__ = ["BACKEND_ENABLED", "BACKEND_SUPPORTED", "KAI_QUEUE", "OTHER_SCHEDULERS", "SCHEDULER_NAMES"]
 
+_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H")
 _FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
 _SPEC = Unquoted("{…}")
 """The operator prints the whole spec as the value."""
 
 _KAI = "kai-scheduler"
+_VOLCANO = "volcano"
+_VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
+_VOLCANO_DEFAULT = "default"
 _LPX_UNSUPPORTED = (
     "lpx-scheduler does not support Grove topology constraints; placement topology must be expressed through the LPX "
     "workload contract"
@@ -66,13 +72,17 @@ def _enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
             yield invalid(_path(0), name, text, message, field=_FIELD)
 
 
-def _backend_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    known = context.schedulers.names if context.schedulers is not None else ()
-    name = pcs.cliques[0].scheduler if pcs.cliques else ""
-    if name and name not in known:
-        text = f"schedulerName {go_quote(name)} is not enabled in OperatorConfiguration"
-        message = f'must be a scheduler that Grove is configured for, {list_known(known)}; got "{name}"'
-        yield _refused(_path(0), text, message)
+def _backend(words: str) -> Check[PodCliqueSet]:
+    """That the first clique's scheduler has a profile: the operator says in `words` that it has none."""
+
+    def problems(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+        known = context.schedulers.names if context.schedulers is not None else ()
+        name = pcs.cliques[0].scheduler if pcs.cliques else ""
+        if name and name not in known:
+            message = f'must be a scheduler that Grove is configured for, {list_known(known)}; got "{name}"'
+            yield _refused(_path(0), f"schedulerName {go_quote(name)} {words}", message)
+
+    return Check(_ENABLED, problems)
 
 
 def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
@@ -116,22 +126,65 @@ def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     scheduler = _scheduler(pcs, context)
-    if scheduler not in ("lpx-scheduler", "volcano"):
+    if scheduler not in ("lpx-scheduler", _VOLCANO):
         return
     place = next(iter(constraints_at(pcs)), None)
     if place is not None:
         text = _LPX_UNSUPPORTED
-        if scheduler == "volcano":
+        if scheduler == _VOLCANO:
             owner = place.kind if place.name is None else f"{place.kind} {go_quote(place.name)}"
             text = f"volcano scheduler backend does not support topologyConstraint on {owner}"
         yield _refused(place.path, text, f"must not be set: {scheduler} knows no topology; remove it")
 
 
+def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    # It looks no further than the first constraint.
+    if _scheduler(pcs, context) != _VOLCANO or pcs.is_constrained:
+        return
+    own, path = pcs.annotations.get(_VOLCANO_QUEUE, "").strip(), ("metadata", "annotations", _VOLCANO_QUEUE)
+    if own and dns_subdomain(own):
+        reasons = "; ".join(dns_subdomain(own))
+        message = f'must be the name of a queue; got "{own}": {reasons}'
+        yield _refused(path, f"metadata.annotations[{_VOLCANO_QUEUE}]: {reasons}", message)
+        return
+    faults = list(_volcano_cliques(pcs, own))
+    texts = [f"{format_path(path[:-1])}[{_VOLCANO_QUEUE}]: {text}" for path, text, _ in faults]
+    whole = texts[0] if len(texts) == 1 else f"[{', '.join(dict.fromkeys(texts))}]"
+    for path, _, message in faults:
+        # The operator has one error for all of them.
+        yield _refused(path, whole, message)
+
+
+def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, str, str]]:
+    """What is wrong with the queues of the cliques, each with its path, the operator's words and packwise's message."""
+    first = None
+    for index, clique in enumerate(pcs.cliques):
+        path = (*TEMPLATE, "cliques", index, "annotations", _VOLCANO_QUEUE)
+        queue = clique.annotations.get(_VOLCANO_QUEUE, "").strip()
+        if queue and dns_subdomain(queue):
+            reasons = "; ".join(dns_subdomain(queue))
+            yield path, reasons, f'must be the name of a queue; got "{queue}": {reasons}'
+        if own and queue and own != queue:
+            text = (
+                f"conflicting volcano queue annotations: PodCliqueSet has {go_quote(own)}, PodClique has "
+                f"{go_quote(queue)}"
+            )
+            yield path, text, f'must be "{own}", as the whole workload says; got "{queue}"; remove it here'
+            continue
+        queue = own or queue or _VOLCANO_DEFAULT
+        first = first or queue
+        if queue != first:
+            text = "all PodCliques in a PodCliqueSet using volcano scheduler must resolve to the same queue"
+            message = (
+                f'must be "{first}", as clique "{pcs.cliques[0].name}" has it; got "{queue}"; name one queue in the '
+                "workload's own annotations"
+            )
+            yield path, text, message
+
+
 def _refused(path: FieldPath, text: str, message: str) -> Problem:
     return refused(path, message, OperatorError("spec", ErrorType.INVALID, _SPEC, text))
 
-
-_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H")
 
 SCHEDULER_NAMES = (
     Check(SAME_SCHEDULER, _same),
@@ -139,12 +192,21 @@ SCHEDULER_NAMES = (
 )
 """What holds among the cliques."""
 
-_KAI_RULES = "operator.md 4.4, H KAI backend"
+BACKEND_SUPPORTED = (_backend("is not a supported backend"),)
+"""What is asked of the scheduler after all other rules of the whole object; it asks for nothing itself."""
 
-BACKEND = (
-    Check(_ENABLED, _backend_enabled),
-    Check(Rule("queue", "A workload that KAI schedules is in one queue.", _KAI_RULES), _queue),
+BACKEND_ENABLED = (_backend("is not enabled in OperatorConfiguration"),)
+"""The same in later words."""
+
+OTHER_SCHEDULERS = (
     Check(Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.", "operator.md 4.4"),
           _constraints),
+    Check(Rule("volcano-queue", "A workload that Volcano schedules is in one queue.", "grove-releases.md 2.3"),
+          _volcano_queue),
 )  # fmt: skip
-"""What the scheduler asks; runs after all other rules of the whole object."""
+"""What LPX and Volcano ask of their workloads."""
+
+KAI_QUEUE = (
+    Check(Rule("queue", "A workload that KAI schedules is in one queue.", "operator.md 4.4, H KAI backend"), _queue),
+)
+"""What KAI asks where the operator makes its PodGroups."""

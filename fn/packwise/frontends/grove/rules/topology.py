@@ -13,6 +13,7 @@ from packwise.frontends.grove.resolution import chosen_topology, resolve_topolog
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, required
 from packwise.frontends.grove.rules.constraints import (
     DISABLED,
+    DOMAIN_REQUIRED,
     HIERARCHY,
     NOT_ALLOWED,
     NOT_FOUND,
@@ -163,8 +164,7 @@ TOPOLOGY = (Scope(_constrained, (
     Check(NOT_FOUND, _topology_exists),
     Check(Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", f"{_MULTI} 3"),
           _name_needs_constraint),
-    Check(Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M"),
-          _domain_required),
+    Check(DOMAIN_REQUIRED, _domain_required),
     Check(UNKNOWN, _domain_known),
     Check(HIERARCHY, _hierarchy),
 )),)  # fmt: skip

@@ -35,7 +35,16 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.frontends.grove.rules.check import Node
 
-__all__ = ["CONSTRAINT", "RECREATE", "UPDATE", "CliqueChange", "GroupChange", "immutable", "update_rules"]
+__all__ = [
+    "CONSTRAINT",
+    "DOMAIN_UPDATE",
+    "RECREATE",
+    "UPDATE",
+    "CliqueChange",
+    "GroupChange",
+    "immutable",
+    "update_rules",
+]
 
 _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
@@ -101,11 +110,13 @@ def _clique_role(change: CliqueChange, _context: Context) -> Iterator[Problem]:
         yield immutable(path, f"{_CLIQUES}.spec.roleName", change.old.role, change.at.clique.role)
 
 
-def _clique_min(change: CliqueChange, _context: Context) -> Iterator[Problem]:
+def _clique_min(change: CliqueChange, context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.clique
     if old and old.min_available != new.min_available:
         path = change.at.path("spec", "minAvailable")
         hint = " (left out, it follows replicas: write it out to change replicas alone)"
+        if context.revision.min_available_default == "One":
+            hint = f' (left out, it is 1, and earlier releases stored replicas for it: write "{old.min_available}")'
         yield immutable(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
 
 
@@ -265,13 +276,15 @@ _GROUP = (
     Check(Rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10"), _group_members),
     Check(Rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11"), _group_min),
 )
+DOMAIN_UPDATE = (Check(CONSTRAINT, _constraints),)
+"""Rules of an update where a constraint is a packDomain."""
+
 UPDATE = (
     *update_rules(
-        Check(Rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12"),
-              _constraints),
+        *DOMAIN_UPDATE,
         Check(Rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
                    "revisions.md grep-244-multi 2"), _topology_name),
     ),
     Scope(_renamed, TOPOLOGY),
 )  # fmt: skip
-"""Rules of an update where a constraint is a packDomain."""
+"""Rules of an update where a workload may choose another topology."""

@@ -1,55 +1,45 @@
-"""What may change in a PodCliqueSet's constraints once it exists, where packDomain is deprecated.
+"""What may change in a PodCliqueSet's constraints once it exists, where each may name its topology.
 
-Source: operator.md 5 (U12 and what H allows).
+Source: operator.md 5 (U12 and what H allows); grove-releases.md 2.2.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from krmfn.fieldpath import format_path
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
-from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, invalid, refused
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, refused
 from packwise.frontends.grove.rules.constraints import constraint_places
 from packwise.frontends.grove.rules.pack import PACK, named_constraints
-from packwise.frontends.grove.rules.update import (
-    CONSTRAINT,
-    RECREATE,
-    CliqueChange,
-    GroupChange,
-    immutable,
-    update_rules,
-)
+from packwise.frontends.grove.rules.update import CONSTRAINT, RECREATE
 from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
-    from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
+    from packwise.revisions import Revision
 
-__all__ = ["UPDATE_HEAD"]
+__all__ = ["NAMED_UPDATE", "PACK_UPDATE"]
 
-_CLIQUES = "spec.template.cliques"
-_GROUPS = "spec.template.podCliqueScalingGroups"
 _NAME = "topologyName"
 _NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
 
 _NAMELESS = "topology constraints require an explicit or inherited topologyName"
 _EMPTY = "topology constraints require at least one pack domain"
+_DOMAINLESS = "topology constraints require packDomain"
 _SEVERAL = "multiple topology names within a single PodCliqueSet are not supported"
 
 
-def _trouble(old: PodCliqueSet) -> str | None:
+def _trouble(old: PodCliqueSet, revision: Revision) -> str | None:
     """Why the operator finds no one topology for an old object with a packDomain without a name; None: it does."""
     if not any(constraint.pack_domain and constraint.topology_name is None for constraint in old.constraints()):
         return None
     first = None
-    for place, inherited, name in named_constraints(old):
+    for place, inherited, name in named_constraints(old, revision):
         if place.constraint is not None and not place.constraint.domains:
-            return _EMPTY
+            return _EMPTY if revision.deprecates_pack_domain else _DOMAINLESS
         if name is None:
             return _NAMELESS if inherited is None else _SEVERAL
         first = first or name
@@ -58,13 +48,13 @@ def _trouble(old: PodCliqueSet) -> str | None:
     return None
 
 
-def _trouble_of(update: Update) -> str | None:
+def _trouble_of(update: Update, context: Context) -> str | None:
     # The webhook is asked about changes only: where nothing tells of one, an old workload stays as it is.
-    return None if update.old is update.new else _trouble(update.old)
+    return None if update.old is update.new else _trouble(update.old, context.revision)
 
 
-def _contradiction(update: Update, _context: Context) -> Iterator[Problem]:
-    trouble = _trouble_of(update)
+def _contradiction(update: Update, context: Context) -> Iterator[Problem]:
+    trouble = _trouble_of(update, context)
     if trouble not in (None, _NAMELESS):
         message = "must mean one topology already, before anything else about it may change; " + RECREATE
         yield refused(
@@ -72,20 +62,21 @@ def _contradiction(update: Update, _context: Context) -> Iterator[Problem]:
         )
 
 
-def _constraints(update: Update, _context: Context) -> Iterator[Problem]:
-    trouble = _trouble_of(update)
+def _constraints(update: Update, context: Context) -> Iterator[Problem]:
+    trouble = _trouble_of(update, context)
     if trouble in (None, _NAMELESS):
-        yield from _changes(update, mends_names=trouble is not None)
+        yield from _changes(update, context.revision, mends_names=trouble is not None)
 
 
-def _mended(update: Update, _context: Context) -> tuple[PodCliqueSet, ...]:
+def _mended(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
     """The new object, where it may be the mended form of one from before constraints had names."""
-    if _trouble_of(update) != _NAMELESS or next(_changes(update, mends_names=True), None) is not None:
+    changes = _changes(update, context.revision, mends_names=True)
+    if _trouble_of(update, context) != _NAMELESS or next(changes, None) is not None:
         return ()
     return (update.new,)
 
 
-def _changes(update: Update, *, mends_names: bool) -> Iterator[Problem]:
+def _changes(update: Update, revision: Revision, *, mends_names: bool) -> Iterator[Problem]:
     old = {(place.kind, place.name): place.constraint for place in constraint_places(update.old)}
     for place in constraint_places(update.new):
         before, after = old.get((place.kind, place.name)), place.constraint
@@ -96,14 +87,16 @@ def _changes(update: Update, *, mends_names: bool) -> Iterator[Problem]:
             error = OperatorError(place.field(_NAME), ErrorType.FORBIDDEN, None, text)
             message = f"must stay as it was, {_shown(before)}, once the PodCliqueSet exists; got {_shown(after)}"
             yield refused(place.path, f"{message}; {RECREATE}", error)
-        elif (change := _change(before, after)) is not None:
+        elif (change := _change(before, after, revision)) is not None:
             detail, message = change
             text = f"{place.owner_if_named} {detail}"
             error = OperatorError(place.field(), ErrorType.FORBIDDEN, None, text)
             yield refused(place.path, f"{message}; {RECREATE}", error)
 
 
-def _change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
+def _change(
+    before: TopologyConstraint | None, after: TopologyConstraint | None, revision: Revision
+) -> tuple[str, str] | None:
     """The operator's words and packwise's own; None where nothing changed that counts."""
     if before is None:
         text = "topology constraint cannot be added after creation"
@@ -124,11 +117,10 @@ def _change(before: TopologyConstraint | None, after: TopologyConstraint | None)
         return text, message
     if (before.pack_domain, before.required, before.preferred) == (after.pack_domain, after.required, after.preferred):
         return None
-    text = (
-        f"topology constraint cannot be changed from {_quoted(before.required, before.preferred)} to "
-        f"{_quoted(after.required, after.preferred)}"
-    )
-    return text, message
+    old, new = f"'{before.pack_domain}'", f"'{after.pack_domain}'"
+    if revision.deprecates_pack_domain:
+        old, new = _quoted(before.required, before.preferred), _quoted(after.required, after.preferred)
+    return f"topology constraint cannot be changed from {old} to {new}", message
 
 
 def _moves(before: TopologyConstraint, after: TopologyConstraint) -> bool:
@@ -188,66 +180,16 @@ def _deprecated(update: Update, _context: Context) -> Iterator[Problem]:
             yield Problem((*place.path, "packDomain"), message)
 
 
-def _clique_scheduler(change: CliqueChange, _context: Context) -> Iterator[Problem]:
-    old, new = change.old, change.at.clique
-    if old and old.scheduler != new.scheduler:
-        path = change.at.path("spec", "podSpec", "schedulerName")
-        yield immutable(path, f"{_CLIQUES}.spec.podSpec.schedulerName", old.scheduler, new.scheduler)
-
-
-def _clique_sharing(change: CliqueChange, _context: Context) -> Iterator[Problem]:
-    if change.old:
-        path = change.at.path("resourceSharing")
-        yield from _same(path, format_path(path), change.old.resource_sharing, change.at.clique.resource_sharing)
-
-
-def _group_sharing(change: GroupChange, _context: Context) -> Iterator[Problem]:
-    if change.old:
-        path, field = change.at.path("resourceSharing"), f"{_GROUPS}.resourceSharing"
-        yield from _same(path, field, change.old.resource_sharing, change.at.group.resource_sharing)
-
-
-def _claim_templates(update: Update, _context: Context) -> Iterator[Problem]:
-    path = (*TEMPLATE, "resourceClaimTemplates")
-    yield from _same(path, format_path(path), update.old.claim_templates, update.new.claim_templates)
-
-
-def _sharing(update: Update, _context: Context) -> Iterator[Problem]:
-    path = (*TEMPLATE, "resourceSharing")
-    yield from _same(path, format_path(path), update.old.resource_sharing, update.new.resource_sharing)
-
-
-def _same(
-    path: FieldPath, field: str, old: Sequence[Mapping[str, Value]], new: Sequence[Mapping[str, Value]]
-) -> Iterator[Problem]:
-    if tuple(old) != tuple(new):
-        value = cast("Value", list(new)) if new else None
-        yield invalid(path, value, "field is immutable", f"must stay as it was; {RECREATE}", field=field)
-
-
-_CLIQUE_SHARING = (
-    Check(Rule("update-scheduler", "schedulerName never changes.", "operator.md U14"), _clique_scheduler),
-    Check(
-        Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "operator.md U14"), _clique_sharing
-    ),
-)
-_GROUP_SHARING = (
-    Check(Rule("update-group-sharing", "A group's resourceSharing never changes.", "operator.md 5, H"), _group_sharing),
-)
-_SET_SHARING = (
-    Check(Rule("update-claim-templates", "resourceClaimTemplates never change.", "operator.md 5, H"), _claim_templates),
-    Check(Rule("update-sharing", "resourceSharing never changes.", "operator.md 5, H"), _sharing),
-)
-
-UPDATE_HEAD = update_rules(
+NAMED_UPDATE = (
     Check(Rule("update-topology-names", "A workload that exists means one topology.", "operator.md 5, H"),
           _contradiction),
     Check(CONSTRAINT, _constraints),
     Scope(_mended, PACK),
+)  # fmt: skip
+"""Rules of an update where constraints name their topologies."""
+
+PACK_UPDATE = (
     Check(Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.",
                "operator.md 5, H", Severity.WARNING), _deprecated),
-    clique=_CLIQUE_SHARING,
-    group=_GROUP_SHARING,
-    rest=_SET_SHARING,
 )  # fmt: skip
-"""Rules of an update where a constraint has required and preferred domains."""
+"""Run after these, where a constraint has required and preferred domains."""

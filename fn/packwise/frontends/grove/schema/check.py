@@ -133,6 +133,10 @@ class _Check:
             self._matches(value, kind, path)
 
     def _matches(self, value: str, kind: Text, path: FieldPath) -> None:
+        if len(value) < kind.min_length:
+            detail = f"{format_path(path)} in body should be at least {kind.min_length} chars long"
+            self._schema(path, ErrorType.INVALID, value, detail, "must not be empty")
+            return
         if len(value) > kind.max_length > 0:
             message = f"must not be longer than {kind.max_length} characters; got {len(value)}"
             detail = f"may not be more than {kind.max_length} bytes"

@@ -46,7 +46,7 @@ class Number(NamedTuple):
 class Text(NamedTuple):
     """A string; `enum` is what it may be, or `pattern` what it matches. `empty_is_absent`: Go leaves an empty one out.
 
-    `max_length` is in characters; 0: any.
+    `min_length` and `max_length` are in characters; 0: any.
     """
 
     enum: tuple[str, ...] = ()
@@ -55,6 +55,7 @@ class Text(NamedTuple):
     json: str = "string"
     pattern: str = ""
     max_length: int = 0
+    min_length: int = 0
 
 
 class Flag(NamedTuple):
@@ -151,6 +152,9 @@ class API(NamedTuple):
 
     clique_keys: Mapping[str, str | None] = _NO_KEYS
     """The fields that tell cliques apart, where the CRD has such a rule."""
+
+    update_strategies: tuple[str, ...] = ("RollingRecreate", "OnDelete")
+    """The types of an updateStrategy, in the order of the enum."""
 
     rules: tuple[ObjectRule, ...] = ()
     """Rules of the whole object."""

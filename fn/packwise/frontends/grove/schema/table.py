@@ -88,10 +88,6 @@ _TEMPLATE = {
     "terminationDelay": Field(Duration()),
 }  # fmt: skip
 
-_STRATEGY = Object("PodCliqueSetUpdateStrategy", {
-    "type": Field(Text(("RollingRecreate", "OnDelete"), "v1alpha1.UpdateStrategyType", empty_is_absent=True)),
-})  # fmt: skip
-
 _METADATA = Object("ObjectMeta", {
     "annotations": Field(TextMap()),
     "finalizers": Field(Array(Text(), "[]string")),
@@ -114,7 +110,8 @@ ALPHA7 = API(Object("TopologyConstraint", {
 class KnownFields(NamedTuple):
     """Names of the fields of each part of a PodCliqueSet.
 
-    `constraint` and `pack` are those of a topologyConstraint, of which Go writes `constraint_texts` even when empty.
+    `constraint` and `pack` are those of a topologyConstraint, of which Go writes `constraint_texts` even when empty;
+    `rolling_update` those of a rollingUpdate.
     """
 
     spec: Container[str]
@@ -126,6 +123,7 @@ class KnownFields(NamedTuple):
     constraint: frozenset[str]
     constraint_texts: tuple[str, ...]
     pack: frozenset[str]
+    rolling_update: frozenset[str]
 
 
 @cache
@@ -135,6 +133,7 @@ def known_fields(revision: Revision) -> KnownFields:
     template = _part(spec, "template")
     clique, group = _part(template, "cliques"), _part(template, "podCliqueScalingGroups")
     clique_spec, constraint = _part(clique, "spec"), _part(template, "topologyConstraint")
+    rolling = clique.fields.get("rollingUpdate")
     return KnownFields(
         spec=frozenset(spec.fields),
         template=frozenset(template.fields),
@@ -145,6 +144,7 @@ def known_fields(revision: Revision) -> KnownFields:
         constraint=frozenset(constraint.fields),
         constraint_texts=tuple([name for name, field in constraint.fields.items() if field.zero_when_absent]),
         pack=frozenset(_part(constraint, "pack").fields if "pack" in constraint.fields else ()),
+        rolling_update=frozenset(rolling.kind.fields if rolling and isinstance(rolling.kind, Object) else ()),
     )
 
 
@@ -173,10 +173,13 @@ def podcliqueset(revision: Revision) -> Object:
         "cliques": Field(Array(clique, "[]*v1alpha1.PodCliqueTemplateSpec", own.clique_keys)),
         "podCliqueScalingGroups": Field(Array(group, "[]v1alpha1.PodCliqueScalingGroupConfig")),
     }))  # fmt: skip
+    strategy = Object("PodCliqueSetUpdateStrategy", {
+        "type": Field(Text(own.update_strategies, "v1alpha1.UpdateStrategyType", empty_is_absent=True)),
+    })  # fmt: skip
     spec = Object("PodCliqueSetSpec", {
         "replicas": Field(INT32),
         "template": Field(template, zero_when_absent=True),
-        "updateStrategy": Field(_STRATEGY),
+        "updateStrategy": Field(strategy),
     })  # fmt: skip
     return Object("PodCliqueSet", {
         "apiVersion": _TEXT,

@@ -1,0 +1,182 @@
+"""What a cluster holds beside the files, and an apply leaves there: a rollingUpdate that admission filled in, a gang's
+size by an earlier release's default.
+
+The webhook judges the object with these. Source: grove-releases.md 2.6, "Consequences".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule, Severity
+from packwise.frontends.grove.default import default
+from packwise.frontends.grove.names import grouped_clique, scaling_group, standalone_clique
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
+from packwise.frontends.grove.preferred import earlier_podgangs
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, cliques_of, groups_of, run
+from packwise.revisions import REVISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.objects.inventory import Inventory
+    from packwise.revisions import Revision
+
+__all__ = ["STORED", "Stored", "stored_problems"]
+
+_ROLLING = "rollingUpdate"
+_LISTS = ("cliques", "podCliqueScalingGroups")
+_SETTINGS = ("packwise.dev", "TopologyRender")
+
+
+class Stored(NamedTuple):
+    """A workload as it was written, `before` and after the change, and as it is defaulted.
+
+    `sizes` are the minReplicas of the podgroups that were rendered before, by name; `release` is the one that the
+    baseline chooses, None where it chooses none.
+    """
+
+    value: Mapping[str, Value]
+    before: Mapping[str, Value] | None
+    pcs: PodCliqueSet
+    sizes: Mapping[str, int] = {}
+    release: Revision | None = None
+
+    @classmethod
+    def of(
+        cls,
+        value: Mapping[str, Value],
+        before: Mapping[str, Value] | None,
+        pcs: PodCliqueSet,
+        inventory: Inventory,
+    ) -> Stored:
+        """The workload, with what the inventory says of the time before the change."""
+        settings = inventory.baseline.of_kind(*_SETTINGS) if inventory.baseline is not None else ()
+        names = [item.get("spec.revision") for item in settings]
+        records = [REVISIONS[name] for name in names if isinstance(name, str) and name in REVISIONS]
+        return cls(value, before, pcs, _sizes(inventory), records[0] if records else None)
+
+
+def stored_problems(stored: Stored, context: Context) -> list[tuple[Rule, Problem]]:
+    """The warnings about a workload, where the revision fills in what an earlier one does not."""
+    return run(STORED, stored, context)
+
+
+def _kept(stored: Stored, context: Context) -> Iterator[Problem]:
+    """What the webhook refuses in the object with the rollingUpdates that stay in the cluster."""
+    if not context.revision.rolling_updates or stored.before is None:
+        return
+    merged = _merged(stored.value, default(stored.before, stored.release or context.revision, create=False))
+    if merged is None:
+        return
+    # Few changes come by here.
+    from packwise.frontends.grove.rules.rolling_update import CLIQUE_ROLLING, GROUP_ROLLING, ON_DELETE
+
+    checks = (Scope(cliques_of, CLIQUE_ROLLING), Scope(groups_of, GROUP_ROLLING))
+    known = {problem.path for _, problem in run(checks, stored.pcs, context)}
+    whole = PodCliqueSet.read(default(merged, context.revision, create=False))
+    for _, problem in run(checks, whole, context):
+        if problem.path not in known:
+            path = problem.path[: problem.path.index(_ROLLING) + 1]
+            remedy = "replace the object once with `kubectl replace`"
+            if whole.update_strategy != ON_DELETE:
+                remedy = "write it here"
+            message = (
+                "is left out here, and stays in the cluster under `kubectl apply` as it was written or filled in "
+                f"before, so the webhook answers: {problem.operator_message}; {remedy}"
+            )
+            yield Problem(path, message)
+
+
+def _merged(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[str, Value] | None:
+    """`value` with each rollingUpdate of `stored` that it leaves out; None where it leaves out none."""
+    template, found = dict(_mapping(_mapping(value, "spec"), "template")), False
+    for field in _LISTS:
+        before = {entry.get("name"): entry for entry in _entries(_mapping(_mapping(stored, "spec"), "template"), field)}
+        entries: list[Value] = []
+        for entry in _entries(template, field):
+            rolling = _mapping(before.get(entry.get("name"), {}), _ROLLING)
+            own = _mapping(entry, _ROLLING)
+            found = found or not rolling.keys() <= own.keys()
+            entries.append({**entry, _ROLLING: {**rolling, **own}} if rolling else dict(entry))
+        if entries:
+            template[field] = entries
+    return {**value, "spec": {**_mapping(value, "spec"), "template": template}} if found else None
+
+
+def _smaller(stored: Stored, context: Context) -> Iterator[Problem]:
+    """The cliques of which a gang asked for all pods by an earlier release's default, and asks for one now."""
+    if context.revision.min_available_default != "One":
+        return
+    written = _entries(_mapping(_mapping(stored.value, "spec"), "template"), "cliques")
+    filled_otherwise = stored.release is not None and stored.release.min_available_default != "One"
+    for index, (clique, entry) in enumerate(zip(stored.pcs.cliques, written, strict=True)):
+        if clique.replicas < 2 or _mapping(entry, "spec").get("minAvailable") is not None:
+            continue
+        if filled_otherwise or _size_before(stored, clique.name) == clique.replicas:
+            message = (
+                f'left out, it is "1" in {context.revision.name}, and was "{clique.replicas}", like replicas, in the '
+                "release before the change: a gang no longer waits for all pods of the clique; write minAvailable"
+            )
+            yield Problem(_min_available(index), message)
+
+
+def _min_available(index: int) -> FieldPath:
+    return (*TEMPLATE, "cliques", index, "spec", "minAvailable")
+
+
+def _size_before(stored: Stored, clique: str) -> int | None:
+    """The minReplicas of the clique's first podgroup, as it was rendered before."""
+    pcs = stored.pcs
+    groups = [group.name for group in pcs.groups if clique in group.clique_names]
+    if groups:
+        return stored.sizes.get(grouped_clique(scaling_group(pcs.name, 0, groups[0]), 0, clique))
+    return stored.sizes.get(standalone_clique(pcs.name, 0, clique))
+
+
+def _sizes(inventory: Inventory) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for podgang in earlier_podgangs(inventory).values():
+        for podgroup in _entries(_mapping(podgang, "spec"), "podgroups"):
+            name, size = podgroup.get("name"), podgroup.get("minReplicas")
+            if isinstance(name, str) and type(size) is int:
+                sizes[name] = size
+    return sizes
+
+
+def _mapping(value: Mapping[str, Value], key: str) -> Mapping[str, Value]:
+    part = value.get(key)
+    return part if isinstance(part, dict) else {}
+
+
+def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:
+    entries = value.get(key)
+    return [entry if isinstance(entry, dict) else {} for entry in entries] if isinstance(entries, list) else []
+
+
+_SPEC = "grove-releases.md 2.6"
+
+STORED: tuple[Check[Stored], ...] = (
+    Check(
+        Rule(
+            "rolling-update-stored",
+            "A rollingUpdate that stays in the cluster goes with what is applied.",
+            _SPEC,
+            Severity.WARNING,
+        ),
+        _kept,
+    ),
+    Check(
+        Rule(
+            "min-available-default",
+            "A release that fills in another minAvailable makes no smaller gang.",
+            _SPEC,
+            Severity.WARNING,
+        ),
+        _smaller,
+    ),
+)
+"""Warnings about what the files do not show."""
