@@ -14,6 +14,7 @@ __all__ = [
     "GENERATED",
     "KINDS",
     "PODGANG",
+    "PODGANG_MAP",
     "PODGROUP",
     "POD_CLIQUE_SET",
     "QUEUE",
@@ -105,8 +106,19 @@ PODGROUP = Kind(
 )
 POD = Kind("", "Pod", "v1", write_order=5, checked_by_crd=False)
 POD_CLIQUE_SET = Kind("grove.io", "PodCliqueSet", compared=False)
+PODGANG_MAP = Kind("grove.io", "PodGangMap", compared=False)
 
-KINDS = (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY, QUEUE, PODGANG, PODGROUP, POD, POD_CLIQUE_SET)
+KINDS = (
+    CLUSTER_TOPOLOGY,
+    CLUSTER_TOPOLOGY_BINDING,
+    TOPOLOGY,
+    QUEUE,
+    PODGANG,
+    PODGROUP,
+    POD,
+    POD_CLIQUE_SET,
+    PODGANG_MAP,
+)
 """All kinds; what others refer to comes first."""
 
 GENERATED = tuple([kind for kind in KINDS if kind.write_order is not None])
