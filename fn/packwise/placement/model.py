@@ -124,6 +124,12 @@ class Gang(NamedTuple):
         return origins
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether the gang or a part of it must, or should, stand within a level of the topology."""
+        own = self.bounds is not None and not self.bounds.is_empty
+        return own or any(not pods.bounds.is_empty for pods in self.sets)
+
+    @property
     def leaves(self) -> list[PodSet]:
         """The sets that hold pods, in their order."""
         return [pods for pods in self.sets if pods.members is not None]

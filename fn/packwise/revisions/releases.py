@@ -86,6 +86,7 @@ ALPHA_14 = ALPHA_12._replace(
     name="v0.1.0-alpha.14",
     releases=("v0.1.0-alpha.14",),
     follows_references=True,
+    empty_podgroups=False,
     min_available_default="One",
     rolling_updates=True,
 )

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.findings.finding import Finding, Rule, Severity
-from packwise.frontends.grove.gang_plans import EPOCH, GENERATION, REPLICA, ROLE
-from packwise.frontends.grove.live import PART_OF, live_replicas
+from packwise.frontends.grove.live import live_replicas
 from packwise.frontends.grove.podgangmap import (
     Entry,
     Epochs,
@@ -18,6 +17,7 @@ from packwise.frontends.grove.podgangmap import (
     epochs_from,
     placed,
 )
+from packwise.objects.gangkey import EPOCH, GENERATION, PART_OF, REPLICA, ROLE
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
@@ -153,8 +153,8 @@ def placeholder_notice(workloads: Sequence[KubeObject], settings: TopologyRender
     more = "" if not others else f" (and for {others} more workload{'s' if others > 1 else ''})"
     message = (
         f"no PodGangMap and no running PodGang tells the epochs{more}, so the names and labels of the PodGangs hold "
-        f"the placeholder {settings.podgang_epoch}; give the cluster's PodGangMaps with the input, or as the baseline, for "
-        "the names that it has"
+        f"the placeholder {settings.podgang_epoch}; for the names that the cluster has, give its PodGangMaps with the "
+        "input, or as the baseline"
     )
     return Finding.of(UNKNOWN, workloads[0], ("metadata", "name"), message)
 

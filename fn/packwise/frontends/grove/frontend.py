@@ -12,6 +12,7 @@ from packwise.frontends.grove.build_gangs import build_gangs, count_entries
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.dropped import RULES as DROPPED_RULES
 from packwise.frontends.grove.dropped import dropped_constraints, preferred_unknown
+from packwise.frontends.grove.gang_names import long_names
 from packwise.frontends.grove.gang_plans import plans_of_entries, plans_of_template
 from packwise.frontends.grove.live import live_replicas, scheduled_pods
 from packwise.frontends.grove.mend import mend
@@ -246,7 +247,7 @@ class _Planner:
             for replica, members in enumerate(entries.by_replica)
             for plan in plans_of_entries(pcs, replica, members)
         ]
-        return plans, entries.findings
+        return plans, (*entries.findings, *long_names(workload, plans))
 
     def _gangs(
         self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None, plans: Iterable[GangPlan]
@@ -310,9 +311,9 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    from packwise.frontends.grove import epoch_sources
+    from packwise.frontends.grove import epoch_sources, gang_names
 
-    return [*RULES, *epoch_sources.RULES, *all_rules(), *rules_of(ADVICE)]
+    return [*RULES, *epoch_sources.RULES, *gang_names.RULES, *all_rules(), *rules_of(ADVICE)]
 
 
 GROVE: FrontEnd = _Grove()

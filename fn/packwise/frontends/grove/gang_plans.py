@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.frontends.grove import names
 from packwise.frontends.grove.podgangmap import Role
+from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,19 +18,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podgangmap import Entry
     from packwise.objects.place import Origin
 
-__all__ = ["EPOCH", "GENERATION", "REPLICA", "ROLE", "GangPlan", "plans_of_entries", "plans_of_template"]
-
-EPOCH = "grove.io/epoch"
-"""Label of PodGangs from PodGangMaps on: the epoch of their entry."""
-
-REPLICA = "grove.io/podcliqueset-replica-index"
-"""Label: the replica of the PodCliqueSet."""
-
-GENERATION = "grove.io/podcliqueset-generation-hash"
-"""Label: the generation of the PodCliqueSet."""
-
-ROLE = "grove.io/podgang-role"
-"""Label: the role of the entry."""
+__all__ = ["GangPlan", "plans_of_entries", "plans_of_template"]
 
 
 class GangPlan(NamedTuple):

@@ -8,16 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.frontends.grove.podgangmap import Replicas
+from packwise.objects.gangkey import PART_OF
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 
 if TYPE_CHECKING:
     from packwise.objects.index import Index
 
-__all__ = ["PART_OF", "live_replicas", "scheduled_pods"]
-
-PART_OF = "app.kubernetes.io/part-of"
-"""Label of what belongs to a PodCliqueSet: its name."""
+__all__ = ["live_replicas", "scheduled_pods"]
 
 _GROUP = POD_CLIQUE_SET.group
 
