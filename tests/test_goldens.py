@@ -20,7 +20,7 @@ pytestmark = pytest.mark.client
 
 EXCEPTIONS: dict[str, Any] = tomllib.loads((ROOT / "tests" / "golden_exceptions.toml").read_text(encoding="utf-8"))
 KNOWN: list[dict[str, str]] = EXCEPTIONS.get("case", [])
-REVISIONS = ("alpha7", "head", "osmo")
+REVISIONS = ("alpha7", "head", "alpha12", "osmo")
 
 
 GOLDENS = comparer()

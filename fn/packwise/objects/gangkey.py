@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from packwise.objects.identity import Identity, identity
-from packwise.objects.kinds import PODGANG, PODGROUP
+from packwise.objects.kinds import PODGANG, PODGROUP, VOLCANO_PODGROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ PART_OF = "app.kubernetes.io/part-of"
 """Label of what belongs to a PodCliqueSet: its name."""
 
 _ANCHOR = "Anchor"
-_KINDS = frozenset([PODGANG.key, PODGROUP.key])
+_KINDS = frozenset([PODGANG.key, PODGROUP.key, VOLCANO_PODGROUP.key])
 
 
 def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:

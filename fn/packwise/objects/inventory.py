@@ -35,5 +35,6 @@ class Inventory(NamedTuple):
         key = identity(value)
         item = self.baseline.users.get(key) or self.baseline.generated.get(key)
         if item is None and self.baseline.gangs:
-            item = self.baseline.gangs.get(*stable_identities([value]))
+            (stable,) = stable_identities([value])
+            item = self.baseline.gangs.get(stable)
         return None if item is None else item.value

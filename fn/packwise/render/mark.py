@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import RENDERED_FROM
-from packwise.objects.kinds import kind_of
+from packwise.objects.kinds import kind_of_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +51,6 @@ def file_of(value: Mapping[str, Value]) -> str:
 
 
 def _file(value: Mapping[str, Value], name: str) -> str:
-    kind, metadata = kind_of(cast("str", value["kind"])), cast("Mapping[str, Value]", value["metadata"])
+    kind, metadata = kind_of_object(value), cast("Mapping[str, Value]", value["metadata"])
     folder = kind.folder if kind.cluster_scoped else f"{kind.folder}/{metadata['namespace']}"
     return f"packwise/{folder}/{kind.name.lower()}-{name}.yaml"

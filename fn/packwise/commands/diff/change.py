@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ORDER", "Action", "Change", "by_identity", "changes", "in_order"]
 
-ORDER = tuple([kind.name for kind in KINDS if kind.compared])
+ORDER = tuple(dict.fromkeys([kind.name for kind in KINDS if kind.compared]))
 """The compared kinds in the order in which a reader needs them: what others refer to comes first."""
 
 _NUMBER = re.compile(r"(\d+)")

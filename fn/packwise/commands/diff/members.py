@@ -21,9 +21,9 @@ def leaves(value: Mapping[str, Value]) -> frozenset[str]:
     if value.get("kind") == PODGANG.name:
         return frozenset([str(entry.get("name")) for entry in _entries(value, "podgroups")])
     if value.get("kind") == PODGROUP.name:
-        groups = _entries(value, "subGroups")
-        parents = {entry.get("parent") for entry in groups}
-        return frozenset([str(entry.get("name")) for entry in groups if entry.get("name") not in parents])
+        groups = [*_entries(value, "subGroups"), *_entries(value, "subGroupPolicy")]
+        parents = {str(entry["parent"]) for entry in groups if "parent" in entry}
+        return frozenset({str(entry.get("name")) for entry in groups} - parents)
     return frozenset()
 
 
@@ -32,9 +32,9 @@ def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
     if len(holder) < 3 or not isinstance(name := holder[2], Entry):
         return leaves(value)
     if holder[1] == "topologyConstraintGroupConfigs":
-        config = next((e for e in _entries(value, "topologyConstraintGroupConfigs") if e.get("name") == name.name), {})
-        listed = config.get("podGroupNames")
-        return frozenset([str(each) for each in listed]) if isinstance(listed, list) else frozenset()
+        configs = [config for config in _entries(value, "topologyConstraintGroupConfigs") if config.get("name") == name.name]
+        listed = [config.get("podGroupNames") for config in configs]
+        return frozenset([str(each) for part in listed if isinstance(part, list) for each in part])
     children = [entry.get("name") for entry in _entries(value, "subGroups") if entry.get("parent") == name.name]
     return frozenset([str(each) for each in children] or [name.name])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.clientmeta import is_client_key
 from packwise.frontends.grove import names
-from packwise.frontends.grove.queue import queues_of, resolve_queue
+from packwise.frontends.grove.queue import VOLCANO, queues_of, resolve_queue, volcano_queue
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.check import TEMPLATE
 from packwise.objects.place import Origin, Place
@@ -158,6 +158,9 @@ class _Builder:
     def name_scheduler(self, default: str, *, always: bool) -> None:
         """Gives the gangs the label of their scheduler, which is `default` where no clique names one."""
         self._scheduler = self._scheduler or default
+        if self._scheduler == VOLCANO:
+            self._queue, self._queues = volcano_queue(self._pcs), ()
+            self._owner = self._owner._replace(fields={**_OWNER_FIELDS, "queue": ("metadata", "annotations")})
         if self._scheduler or always:
             self._labels = {**self._labels, SCHEDULER_NAME: self._scheduler}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from krmfn.errors import describe
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.frontends.grove.live import live_replicas
 from packwise.frontends.grove.podgangmap import (
@@ -22,6 +23,7 @@ from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
 from packwise.settings import settings_place
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -220,7 +222,7 @@ class _Reader:
             epoch = "0"
         roles = {known.value: known for known in Role}
         if not isinstance(role, str) or role not in roles:
-            self._refuse((*path, "role"), f"must be {', '.join(roles)}")
+            self._refuse((*path, "role"), f"must be one of {list_known(list(roles))}")
             role = Role.ANCHOR.value
         generation = fields.get("podCliqueSetGenerationHash")
         depends = fields.get("dependsOn")
@@ -259,4 +261,5 @@ class _Reader:
         return {}
 
     def _refuse(self, path: FieldPath, message: str) -> None:
-        self.findings.append(Finding.of(MAP, self._item, path, message))
+        value = self._item.get(path)
+        self.findings.append(Finding.of(MAP, self._item, path, f"{message}; got {describe(value)}"))

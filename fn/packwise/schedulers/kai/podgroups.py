@@ -195,7 +195,8 @@ def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
 
 def _without_pods(workload: _Workload, empty: Sequence[str]) -> Iterator[Finding]:
     if empty:
-        message = f"becomes no {PODGROUP.name} of PodGang{'' if len(empty) == 1 else 's'} {list_known(empty)}: no pods"
+        gangs = f"PodGang {list_known(empty)} has" if len(empty) == 1 else f"PodGangs {list_known(empty)} have"
+        message = f"becomes no {PODGROUP.name} of {NAME}: {gangs} no pods"
         yield Finding.of(NOTE, workload.item, ("metadata",), message)
 
 
