@@ -22,7 +22,7 @@ def main(*, validate: bool = False) -> int:
 
 def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
-    rendered = render(Package(read.items, read.function_config))
+    rendered = render(Package(read.items, read.function_config), writes=True)
     return read.with_items(rendered.items).with_results((*_of_others(read.results), *rendered.results))
 
 

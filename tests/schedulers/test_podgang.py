@@ -14,6 +14,7 @@ from packwise.revisions import REVISIONS
 from packwise.schedulers.grove.podgang import podgang_value
 from packwise.schedulers.kai.gang_podgroup import podgroup
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
+from packwise.schedulers.kai.topology_names import annotated_topology
 from packwise.schedulers.kai.versions import KNOWN, Versions, suited
 from tests.places import SHARED
 from tests.schedulers.gangs import gang_of
@@ -31,7 +32,8 @@ def podgroup_of(
     suits: Versions = KNOWN,
 ) -> Any:
     """The PodGroup of the gang that `podgang` is made from."""
-    return podgroup(gang_of(podgang, grouper, queue, topology), suits).to_value()
+    gang = gang_of(podgang, grouper, queue, topology)
+    return podgroup(gang, suits, annotated_topology(gang)).to_value()
 
 
 def pairs() -> list[Any]:

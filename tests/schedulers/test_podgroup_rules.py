@@ -124,7 +124,7 @@ def test_the_webhook_refuses(value: Any, field: str, who: str, text: str) -> Non
 @pytest.mark.parametrize("row", [*CRD, *WEBHOOK], ids=lambda row: row[0])
 def test_only_the_versions_that_are_named_refuse(row: tuple[str, dict[str, Any], str, str, str]) -> None:
     _, value, field, who, text = row
-    named = {OLD: {12, 13, 14}, NEW: {15, 16, 17}, ALL: {12, 13, 14, 15, 16, 17}}[who]
+    named = {OLD: {12, 13, 14}, NEW: {15, 16, 17, 18}, ALL: {12, 13, 14, 15, 16, 17, 18}}[who]
 
     refusing = {
         minor for minor in range(12, 18) if (field, refuses(who), REFUSED, text) in told(value, Versions(minor, minor))
@@ -136,7 +136,7 @@ def test_only_the_versions_that_are_named_refuse(row: tuple[str, dict[str, Any],
 def test_of_faults_of_structure_the_webhook_tells_the_first() -> None:
     value = tree(leaf("a"), leaf("a"), leaf("b", "x"), leaf("c", "y"), minMember=2, minSubGroup=1)
 
-    assert told(value, Versions(15, 17)) == [
+    assert told(value, Versions(15, 18)) == [
         ("spec.minSubGroup", refuses(NEW), REFUSED, WEBHOOK[7][4].replace("(3)", "(2)")),
         ("spec.subGroups[1].name", refuses(ALL), REFUSED, None),
         ("spec.subGroups[2].parent", refuses(ALL), REFUSED, None),
@@ -150,7 +150,7 @@ def test_of_faults_of_structure_the_webhook_tells_the_first() -> None:
 
 
 def test_a_leaf_that_counts_subgroups_lacks_a_count_of_pods_too() -> None:
-    assert told(tree({"name": "a", "minSubGroup": 1}), Versions(15, 17)) == [
+    assert told(tree({"name": "a", "minSubGroup": 1}), Versions(15, 18)) == [
         ("spec.subGroups[0].minSubGroup", refuses(NEW), REFUSED,
          'subgroup "a": minSubGroup cannot be set on a leaf SubGroup (no child SubGroups)'),
         ("spec.subGroups[0].minMember", refuses(NEW), REFUSED, "subgroup a: minMember is required"),
@@ -241,21 +241,21 @@ def test_any_value_is_judged(spec: Any, update: bool) -> None:
 
 
 @pytest.mark.parametrize(("version", "counts", "expected"), [
-    (None, False, Versions(12, 17)),
-    (None, True, Versions(15, 17)),
-    ("v0.12", True, Versions(12, 17)),
-    ("v0.16", False, Versions(16, 17)),
+    (None, False, Versions(12, 18)),
+    (None, True, Versions(15, 18)),
+    ("v0.12", True, Versions(12, 18)),
+    ("v0.16", False, Versions(16, 18)),
 ])  # fmt: skip
 def test_the_versions_that_the_output_suits(version: str | None, counts: bool, expected: Versions) -> None:
     assert suited(version, counts_subgroups=counts) == expected
 
 
 @pytest.mark.parametrize(("versions", "text"), [
-    (Versions(12, 17), "KAI"),
-    (Versions(15, 17), "KAI from v0.15 on"),
+    (Versions(12, 18), "KAI"),
+    (Versions(15, 18), "KAI from v0.15 on"),
     (Versions(12, 14), "KAI v0.12 to v0.14"),
     (Versions(12, 12), "KAI v0.12"),
-    (Versions(17, 17), "KAI from v0.17 on"),
+    (Versions(17, 18), "KAI from v0.17 on"),
 ])  # fmt: skip
 def test_versions_are_told_in_words(versions: Versions, text: str) -> None:
     assert versions.text == text

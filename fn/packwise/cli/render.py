@@ -45,7 +45,7 @@ def render(command: Render) -> int:
     if output is not None:
         refuse_same_target(inputs.files)
         refuse_lists_within(inputs.files, output)
-    rendered = rendered_of(inputs)
+    rendered = rendered_of(inputs, writes=True)
     if exit_code(rendered.results):
         return _refuse(rendered.results)
     try:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code, sort_results
 from packwise.cli.document import Document
-from packwise.objects.identity import identity, is_generated
+from packwise.objects.gangkey import stable_identities
+from packwise.objects.identity import is_generated
 from packwise.pipeline import Rendered, render
 from packwise.render.mark import PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import InputFile
@@ -34,25 +35,36 @@ class Outcome:
     new: tuple[KubeObject, ...]
 
 
-def rendered_of(inputs: Inputs) -> Rendered:
-    """The render of `inputs`, its results sorted. Inputs that could not be read whole are not rendered."""
+def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:
+    """The render of `inputs`, its results sorted. Inputs that could not be read whole are not rendered.
+
+    `writes`: whether the objects are written.
+    """
     if exit_code(inputs.results):
         return Rendered(inputs.package.items, (), sort_results(inputs.results))
-    rendered = render(inputs.package)
+    rendered = render(inputs.package, writes=writes)
     return rendered._replace(results=sort_results([*inputs.results, *rendered.results]))
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:
     """The files with each object as `rendered` has it: edited at its place, or gone."""
     kept = iter(rendered.kept)
-    generated = {identity(item.value): item for item in rendered.generated}
+    files = tuple(files)
+    generated = dict(zip(_keys(rendered.generated), rendered.generated, strict=True))
+    earlier = [item for file in files for item in file.items if is_generated(item.value)]
+    keys = {id(item): key for item, key in zip(earlier, _keys(earlier), strict=True)}
     remaining: list[InputFile] = []
     emptied: list[InputFile] = []
     for file in files:
-        documents = tuple(_documents(file, kept, generated))
+        documents = tuple(_documents(file, kept, keys, generated))
         is_emptied = bool(file.items) and all(document.is_blank for document in documents)
         (emptied if is_emptied else remaining).append(replace(file, documents=documents))
     return Outcome(tuple(remaining), tuple(emptied), tuple(generated.values()))
+
+
+def _keys(items: Iterable[KubeObject]) -> list[Identity]:
+    """What tells the objects from each other: gangs by an identity without their epoch."""
+    return stable_identities([item.value for item in items])
 
 
 def without_bookkeeping(item: KubeObject) -> KubeObject:
@@ -76,14 +88,17 @@ def is_bookkeeping(key: str) -> bool:
 
 
 def _documents(
-    file: InputFile, kept: Iterator[KubeObject], generated: dict[Identity, KubeObject]
+    file: InputFile,
+    kept: Iterator[KubeObject],
+    keys: Mapping[int, Identity],
+    generated: dict[Identity, KubeObject],
 ) -> Iterator[Document]:
     """The file's documents as they are now. A comment that stood alone before an object stays when that goes."""
     comment = ""
     for document in file.documents:
         item = document.item
         if item is not None:
-            item = generated.pop(identity(item.value), None) if is_generated(item.value) else next(kept)
+            item = generated.pop(keys[id(item)], None) if id(item) in keys else next(kept)
             if item is None:
                 comment += _comment(document.separator)
                 continue

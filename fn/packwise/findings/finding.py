@@ -27,7 +27,8 @@ class Finding(NamedTuple):
     """`message` is packwise's own text about the field at `path` of `subject`.
 
     `operator_message` is the exact text of the operator or API server that would refuse the object at `stage`; `order`
-    is its place among that stage's texts. `at_key` points to the field's name rather than its value; `location` is
+    is its place among that stage's texts. `when_written` is the severity where objects are written, None: the same as
+    where they are only checked. `at_key` points to the field's name rather than its value; `location` is
     where to look when that is not in `subject`'s own text.
     """
 
@@ -42,6 +43,7 @@ class Finding(NamedTuple):
     proposed: Value = None
     at_key: bool = False
     location: Location | None = None
+    when_written: Severity | None = None
 
     @classmethod
     def of(
@@ -58,6 +60,7 @@ class Finding(NamedTuple):
         proposed: Value = None,
         at_key: bool = False,
         location: Location | None = None,
+        when_written: Severity | None = None,
     ) -> Finding:
         """A finding by `rule`, of the rule's severity unless `severity` is set."""
         return cls(
@@ -72,6 +75,7 @@ class Finding(NamedTuple):
             proposed=proposed,
             at_key=at_key,
             location=location,
+            when_written=when_written,
         )
 
     @classmethod

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
 from packwise.findings.finding import Finding, Rule, Severity, from_field_error
+from packwise.objects.gangkey import has_epoch, stable_identities
 from packwise.objects.identity import identity, is_generated
+from packwise.objects.kinds import PODGANG, PODGROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,18 +25,21 @@ RULES = (READABLE, ONCE, LIST)
 """Rules of every item."""
 
 _LIST = ("", "List")
+_GANG_KINDS = (PODGANG.name, PODGROUP.name)
 
 
 class Index(NamedTuple):
     """`users` are the users' own objects, `generated` those that an earlier render wrote.
 
-    `findings` are about the items that could not be read; those are in neither.
+    `findings` are about the items that could not be read; those are in neither. `gangs` are the gangs with an epoch by
+    the identity that they have whatever it is; generated ones count before others.
     """
 
     users: Mapping[Identity, KubeObject] = {}
     generated: Mapping[Identity, KubeObject] = {}
     by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {}
     findings: tuple[Finding, ...] = ()
+    gangs: Mapping[Identity, KubeObject] = {}
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Index:
@@ -59,11 +64,17 @@ class Index(NamedTuple):
             message = "must be split into documents: packwise does not look at the objects within a List"
             findings.append(Finding.of(LIST, item, ("kind",), message))
         grouped = {kind: tuple(members) for kind, members in by_kind.items()}
-        return cls(users, generated, grouped, tuple(findings))
+        return cls(users, generated, grouped, tuple(findings), {**_gangs(users), **_gangs(generated)})
 
     def of_kind(self, group: str, kind: str) -> tuple[KubeObject, ...]:
         """The users' own objects of this kind, in their order."""
         return self.by_kind.get((group, kind), ())
+
+
+def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
+    """The gangs with an epoch, by the identity that they have without it."""
+    gangs = [item for key, item in items.items() if key[1] in _GANG_KINDS and has_epoch(item.value)]
+    return dict(zip(stable_identities([item.value for item in gangs]), gangs, strict=True))
 
 
 def repeated(items: Iterable[KubeObject]) -> list[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
@@ -28,9 +29,12 @@ class Inventory(NamedTuple):
     documents_before: tuple[KubeObject, ...] = ()
 
     def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
-        """The object as it was in the baseline, whoever wrote it; None where there is none."""
+        """The object as it was in the baseline, whoever wrote it and whatever its epoch; None where there is none."""
         if self.baseline is None:
             return None
         key = identity(value)
         item = self.baseline.users.get(key) or self.baseline.generated.get(key)
+        if item is None and self.baseline.gangs:
+            (stable,) = stable_identities([value])
+            item = self.baseline.gangs.get(stable)
         return None if item is None else item.value

@@ -5,7 +5,12 @@ Source: product.md "What goes in, what comes out", gitops.md, kai.md, operator.m
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
 
 __all__ = [
     "CLUSTER_SCOPED",
@@ -14,12 +19,15 @@ __all__ = [
     "GENERATED",
     "KINDS",
     "PODGANG",
+    "PODGANG_MAP",
     "PODGROUP",
     "POD_CLIQUE_SET",
     "QUEUE",
     "TOPOLOGY",
+    "VOLCANO_PODGROUP",
     "Kind",
     "kind_of",
+    "kind_of_object",
 ]
 
 
@@ -103,10 +111,23 @@ PODGROUP = Kind(
     write_order=4,
     server_filled=(("markUnschedulable",), ("schedulingBackoff",)),
 )
+VOLCANO_PODGROUP = Kind("scheduling.volcano.sh", "PodGroup", "v1beta1", write_order=PODGROUP.write_order)
 POD = Kind("", "Pod", "v1", write_order=5, checked_by_crd=False)
 POD_CLIQUE_SET = Kind("grove.io", "PodCliqueSet", compared=False)
+PODGANG_MAP = Kind("grove.io", "PodGangMap", compared=False)
 
-KINDS = (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY, QUEUE, PODGANG, PODGROUP, POD, POD_CLIQUE_SET)
+KINDS = (
+    CLUSTER_TOPOLOGY,
+    CLUSTER_TOPOLOGY_BINDING,
+    TOPOLOGY,
+    QUEUE,
+    PODGANG,
+    PODGROUP,
+    VOLCANO_PODGROUP,
+    POD,
+    POD_CLIQUE_SET,
+    PODGANG_MAP,
+)
 """All kinds; what others refer to comes first."""
 
 GENERATED = tuple([kind for kind in KINDS if kind.write_order is not None])
@@ -115,9 +136,16 @@ GENERATED = tuple([kind for kind in KINDS if kind.write_order is not None])
 CLUSTER_SCOPED = frozenset([kind.name for kind in KINDS if kind.cluster_scoped])
 """Names of kinds without a namespace; one that a client stamps on their objects does not count."""
 
-_BY_NAME = {kind.name: kind for kind in KINDS}
+_BY_KEY = {kind.key: kind for kind in KINDS}
+_BY_NAME = {kind.name: kind for kind in reversed(KINDS)}
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of that name. Raises KeyError where the table has none."""
+    """The first kind of that name. Raises KeyError where the table has none."""
     return _BY_NAME[name]
+
+
+def kind_of_object(value: Mapping[str, Value]) -> Kind:
+    """The kind of an object. Raises KeyError where the table has none."""
+    group, slash, _ = str(value["apiVersion"]).partition("/")
+    return _BY_KEY[group if slash else "", str(value["kind"])]

@@ -101,13 +101,23 @@ def _kai_rules() -> Iterable[Rule]:
     return RULES
 
 
+def _volcano() -> Scheduler:
+    from packwise.schedulers.volcano import VOLCANO
+
+    return VOLCANO
+
+
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
     FrontEndEntry(_grove, _grove_rules),
     FrontEndEntry(_osmo, _osmo_rules, osmo_documents.is_document, osmo_documents.may_be_document, _has_osmo_documents),
 )
 """Every front end, in the order in which their workloads are rendered."""
 
-SCHEDULERS: tuple[SchedulerEntry, ...] = (SchedulerEntry(_kai, _kai_rules), SchedulerEntry(_podgangs, tuple))
+SCHEDULERS: tuple[SchedulerEntry, ...] = (
+    SchedulerEntry(_kai, _kai_rules),
+    SchedulerEntry(_podgangs, tuple),
+    SchedulerEntry(_volcano, tuple),
+)
 """Every scheduler, in the order in which their findings are reported."""
 
 

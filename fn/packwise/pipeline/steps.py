@@ -63,15 +63,18 @@ class Rendered(NamedTuple):
         return () if self.selection is None else self.selection.settings.gitops
 
 
-def render(package: Package) -> Rendered:
-    """The package with everything that follows from it; the input itself where that has errors."""
+def render(package: Package, *, writes: bool = False) -> Rendered:
+    """The package with everything that follows from it; the input itself where that has errors.
+
+    `writes`: whether the objects are written, and not only checked or compared.
+    """
     try:
-        return _render(package)
+        return _render(package, writes=writes)
     except FieldError as error:
         return Rendered(package.items, (), (unreadable(error),))
 
 
-def _render(package: Package) -> Rendered:
+def _render(package: Package, *, writes: bool) -> Rendered:
     inventory, selection = selected(package)
     results = results_of(selection.findings, selection.results)
     if exit_code(results):
@@ -97,7 +100,7 @@ def _render(package: Package) -> Rendered:
         *rendering.findings,
         *_judge(generated, inventory, definitions, settings),
     ]
-    results = (*results, *results_of(findings))
+    results = (*results, *results_of(_as_written(findings) if writes else findings))
     if exit_code(results):
         return Rendered(package.items, (), results, selection)
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), known, selection)
@@ -222,6 +225,11 @@ def _annotate(
         elif not is_generated(item.value):
             kept.append(item)
     return tuple(kept), notices
+
+
+def _as_written(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """The findings, each as severe as it is where objects are written."""
+    return [finding._replace(severity=finding.when_written or finding.severity) for finding in findings]
 
 
 def results_of(findings: Iterable[Finding], results: Iterable[Result] = ()) -> tuple[Result, ...]:

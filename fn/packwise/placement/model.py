@@ -82,7 +82,8 @@ class Gang(NamedTuple):
     topology of all bounds. `queue` is None where the workload names no queue, `queues` are all that it names.
     `scheduler` is the one that the pods name, "" where they name none. `bounds` is None where the gang states none.
     `origin` is that of the gang as one of its workload's, `owner` that of what the workload gives to all of its gangs:
-    name, namespace, labels, annotations, queue, priorityClassName.
+    name, namespace, labels, annotations, queue, priorityClassName. `naming` is that of the part of the name which no
+    workload says, and of the labels `named_labels` that repeat it; None where the workload says all of the name.
     """
 
     name: str
@@ -101,6 +102,8 @@ class Gang(NamedTuple):
     scheduler: str = ""
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
+    naming: Origin | None = None
+    named_labels: tuple[str, ...] = ()
 
     @property
     def origins(self) -> dict[FieldPath, Origin]:
@@ -113,9 +116,18 @@ class Gang(NamedTuple):
             ("metadata", "annotations"): self.owner.of("annotations"),
             ("spec", "priorityClassName"): self.owner.of("priorityClassName"),
         }
+        if self.naming is not None:
+            origins["metadata", "name"] = self.naming
+            origins |= {("metadata", "labels", key): self.naming for key in self.named_labels}
         if self.bounds is not None and self.bounds.origin is not None:
             origins["spec", "topologyConstraint"] = self.bounds.origin
         return origins
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the gang or a part of it must, or should, stand within a level of the topology."""
+        own = self.bounds is not None and not self.bounds.is_empty
+        return own or any(not pods.bounds.is_empty for pods in self.sets)
 
     @property
     def leaves(self) -> list[PodSet]:

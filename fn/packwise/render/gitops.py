@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, kind_of
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, kind_of_object
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -21,7 +21,7 @@ def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Col
     `in_use` are the names of the ClusterTopologies by which workloads are placed: those are not pruned. Only what is to
     be recreated is forced, since both tools delete the live object first when its manifest is invalid for any reason.
     """
-    kind = kind_of(str(generated.value["kind"]))
+    kind = kind_of_object(generated.value)
     name = cast("Mapping[str, Value]", generated.value["metadata"])["name"]
     kept = kind is CLUSTER_TOPOLOGY and name in in_use
     annotations: dict[str, str] = {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import RENDERED_FROM
-from packwise.objects.kinds import kind_of
+from packwise.objects.kinds import kind_of_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,14 +25,17 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 _PREFIX = "packwise.dev/"
 
 
-def marked(generated: Generated, *, apply: bool, gitops: Mapping[str, str]) -> dict[str, Value]:
-    """The manifest of `generated` with packwise's annotations and those for `gitops` tools, sorted by key."""
+def marked(generated: Generated, name: str, *, apply: bool, gitops: Mapping[str, str]) -> dict[str, Value]:
+    """The manifest of `generated` with packwise's annotations and those for `gitops` tools, sorted by key.
+
+    `name` is the one that the object has among all that are rendered, without an epoch.
+    """
     value = dict(generated.value)
     metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
     own = cast("Mapping[str, str]", metadata.get("annotations", {}))
-    annotations = {**own, PATH: file_of(value), RENDERED_FROM: generated.source}
-    for name, text in generated.notes.items():
-        annotations[_PREFIX + name] = text
+    annotations = {**own, PATH: _file(value, name), RENDERED_FROM: generated.source}
+    for note, text in generated.notes.items():
+        annotations[_PREFIX + note] = text
     if not apply:
         annotations[LOCAL_CONFIG] = "true"
     else:
@@ -42,7 +46,11 @@ def marked(generated: Generated, *, apply: bool, gitops: Mapping[str, str]) -> d
 
 
 def file_of(value: Mapping[str, Value]) -> str:
-    """The file of a generated object, one for each, predictable from its kind, namespace and name."""
-    kind, metadata = kind_of(cast("str", value["kind"])), cast("Mapping[str, Value]", value["metadata"])
+    """The file of a generated object, predictable from its kind, namespace and name; no epoch is part of it."""
+    return _file(value, stable_identities([value])[0][3])
+
+
+def _file(value: Mapping[str, Value], name: str) -> str:
+    kind, metadata = kind_of_object(value), cast("Mapping[str, Value]", value["metadata"])
     folder = kind.folder if kind.cluster_scoped else f"{kind.folder}/{metadata['namespace']}"
-    return f"packwise/{folder}/{kind.name.lower()}-{metadata['name']}.yaml"
+    return f"packwise/{folder}/{kind.name.lower()}-{name}.yaml"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.kubeobject import KubeObject
 from packwise.findings.finding import Finding, Rule
-from packwise.objects.identity import format_identity, identity
+from packwise.objects.gangkey import has_epoch, stable_identities
+from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.kinds import GENERATED
 from packwise.render.carry import carry
 from packwise.render.mark import marked
@@ -46,8 +47,8 @@ def render(
     """The objects of the kinds that `settings` emits, by kind and then in the given order.
 
     An object of an earlier render is the same object afterwards, comments and client annotations included; what it no
-    longer is, is spliced. Earlier objects that are not among the result no longer belong. `in_use` are the names of the
-    ClusterTopologies by which workloads are placed.
+    longer is, is spliced; a gang is the same one whatever its epoch. Earlier objects that are not among the result no
+    longer belong. `in_use` are the names of the ClusterTopologies by which workloads are placed.
     """
     wanted = [each for each in generated if settings.emits(str(each.value["kind"]), by_default=each.emit_by_default)]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
@@ -55,20 +56,29 @@ def render(
     findings: list[Finding] = []
     first: dict[Identity, Generated] = {}
     objects: list[KubeObject] = []
-    for each in wanted:
+    for each, stable in zip(wanted, stable_identities([each.value for each in wanted]), strict=True):
         key = identity(each.value)
+        if key in index.users and has_epoch(index.users[key].value) and has_epoch(each.value):
+            # The operator's own, from which the epoch is known: it stays as it is.
+            continue
         if key in index.users:
             findings.append(_clash(each, index.users[key]))
         elif key in first:
             findings.append(_twice(each, first[key], key))
         else:
             first[key] = each
-            value = marked(each, apply=settings.apply, gitops=_gitops(each, settings, in_use))
-            before = index.generated.get(key)
+            value = marked(each, stable[3], apply=settings.apply, gitops=_gitops(each, settings, in_use))
+            before = index.generated.get(key) or _earlier(index, stable)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     if findings:
         return Rendering((), tuple(findings))
     return Rendering(tuple(objects), (), tuple(first.values()))
+
+
+def _earlier(index: Index, stable: Identity) -> KubeObject | None:
+    """The gang of an earlier render that has another epoch; None where there is none."""
+    item = index.gangs.get(stable)
+    return item if item is not None and is_generated(item.value) else None
 
 
 def _gitops(generated: Generated, settings: TopologyRender, in_use: Collection[str]) -> Mapping[str, str]:

@@ -71,6 +71,7 @@ DESIGN_1 = Revision(
     names_missing_domain=False,
     podgroups_by_operator=False,
     follows_references=False,
+    empty_podgroups=True,
     podgang_maps=False,
     min_available_default="WrittenReplicas",
     min_replicas_default="WrittenReplicas",

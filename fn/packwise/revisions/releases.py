@@ -99,6 +99,7 @@ ALPHA_14 = ALPHA_12._replace(
     rulebook="alpha14",
     workload_api="alpha14",
     follows_references=True,
+    empty_podgroups=False,
     min_available_default="One",
     min_replicas_default="Replicas",
     rolling_updates=True,

@@ -128,6 +128,9 @@ class Revision(NamedTuple):
     """Whether these PodGroups name the Topology that the ClusterTopologyBinding refers to for KAI, where it does;
     otherwise they name the binding."""
 
+    empty_podgroups: bool
+    """Whether a PodGang without pods has such a PodGroup, which needs no member."""
+
     podgang_maps: bool
     """Whether PodGangs are built from PodGangMaps: epochs are in their names and labels, every PodGang has the
     PodCliqueSet's constraint, a scaling group's is that of a group config, and one without a level is left out."""

@@ -12,7 +12,7 @@ from packwise.findings.finding import Finding, Rule, Severity, has_errors
 from packwise.objects.identity import identity
 from packwise.objects.index import Index
 from packwise.objects.inventory import Inventory
-from packwise.objects.kinds import kind_of
+from packwise.objects.kinds import PODGANG, PODGROUP, kind_of
 from packwise.revisions import DEFAULT, REVISIONS, Revision
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
@@ -38,7 +38,10 @@ LEVELS_UNUSED = Rule(
     "configuration-levels-unused", "Levels that this revision does not look at.", "operator.md 9", Severity.WARNING
 )
 ABSENT = Rule("configuration-absent", "Some object configures the topology.", "revisions.md", Severity.WARNING)
-RULES = (REVISION, SETTINGS, UNSUPPORTED, LEVELS_UNUSED, ABSENT)
+APPLY = Rule(
+    "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "grove-releases.md 3.4"
+)
+RULES = (REVISION, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 """Rules of packwise's own configuration."""
 
 
@@ -86,6 +89,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     configuration = read_source(source, findings) if source is not None and not results else None
     revision = _revision(settings, configuration, index, findings)
     findings += _without_effect(settings, configuration, revision)
+    settings = _as_applied(settings, revision, findings)
     name = configuration.name if configuration is not None else None
     revision = revision.configured(name, annotate_topology=settings.topology_name_annotation)
     if configuration is not None and revision.default_topology is not None:
@@ -160,6 +164,26 @@ def _without_effect(
         yield settings_place(settings).below("finalizers").finding(UNSUPPORTED, message)
     if configuration is not None and configuration.name is not None and not revision.named_by_configuration:
         yield configuration.place.below("name").finding(UNSUPPORTED, message)
+
+
+def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Finding]) -> TopologyRender:
+    """The settings; where PodGangs are built from PodGangMaps, nothing is applied unless they ask for it.
+
+    They must not ask for it where PodGangs are rendered.
+    """
+    if not revision.podgang_maps:
+        return settings
+    if not settings.apply_is_set:
+        return settings._replace(apply=False)
+    kinds = [kind for kind in (PODGANG.name, PODGROUP.name) if settings.emits(kind)]
+    if settings.apply and kinds:
+        message = (
+            f'must not be true with revision "{revision.name}" where `emit` has {" and ".join(kinds)}: the operator '
+            "deletes PodGangs of its own that its PodGangMaps do not know, and those of others stay beside the ones "
+            "that it makes, with other names; leave it out, or emit other kinds only"
+        )
+        findings.append(settings_place(settings).below("apply").finding(APPLY, message))
+    return settings
 
 
 def _revision(

@@ -101,7 +101,7 @@ class KaiModel(_Model):
     """The KAI Scheduler that the output must suit."""
 
     version: str | None = Field(
-        default=None, pattern=r"^v0\.1[2-7]$", description="Oldest KAI version, v0.12 to v0.17."
+        default=None, pattern=r"^v0\.1[2-8]$", description="Oldest KAI version, v0.12 to v0.18."
     )
 
 
@@ -146,7 +146,15 @@ class TopologyRenderSpec(_Model):
         default=_DEFAULT.annotate, description="Whether workloads get their conditions as annotations."
     )
     apply: bool = Field(
-        default=_DEFAULT.apply, description="false: generated objects are for review only, no tool applies them."
+        default=_DEFAULT.apply,
+        description="false: generated objects are for review only, no tool applies them. From v0.1.0-alpha.12 on the "
+        "default is false, since the operator deletes PodGangs that its PodGangMaps do not know.",
+    )
+    podGangEpoch: int = Field(
+        default=_DEFAULT.podgang_epoch,
+        ge=1,
+        le=9_223_372_036_854_775_804,
+        description="From v0.1.0-alpha.12 on: the first epoch of PodGangs where no PodGangMap tells it.",
     )
 
     def written(self) -> dict[str, Any]:

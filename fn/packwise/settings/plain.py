@@ -29,7 +29,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
 OSMO_CHOICES: Mapping[str, tuple[str, ...]] = {"priority": ("LOW", "NORMAL", "HIGH"), "keySets": ("Uniform", "Pad")}
 """The same, of the section `osmo`."""
 
-KAI_VERSIONS = ("v0.12", "v0.13", "v0.14", "v0.15", "v0.16", "v0.17")
+KAI_VERSIONS = ("v0.12", "v0.13", "v0.14", "v0.15", "v0.16", "v0.17", "v0.18")
 """Versions that `kai.version` may name."""
 
 _FLAGS = frozenset({"annotate", "apply", "finalizers", "topologyNameAnnotation"})

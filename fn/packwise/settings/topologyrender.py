@@ -58,8 +58,9 @@ class TopologyRender(NamedTuple):
     """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
 
     `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
-    data of a ConfigMap. `emit_is_set`: whether the user wrote `emit`. `kai_version` is the oldest KAI that the output
-    must suit, None: every known one.
+    data of a ConfigMap. `emit_is_set`: whether the user wrote `emit`; `apply_is_set` and `podgang_epoch_is_set`
+    likewise. `kai_version` is the oldest KAI that the output must suit, None: every known one. `podgang_epoch` is the
+    first epoch where nothing tells those of the cluster; by default it has as many digits as they have.
     """
 
     item: KubeObject | None = None
@@ -78,6 +79,9 @@ class TopologyRender(NamedTuple):
     osmo: Osmo = Osmo()
     emit_is_set: bool = False
     kai_version: str | None = None
+    apply_is_set: bool = False
+    podgang_epoch: int = 1_000_000_000_000_000_000
+    podgang_epoch_is_set: bool = False
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
         """Whether objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
@@ -130,6 +134,9 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         osmo=_osmo(spec.get("osmo") or {}),
         emit_is_set="emit" in spec,
         kai_version=_kai_version(spec.get("kai") or {}),
+        apply_is_set="apply" in spec,
+        podgang_epoch=spec.get("podGangEpoch", default.podgang_epoch),
+        podgang_epoch_is_set="podGangEpoch" in spec,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from krmfn.fieldpath import format_path
 from packwise.findings import Effect, Finding, Problem, Rule, Severity
 from packwise.objects.identity import format_identity, identity
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, PODGANG, PODGROUP
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, PODGANG, PODGROUP, VOLCANO_PODGROUP
 from packwise.validate.judge import judge, no_table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ OBJECT = Rule(
 RULES = (OBJECT,)
 """Rules of the objects that no front end sees to."""
 
-_OWN = (PODGANG.key, PODGROUP.key)
+_OWN = (PODGANG.key, PODGROUP.key, VOLCANO_PODGROUP.key)
 _RENDERED = (*_OWN, CLUSTER_TOPOLOGY.key)
 
 

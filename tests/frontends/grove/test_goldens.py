@@ -16,6 +16,7 @@ from packwise.findings import Effect, Stage
 from packwise.frontends.grove.build_gangs import build_gangs
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.default import default
+from packwise.frontends.grove.gang_plans import plans_of_template
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
@@ -183,9 +184,8 @@ def test_podgangs_and_conditions(folder: Path) -> None:
     topology = context.topologies.get(resolve_topology(view, revision) or "") if enabled else None
     scheduler = context.schedulers.default if context.schedulers is not None else ""
     item = KubeObject.new(defaulted(folder))
-    gangs = build_gangs(
-        item, view, topology, enabled=enabled, live_replicas=counts, revision=revision, default_scheduler=scheduler
-    )
+    plans = plans_of_template(view, counts)
+    gangs = build_gangs(item, view, topology, plans, enabled=enabled, revision=revision, default_scheduler=scheduler)
     for gang in expected["podGangs"]:
         gang["metadata"].pop("ownerReferences")
         for key in [key for key in gang["metadata"].get("annotations", ()) if key.startswith(BOOKKEEPING)]:

@@ -9,6 +9,7 @@ import pytest
 from krmfn import KubeObject
 from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, count_entries
 from packwise.frontends.grove.condition import workload_condition
+from packwise.frontends.grove.gang_plans import plans_of_template
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.pipeline import render
 from packwise.placement.model import Bounds, Gang
@@ -37,7 +38,8 @@ def gangs_of(
     pcs = view_of(edited(edits), MULTI, create=True)
     replicas = {} if live is None else {("team-a", "wl-0-workers"): live}
     item = KubeObject.new(edited(edits))
-    return build_gangs(item, pcs, topology, enabled=enabled, live_replicas=replicas, revision=GREP_244_MULTI)
+    plans = plans_of_template(pcs, replicas)
+    return build_gangs(item, pcs, topology, plans, enabled=enabled, revision=GREP_244_MULTI)
 
 
 def keys_of(bounds: Bounds | None) -> tuple[str | None, str | None]:

@@ -14,6 +14,7 @@ from packwise.frontends.grove.build_gangs import build_gangs
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.duration import format_duration, parse_duration
+from packwise.frontends.grove.gang_plans import plans_of_template
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.rules.startup import cycles
@@ -100,8 +101,9 @@ def test_nothing_crashes_and_nothing_given_changes(old: Any, new: Any, enabled: 
         views.append(PodCliqueSet.read(once))
         validate_create(views[-1], context)
         workload_condition(views[-1], TOPOLOGIES["gb200"], enabled=enabled, revision=record)
+        plans = plans_of_template(views[-1], {})
         for gang in build_gangs(
-            KubeObject.new(once), views[-1], TOPOLOGIES["gb200"], enabled=enabled, live_replicas={}, revision=record
+            KubeObject.new(once), views[-1], TOPOLOGIES["gb200"], plans, enabled=enabled, revision=record
         ):
             podgang_value(gang)
     found = validate_update(views[0], views[1], context)

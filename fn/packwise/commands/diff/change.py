@@ -6,9 +6,9 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.commands.diff.comparable import counted
+from packwise.commands.diff.comparable import counted_both
 from packwise.commands.diff.fields import field_changes
-from packwise.objects.identity import identity
+from packwise.objects.gangkey import stable_identities
 from packwise.objects.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ORDER", "Action", "Change", "by_identity", "changes", "in_order"]
 
-ORDER = tuple([kind.name for kind in KINDS if kind.compared])
+ORDER = tuple(dict.fromkeys([kind.name for kind in KINDS if kind.compared]))
 """The compared kinds in the order in which a reader needs them: what others refer to comes first."""
 
 _NUMBER = re.compile(r"(\d+)")
@@ -64,7 +64,7 @@ def changes(before: Mapping[Identity, KubeObject], after: Mapping[Identity, Kube
         if old is None or new is None:
             yield Change(Action.CREATE if old is None else Action.DELETE, old, new)
             continue
-        fields = tuple(field_changes(counted(old.value), counted(new.value)))
+        fields = tuple(field_changes(*counted_both(old.value, new.value)))
         if fields:
             yield Change(Action.CHANGE, old, new, fields)
 
@@ -89,8 +89,9 @@ def _size(digits: str) -> tuple[int, str]:
 
 
 def by_identity(items: Iterable[KubeObject]) -> dict[Identity, KubeObject]:
-    """The objects by identity; of two the first counts."""
+    """The objects by identity, gangs with an epoch by one without it; of two the first counts."""
+    listed = list(items)
     items_by_identity: dict[Identity, KubeObject] = {}
-    for item in items:
-        items_by_identity.setdefault(identity(item.value), item)
+    for key, item in zip(stable_identities([item.value for item in listed]), listed, strict=True):
+        items_by_identity.setdefault(key, item)
     return items_by_identity

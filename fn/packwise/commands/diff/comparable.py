@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from krmfn.clientmeta import is_client_key
+from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE, has_epoch
 from packwise.objects.kinds import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from krmfn.value import Value
 
-__all__ = ["counted", "is_deeper", "with_counted"]
+__all__ = ["counted", "counted_both", "is_deeper", "with_counted"]
 
 _METADATA = ("name", "namespace", "labels", "annotations")
 """The rest of `metadata` (uid, resourceVersion, managedFields, ownerReferences, finalizers, …) is the server's."""
@@ -26,8 +27,15 @@ _TOOLS = (
 )
 """Labels and annotations by which tools remember what is theirs; no scheduler reads them."""
 
+_CLOCK_LABELS = (EPOCH, GENERATION)
+_EPOCH_LABELS = (EPOCH, GENERATION, REPLICA, ROLE)
+
 _FILLED = {(kind.name, steps[0]): steps[1] for kind in KINDS for steps in kind.server_filled if len(steps) > 1}
-_FILLED_IN_SPEC = {kind.name: tuple([steps[0] for steps in kind.server_filled if len(steps) == 1]) for kind in KINDS}
+_FILLED_IN_SPEC = {
+    kind.name: tuple([steps[0] for steps in kind.server_filled if len(steps) == 1])
+    for kind in KINDS
+    if kind.server_filled
+}
 
 
 def counted(value: Mapping[str, Value]) -> dict[str, Value]:
@@ -47,9 +55,26 @@ def counted(value: Mapping[str, Value]) -> dict[str, Value]:
     return parts
 
 
+def counted_both(value: Mapping[str, Value], other: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
+    """The parts of two states of an object that count beside each other.
+
+    Of two gangs with an epoch their names, and the labels that the operator's clock decides, do not; of one with an
+    epoch and one without, the labels that only one of them can have.
+    """
+    both = has_epoch(value), has_epoch(other)
+    mine, theirs = counted(value), counted(other)
+    if both == (True, True):
+        return _without_metadata(mine, ("name",), _CLOCK_LABELS), _without_metadata(theirs, ("name",), _CLOCK_LABELS)
+    if any(both):
+        return _without_metadata(mine, (), _EPOCH_LABELS), _without_metadata(theirs, (), _EPOCH_LABELS)
+    return mine, theirs
+
+
 def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
     """`value` with what counts of it replaced by what counts of `other`; what does not count stays as it is."""
     theirs = counted(other)
+    if has_epoch(value) and has_epoch(other):
+        theirs["metadata"] = _with_own_epoch(counted(value)["metadata"], theirs["metadata"])
     result: dict[str, Value] = {key: part for key, part in value.items() if key == "status" or key in theirs}
     kind = str(theirs.get("kind"))
     for key, part in theirs.items():
@@ -91,6 +116,26 @@ def _metadata(value: Value) -> dict[str, Value]:
         if part:
             metadata[key] = part
     return metadata
+
+
+def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: Collection[str]) -> dict[str, Value]:
+    """What counts of an object without these fields and labels of its metadata."""
+    metadata = cast("Mapping[str, Value]", parts["metadata"])
+    kept = {key: part for key, part in metadata.items() if key not in fields}
+    own = kept.get("labels")
+    if isinstance(own, dict):
+        kept["labels"] = {key: text for key, text in own.items() if key not in labels}
+    return {**parts, "metadata": kept}
+
+
+def _with_own_epoch(mine: Value, theirs: Value) -> Value:
+    """The metadata of a gang in another state with the name, and the labels of the clock, that it has in this one."""
+    own, new = cast("Mapping[str, Value]", mine), cast("Mapping[str, Value]", theirs)
+    labels = {**cast("Mapping[str, Value]", new["labels"])}
+    for key in _CLOCK_LABELS:
+        labels.pop(key, None)
+    kept = {key: text for key, text in cast("Mapping[str, Value]", own["labels"]).items() if key in _CLOCK_LABELS}
+    return {**new, "name": own["name"], "labels": {**labels, **kept}}
 
 
 def _spec(spec: Mapping[str, Value], kind: str) -> dict[str, Value]:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from packwise.commands.diff.change import Action
 from packwise.commands.diff.constraints import constraints, topologies_named, topology_annotation
 from packwise.commands.diff.fields import Entry, format_steps, part_at
+from packwise.commands.diff.members import members
+from packwise.objects.gangkey import has_epoch
 from packwise.objects.identity import identity
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGANG, TOPOLOGY
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
@@ -57,7 +59,18 @@ def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
     """The change, with what follows from the kind of object it is about."""
     if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
         return _topology(change, after)
-    return change
+    return _renamed(change)
+
+
+def _renamed(change: Change) -> Change:
+    """A gang that another release of the operator calls otherwise. Source: grove-releases.md 3.3 "Upgrade"."""
+    old, new = change.before, change.after
+    if old is None or new is None or old.name == new.name or has_epoch(old.value) == has_epoch(new.value):
+        return change
+    if identity(new.value)[:2] != PODGANG.key:
+        return change._replace(meaning=("renamed with its PodGang",))
+    meaning = "renamed: the operator makes this PodGang, relabels the pods, which run on, and deletes the other one"
+    return change._replace(meaning=(meaning if has_epoch(new.value) else "renamed",))
 
 
 def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
@@ -107,6 +120,8 @@ def dropped_constraints(changes: Iterable[Change], before: State, after: State) 
         for lost in constraints(old.value):
             if (lost.holder, lost.strength) in kept or not _holds_pods(old.value, new.value, lost.holder):
                 continue
+            if _is_moved(lost, old.value, new.value):
+                continue
             named = lost.topology or topology_annotation(old.value) or only
             topology = old_topologies.get(named or "")
             domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
@@ -134,6 +149,15 @@ def _holds_pods(before: Value, after: Value, holder: Steps) -> bool:
     members = {("podgroups", name) for name in (listed if isinstance(listed, list) else ())}
     members |= {(str(holder[-2]), name) for name in children}
     return any(_part(after, ("spec", field, Entry(str(name)))) is not None for field, name in members)
+
+
+def _is_moved(lost: Constraint, before: Mapping[str, Value], after: Mapping[str, Value]) -> bool:
+    """Whether the same pods have the same constraint at another place of the gang."""
+    pods = members(before, lost.holder)
+    return any(
+        (constraint.strength, constraint.key) == (lost.strength, lost.key) and members(after, constraint.holder) == pods
+        for constraint in constraints(after)
+    )
 
 
 def _part(value: Value, path: Steps) -> Value:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.commands.diff.change import changes
 from packwise.commands.diff.consequences import dropped_constraints, with_meaning
+from packwise.commands.diff.renamed import rekeyed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +49,7 @@ def diff(before: State, after: State) -> Difference:
         return refused._replace(compared=False)
     only_before, only_after = _foreign(before, after), _foreign(after, before)
     old, new = _without(before.objects, only_before), _without(after.objects, only_after)
+    old, new = rekeyed(old, new), rekeyed(new, old)
     changed = [with_meaning(change, new.values()) for change in changes(old, new)]
     dropped = dropped_constraints(changed, before, after)
     return refused._replace(

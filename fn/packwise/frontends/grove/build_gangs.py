@@ -1,4 +1,7 @@
-"""The gangs of a PodCliqueSet, as the operator builds its PodGangs before any pod exists. Source: operator.md 7."""
+"""The gangs of a PodCliqueSet, as the operator builds its PodGangs before any pod exists.
+
+Source: operator.md 7, grove-releases.md 3.3.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.clientmeta import is_client_key
 from packwise.frontends.grove import names
-from packwise.frontends.grove.queue import queues_of, resolve_queue
+from packwise.frontends.grove.queue import VOLCANO, queues_of, resolve_queue, volcano_queue
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.check import TEMPLATE
 from packwise.objects.place import Origin, Place
 from packwise.placement.model import Bounds, Gang, Grouper, PodSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology, Level
@@ -39,6 +43,7 @@ _BOOKKEEPING = (
 
 _BASE = "operator.md 7, base PodGang"
 _SCALED = "operator.md 7, scaled PodGang"
+_BEYOND = "grove-releases.md 3.3, Tail and ScaleOut"
 _PODGROUP = "operator.md 7, podgroups"
 _GROUP_CONFIG = "operator.md 7, topologyConstraintGroupConfigs"
 _CONSTRAINT = "operator.md 7, packConstraint"
@@ -60,42 +65,36 @@ def build_gangs(
     workload: KubeObject,
     pcs: PodCliqueSet,
     topology: ClusterTopology | None,
+    plans: Iterable[GangPlan],
     *,
     enabled: bool,
-    live_replicas: Mapping[tuple[str, str], int],
     revision: Revision,
     default_scheduler: str = "",
 ) -> tuple[Gang, ...]:
-    """Base gangs by replica, then scaled ones by replica, group and group replica: the operator's order.
+    """The gang of each plan, in their order.
 
     `workload` is the object that `pcs` is read from. `topology` is the one it resolves to (None: its constraints are
     dropped); `enabled` is whether TAS is. While it is not, sets without bounds are kept for what
-    `preferred.keep_preferred` fills in. `live_replicas` maps (namespace, PodCliqueScalingGroup name) to the replicas an
-    autoscaler has set; `default_scheduler` is that of pods which name none, where the revision has one.
-    The result can be large: `count_entries` computes its size cheaply.
+    `preferred.keep_preferred` fills in. `default_scheduler` is that of pods which name none, where the revision has
+    one. The result can be large: `count_entries` computes its size cheaply.
     """
-    builder = _Builder(
-        workload,
-        pcs,
-        topology if enabled else None,
-        enabled=enabled,
-        live_replicas=live_replicas,
-        revision=revision,
-    )
+    builder = _Builder(workload, pcs, topology if enabled else None, enabled=enabled, revision=revision)
     if revision.scheduler_label != "Never":
         builder.name_scheduler(default_scheduler, always=revision.scheduler_label == "Always")
     if revision.mirrors_metadata:
         builder.mirror_metadata()
-    base = [builder.base(replica) for replica in range(pcs.replicas)]
-    return (*base, *builder.scaled())
+    return tuple([builder.gang(plan) for plan in plans])
 
 
-def count_entries(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> int:
-    """How many entries (gangs and the leaves in them) `build_gangs` would build; counts without building."""
+def count_entries(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int], mapped: int = 0) -> int:
+    """How many entries (gangs and the leaves in them) `build_gangs` would build at most; counts without building.
+
+    `mapped` are the replicas of scaling groups that PodGangMaps place.
+    """
     grouped = pcs.grouped_cliques()
     standalone = sum(clique.name not in grouped for clique in pcs.cliques)
     fixed = sum((1 + len(group.clique_names)) * max(group.replicas, group.min_available) for group in pcs.groups)
-    live = sum(max(count, 0) for count in live_replicas.values())
+    live = mapped + sum(max(count, 0) for count in live_replicas.values())
     largest = max((1 + len(group.clique_names) for group in pcs.groups), default=0)
     return max(pcs.replicas, 0) * (1 + standalone + fixed) + live * largest
 
@@ -112,7 +111,7 @@ class _Builder:
 
     __slots__ = (
         "_annotate_always", "_annotations", "_by_name", "_group_parts", "_grouper", "_keeps_groups", "_labels",
-        "_live", "_owner", "_pcs", "_queue", "_queues", "_scheduler", "_set", "_standalone", "_topology",
+        "_maps", "_owner", "_pcs", "_queue", "_queues", "_scheduler", "_set", "_standalone", "_topology",
         "_topology_annotation",
     )  # fmt: skip
 
@@ -123,7 +122,6 @@ class _Builder:
         topology: ClusterTopology | None,
         *,
         enabled: bool,
-        live_replicas: Mapping[tuple[str, str], int],
         revision: Revision,
     ) -> None:
         translate = _Translation(workload, topology, always_preferred=revision.always_preferred)
@@ -140,7 +138,7 @@ class _Builder:
             for position, group in enumerate(pcs.groups)
         ]
         self._set = translate.part((), pcs.topology, _BASE)
-        self._pcs, self._live = pcs, live_replicas
+        self._pcs, self._maps = pcs, revision.podgang_maps
         self._owner = Origin(Place(workload), _OWNER, _OWNER_FIELDS)
         self._keeps_groups = enabled or revision.keeps_preferred
         resolved = topology.name if topology is not None else resolve_topology(pcs, revision)
@@ -160,6 +158,9 @@ class _Builder:
     def name_scheduler(self, default: str, *, always: bool) -> None:
         """Gives the gangs the label of their scheduler, which is `default` where no clique names one."""
         self._scheduler = self._scheduler or default
+        if self._scheduler == VOLCANO:
+            self._queue, self._queues = volcano_queue(self._pcs), ()
+            self._owner = self._owner._replace(fields={**_OWNER_FIELDS, "queue": ("metadata", "annotations")})
         if self._scheduler or always:
             self._labels = {**self._labels, SCHEDULER_NAME: self._scheduler}
 
@@ -170,44 +171,49 @@ class _Builder:
         self._labels = {key: labels[key] for key in sorted(labels)}
         self._annotations = _mirrored({key: text for key, text in pcs.annotations.items() if not _is_bookkeeping(key)})
 
-    def base(self, replica: int) -> Gang:
-        """The base gang of one replica."""
+    def gang(self, plan: GangPlan) -> Gang:
+        """The gang of one plan."""
         pcs = self._pcs
         leaves = [
             PodSet(
-                names.standalone_clique(pcs.name, replica, clique.name),
+                names.standalone_clique(pcs.name, plan.replica, clique.name),
                 None,
-                clique.min_available,
+                _least(clique, plan),
                 part.bounds,
                 part.origin,
             )
             for clique, part in self._standalone
+            if clique.name in plan.cliques
         ]
         inner: list[PodSet] = []
-        for group, part in zip(pcs.groups, self._group_parts, strict=True):
-            fqn = names.scaling_group(pcs.name, replica, group.name)
-            parent = group.topology is not None and self._keeps_groups
-            for index in range(group.min_available):
-                name = f"{fqn}-{index}" if parent else None
+        for position, indices in plan.groups:
+            group, part = pcs.groups[position], self._group_parts[position]
+            fqn = names.scaling_group(pcs.name, plan.replica, group.name)
+            is_parent = self._has_config(plan, group, part)
+            for index in indices:
+                name = f"{fqn}-{index}" if is_parent else None
                 leaves += self._members(fqn, index, group, name)
                 if name is not None:
                     inner.append(PodSet(name, None, None, part.bounds, part.origin))
-        return self._gang(names.base_podgang(pcs.name, replica), (*inner, *leaves), self._set.bounds, self._set.origin)
+        return self._gang(plan, (*inner, *leaves), *self._root(plan))
 
-    def scaled(self) -> Iterator[Gang]:
-        """The scaled gangs of all replicas."""
-        pcs = self._pcs
-        for replica in range(pcs.replicas):
-            for group, part in zip(pcs.groups, self._group_parts, strict=True):
-                fqn = names.scaling_group(pcs.name, replica, group.name)
-                # A group whose own level is gone does not fall back to the set's constraint; one that names none does.
-                is_own = group.topology and (group.topology.required or group.topology.preferred)
-                bounds = part.bounds if is_own else self._set.bounds
-                origin = part.origin._replace(rule=_SCALED)
-                count = self._live.get((pcs.namespace, fqn), group.replicas)
-                for index in range(group.min_available, count):
-                    name = names.scaled_podgang(fqn, index, group.min_available)
-                    yield self._gang(name, tuple(self._members(fqn, index, group, None)), bounds, origin)
+    def _has_config(self, plan: GangPlan, group: ScalingGroup, part: _Part) -> bool:
+        """Whether the replicas of a group are sets of the gang, which the group's constraint bounds."""
+        if self._maps:
+            return not part.bounds.is_empty
+        return plan.is_base and group.topology is not None and self._keeps_groups
+
+    def _root(self, plan: GangPlan) -> tuple[Bounds, Origin]:
+        """The bounds of the whole gang, and its origin."""
+        if plan.is_base:
+            return self._set.bounds, self._set.origin
+        position, _ = plan.groups[0]
+        group, part = self._pcs.groups[position], self._group_parts[position]
+        if self._maps:
+            return self._set.bounds, part.origin._replace(rule=_BEYOND)
+        # A group whose own level is gone does not fall back to the set's constraint; one that names none does.
+        is_own = group.topology and (group.topology.required or group.topology.preferred)
+        return part.bounds if is_own else self._set.bounds, part.origin._replace(rule=_SCALED)
 
     def _members(self, fqn: str, index: int, group: ScalingGroup, parent: str | None) -> list[PodSet]:
         members: list[tuple[Clique, _Part]] = [
@@ -220,13 +226,14 @@ class _Builder:
             for clique, part in members
         ]
 
-    def _gang(self, name: str, sets: tuple[PodSet, ...], bounds: Bounds, origin: Origin) -> Gang:
+    def _gang(self, plan: GangPlan, sets: tuple[PodSet, ...], bounds: Bounds, origin: Origin) -> Gang:
         packed = self._annotate_always or not bounds.is_empty or any(not pods.bounds.is_empty for pods in sets)
         annotations = self._annotations
         if packed and self._topology_annotation is not None:
             annotations = {**annotations, TOPOLOGY_NAME: self._topology_annotation}
+        labels = {**self._labels, **plan.labels} if plan.labels else self._labels
         return Gang(
-            name=name,
+            name=plan.name,
             namespace=self._pcs.namespace,
             workload=self._pcs.name,
             sets=sets,
@@ -240,9 +247,17 @@ class _Builder:
             queues=self._queues,
             priority_class=self._pcs.priority_class,
             scheduler=self._scheduler,
-            labels=self._labels,
+            labels={key: labels[key] for key in sorted(labels)} if plan.labels else labels,
             annotations=annotations,
+            naming=plan.origin,
+            named_labels=tuple(plan.labels),
         )
+
+
+def _least(clique: Clique, plan: GangPlan) -> int:
+    """The fewest pods of a standalone clique that the gang starts with."""
+    most = plan.cliques[clique.name]
+    return clique.min_available if most is None else min(clique.min_available, most)
 
 
 class _Translation:

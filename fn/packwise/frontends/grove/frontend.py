@@ -12,6 +12,8 @@ from packwise.frontends.grove.build_gangs import build_gangs, count_entries
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.dropped import RULES as DROPPED_RULES
 from packwise.frontends.grove.dropped import dropped_constraints, preferred_unknown
+from packwise.frontends.grove.gang_names import long_names
+from packwise.frontends.grove.gang_plans import plans_of_entries, plans_of_template
 from packwise.frontends.grove.live import live_replicas, scheduled_pods
 from packwise.frontends.grove.mend import mend
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings import Problem
     from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends.grove.epoch_sources import EpochSources
+    from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.objects.inventory import Inventory
     from packwise.placement.model import Gang
     from packwise.placement.plan import Cluster
@@ -79,6 +83,8 @@ class _Grove:
         planner = _Planner(inventory, cluster, settings, definitions.of_kind(*POD_CLIQUE_SET.key))
         named = sorted([(identity(item.value)[2:], place) for place, item in enumerate(items)])
         plans = [planner.plan(name, items[place]) for name, place in named]
+        if planner.placeholders:
+            plans = _with_notice(plans, planner.placeholders, settings)
         repeats = {id(finding.subject): finding for finding in repeated(items)}
         return [_once(plan, repeats.get(id(plan.workload))) for plan in plans] if repeats else plans
 
@@ -124,6 +130,24 @@ class _Grove:
             yield ListedTopology(kind, name, topology.levels, item, generated)
 
 
+def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSources:
+    """What tells the epochs of PodGangs; nothing is imported for the releases that have none."""
+    from packwise.frontends.grove.epoch_sources import EpochSources
+
+    return EpochSources(inventory, settings)
+
+
+def _with_notice(
+    plans: list[WorkloadPlan], placeholders: list[KubeObject], settings: TopologyRender
+) -> list[WorkloadPlan]:
+    """The plans with one note for all workloads whose epochs nothing tells, at the first of these."""
+    from packwise.frontends.grove.epoch_sources import placeholder_notice
+
+    notice = placeholder_notice(placeholders, settings)
+    first = placeholders[0]
+    return [plan._replace(findings=(*plan.findings, notice)) if plan.workload is first else plan for plan in plans]
+
+
 def _scheduled(inventory: Inventory) -> dict[Named, int]:
     """Scheduled pods by workload, in the input or the baseline, whichever is higher."""
     pods = scheduled_pods(inventory.items)
@@ -141,8 +165,8 @@ class _Planner:
     """What all workloads of one run have in common."""
 
     __slots__ = (
-        "_baseline", "_cluster", "_context", "_definition", "_earlier", "_inventory", "_live", "_records", "_scheduled",
-        "_settings",
+        "_baseline", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_inventory", "_live", "_records",
+        "_scheduled", "_settings", "placeholders",
     )  # fmt: skip
 
     def __init__(
@@ -160,7 +184,9 @@ class _Planner:
             revision=cluster.revision,
             schedulers=cluster.schedulers,
         )
-        self._live = live_replicas(inventory.items)
+        self._live = live_replicas(inventory.items).groups
+        self._epochs = _epoch_sources(inventory, settings) if cluster.revision.podgang_maps else None
+        self.placeholders: list[KubeObject] = []
         self._scheduled = _scheduled(inventory)
         before = () if inventory.baseline is None else inventory.baseline.of_kind(*POD_CLIQUE_SET.key)
         self._baseline = {identity(item.value)[2:]: item.value for item in before}
@@ -190,7 +216,7 @@ class _Planner:
 
     def _rendered(self, workload: KubeObject, admitted: Admitted, findings: tuple[Finding, ...]) -> WorkloadPlan:
         pcs, cluster = admitted.pcs, self._cluster
-        entries = count_entries(pcs, self._live)
+        entries = count_entries(pcs, self._live, 0 if self._epochs is None else self._epochs.count)
         if entries > MAX_ENTRIES:
             message = (
                 f"would become {entries} PodGangs and entries of their podgroups; packwise renders at most "
@@ -199,7 +225,11 @@ class _Planner:
             return WorkloadPlan(workload, (*findings, Finding.of(LIMIT, workload, ("spec", "replicas"), message)))
         resolved = resolve_topology(pcs, cluster.revision)
         topology = cluster.topologies.get(resolved) if resolved is not None else None
-        gangs, notices = self._gangs(workload, admitted, topology)
+        plans, problems = self._gang_plans(workload, pcs)
+        findings = (*findings, *problems)
+        if has_errors(problems):
+            return WorkloadPlan(workload, findings)
+        gangs, notices = self._gangs(workload, admitted, topology, plans)
         notes = {record.NOTE: record.record_of(pcs)} if gangs else {}
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
         placements = tuple([Placement(gang, source, workload, notes) for gang in gangs])
@@ -210,8 +240,22 @@ class _Planner:
         conditions = () if condition is None else (condition,)
         return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used)
 
+    def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:
+        """Which gangs the workload becomes, and what is wrong with the PodGangMaps that say so."""
+        if self._epochs is None:
+            return plans_of_template(pcs, self._live), ()
+        entries = self._epochs.entries(workload, pcs)
+        if entries.placeholders:
+            self.placeholders.append(workload)
+        plans = [
+            plan
+            for replica, members in enumerate(entries.by_replica)
+            for plan in plans_of_entries(pcs, replica, members)
+        ]
+        return plans, (*entries.findings, *long_names(workload, plans))
+
     def _gangs(
-        self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None
+        self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None, plans: Iterable[GangPlan]
     ) -> tuple[tuple[Gang, ...], tuple[Finding, ...]]:
         """The gangs, with what they preferred before TAS was disabled where the revision lets them keep it."""
         pcs, cluster = admitted.pcs, self._cluster
@@ -220,8 +264,8 @@ class _Planner:
             workload,
             pcs,
             topology,
+            plans,
             enabled=cluster.enabled,
-            live_replicas=self._live,
             revision=revision,
             default_scheduler=cluster.schedulers.default if cluster.schedulers is not None else "",
         )
@@ -272,7 +316,10 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    return [*RULES, *all_rules(), *rules_of(ADVICE), *rules_of(STORED)]
+    from packwise.frontends.grove import epoch_sources, gang_names
+
+    rules = (*epoch_sources.RULES, *gang_names.RULES, *all_rules())
+    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(STORED)]
 
 
 GROVE: FrontEnd = _Grove()

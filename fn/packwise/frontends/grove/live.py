@@ -1,12 +1,14 @@
 """What live objects among the input tell: replicas that an autoscaler set, pods that are scheduled.
 
-Source: operator.md 7 (replica counts), revisions.md `grep-244-multi` rule 2.
+Source: operator.md 7 (replica counts), grove-releases.md 3.2, revisions.md `grep-244-multi` rule 2.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.frontends.grove.podgangmap import Replicas
+from packwise.objects.gangkey import PART_OF
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 
@@ -16,16 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["live_replicas", "scheduled_pods"]
 
 _GROUP = POD_CLIQUE_SET.group
-_PART_OF = "app.kubernetes.io/part-of"
 
 Named = tuple[str, str]
 """Namespace and name."""
 
 
-def live_replicas(index: Index) -> dict[Named, int]:
-    """`spec.replicas` of every PodCliqueScalingGroup, by namespace and name."""
+def live_replicas(index: Index) -> Replicas:
+    """The replicas of every PodCliqueScalingGroup and PodClique."""
+    return Replicas(_counts(index, "PodCliqueScalingGroup"), _counts(index, "PodClique"))
+
+
+def _counts(index: Index, kind: str) -> dict[Named, int]:
+    """`spec.replicas` of every object of the kind, by namespace and name."""
     counts: dict[Named, int] = {}
-    for item in index.of_kind(_GROUP, "PodCliqueScalingGroup"):
+    for item in index.of_kind(_GROUP, kind):
         replicas = item.get("spec.replicas")
         if type(replicas) is int:
             counts[identity(item.value)[2:]] = replicas
@@ -36,7 +42,7 @@ def scheduled_pods(index: Index | None) -> dict[Named, int]:
     """`status.scheduledReplicas` of all PodCliques of each PodCliqueSet, by its namespace and name."""
     pods: dict[Named, int] = {}
     for item in index.of_kind(_GROUP, "PodClique") if index is not None else ():
-        workload, count = item.get(("metadata", "labels", _PART_OF)), item.get("status.scheduledReplicas")
+        workload, count = item.get(("metadata", "labels", PART_OF)), item.get("status.scheduledReplicas")
         if isinstance(workload, str) and type(count) is int:
             at = (identity(item.value)[2], workload)
             pods[at] = pods.get(at, 0) + count

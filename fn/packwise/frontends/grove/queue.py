@@ -1,4 +1,4 @@
-"""The KAI queue of a workload. Source: operator.md 4.4 (H KAI backend)."""
+"""The queue of a workload. Source: operator.md 4.4 (H KAI backend), grove-releases.md 2.3 (Volcano)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,22 @@ if TYPE_CHECKING:
 
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["QUEUE", "queue_of", "queues_of", "resolve_queue"]
+__all__ = ["QUEUE", "VOLCANO", "queue_of", "queues_of", "resolve_queue", "volcano_queue"]
 
 QUEUE = "kai.scheduler/queue"
 """Label, or else annotation, of a PodCliqueSet and of its cliques."""
+
+
+VOLCANO = "volcano"
+"""The name of Volcano in pods and in Grove's scheduler profiles."""
+
+_VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
+
+
+def volcano_queue(pcs: PodCliqueSet) -> str | None:
+    """The queue of `pcs` where Volcano schedules it; None where nothing names one."""
+    queues = [owner.annotations.get(_VOLCANO_QUEUE) for owner in (pcs, *pcs.cliques)]
+    return next((queue for queue in queues if queue), None)
 
 
 def resolve_queue(pcs: PodCliqueSet) -> str | None:

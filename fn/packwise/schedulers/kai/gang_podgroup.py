@@ -31,18 +31,14 @@ DEFAULT_QUEUE = "default-queue"
 QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue")
 """Labels of pods with their queue: the second is read by KAI before v0.6."""
 
-_TOPOLOGY_NAMES = ("grove.io/topology-name", "kai.scheduler/topology")
-"""Annotations that name the Topology, the first one first."""
-
 _UNNAMED = "topology name cannot be empty when topology constraints are defined"
 
 
-def podgroup(gang: Gang, suits: Versions) -> PodGroup:
-    """The PodGroup of `gang`, for the versions of KAI that the output must suit.
+def podgroup(gang: Gang, suits: Versions, topology: str) -> PodGroup:
+    """The PodGroup of `gang`, for the versions of KAI that the output must suit; `topology` names its Topology.
 
     Raises ValueError, with KAI's own text, for a constraint where nothing names its Topology.
     """
-    topology = _topology_of(gang)
     counts = gang.grouper is Grouper.OPERATOR and suits.first >= SUBGROUP_COUNTS
     return PodGroup(
         name=gang.name,
@@ -71,11 +67,6 @@ def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
     for position, pods in enumerate(listed_sets(gang)):
         origins.update(pods.origins(("spec", "subGroups", position), "minMember"))
     return origins
-
-
-def _topology_of(gang: Gang) -> str:
-    annotations = gang.annotations
-    return next((annotations[name] for name in _TOPOLOGY_NAMES if annotations.get(name)), gang.topology)
 
 
 def _root(gang: Gang, topology: str) -> TopologyConstraint | None:

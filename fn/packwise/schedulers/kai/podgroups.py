@@ -13,13 +13,15 @@ from packwise.findings import Effect, Problem
 from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.generated import Generated
 from packwise.objects.identity import format_identity, identity
-from packwise.objects.kinds import PODGROUP
+from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.placement.model import Gang
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.topology_manifest import NAME, PROFILE
+from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
 from packwise.schedulers.kai.versions import SUBGROUP_COUNTS, Versions, suited
 from packwise.validate.judge import judge, no_table
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,11 +91,13 @@ class _Workload(NamedTuple):
 class _Writer:
     """What all workloads have in common."""
 
-    __slots__ = ("_definition", "_inventory", "findings", "rendered", "suits")
+    __slots__ = ("_definition", "_empties", "_inventory", "_topology_of", "findings", "rendered", "suits")
 
     def __init__(self, source: SchedulerInput) -> None:
         self._definition = source.definitions.of_kind(*PODGROUP.key)
         self._inventory = source.inventory
+        self._empties = source.cluster.revision.empty_podgroups
+        self._topology_of = topology_names(source)
         self.suits = suited_versions(source)
         self.rendered = source.settings.emits(PODGROUP.name)
         self.findings: list[Finding] = []
@@ -102,6 +106,7 @@ class _Writer:
         """The PodGroups of one workload's gangs."""
         workload = _Workload(placements[0].subject, set())
         elsewhere: dict[str, str] = {}
+        empty: list[str] = []
         written: Gang | None = None
         for placement in placements:
             gang = placement.node
@@ -110,9 +115,15 @@ class _Writer:
             if gang.scheduler not in ("", PROFILE):
                 elsewhere.setdefault(gang.scheduler, gang.name)
                 continue
+            if not gang.leaves and not self._empties:
+                empty.append(gang.name)
+                continue
             written = gang
             try:
-                value = podgroup(gang, self.suits).to_value()
+                value = podgroup(gang, self.suits, self._topology_of(gang)).to_value()
+            except MissingBindingError as error:
+                self._missing(workload, gang, error)
+                continue
             except ValueError as error:
                 message = f"becomes a PodGang with a constraint of no topology: {NAME} refuses it"
                 self.findings.append(self._finding(workload, gang.origin.place.path, message, str(error)))
@@ -122,8 +133,20 @@ class _Writer:
             yield Generated(value, placement.source, placement.subject, origins, judged=True)
         if self.rendered:
             self.findings += _other_schedulers(workload, elsewhere)
+            self.findings += _without_pods(workload, empty)
         if self.rendered and written is not None:
             self.findings += _queue_findings(workload, written)
+
+    def _missing(self, workload: _Workload, gang: Gang, error: MissingBindingError) -> None:
+        """Reports a Topology that the operator looks for in a binding which is not there, once for the workload."""
+        key = (error.place, (error.binding,), "")
+        if key not in workload.reported:
+            workload.reported.add(key)
+            message = (
+                f'names the topology "{error.binding}" for PodGang "{gang.name}", and there is no such '
+                f"{CLUSTER_TOPOLOGY_BINDING.name}: the operator makes no {PODGROUP.name} of it"
+            )
+            self.findings.append(self._finding(workload, error.place, message, str(error)))
 
     def _judge(self, workload: _Workload, gang: Gang, value: Mapping[str, Value]) -> None:
         """Reports what is wrong with a PodGroup, where the same was not reported of another one of the workload."""
@@ -170,9 +193,16 @@ def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
         )
 
 
+def _without_pods(workload: _Workload, empty: Sequence[str]) -> Iterator[Finding]:
+    if empty:
+        gangs = f"PodGang {list_known(empty)} has" if len(empty) == 1 else f"PodGangs {list_known(empty)} have"
+        message = f"becomes no {PODGROUP.name} of {NAME}: {gangs} no pods"
+        yield Finding.of(NOTE, workload.item, ("metadata",), message)
+
+
 def _other_schedulers(workload: _Workload, elsewhere: Mapping[str, str]) -> Iterator[Finding]:
     for scheduler, gang in elsewhere.items():
-        message = f'becomes no {PODGROUP.name}: the pods of PodGang "{gang}" are scheduled by {scheduler}'
+        message = f'becomes no {PODGROUP.name} of {NAME}: the pods of PodGang "{gang}" are scheduled by {scheduler}'
         yield Finding.of(NOTE, workload.item, ("metadata",), message)
 
 

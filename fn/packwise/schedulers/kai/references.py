@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
+from packwise.placement.model import Gang
 from packwise.schedulers.kai.topologies import KaiTopologies, judge_known, level_origins, users_topologies, value_of
 from packwise.schedulers.kai.topology_manifest import PROFILE, read_keys
 from packwise.topology.clustertopologybinding import REFERENCES
@@ -37,8 +38,14 @@ UNLISTED = Rule(
 DRIFT = Rule(
     "binding-drift", "The topology that a binding lists has the binding's levels.", "operator.md 9", Severity.WARNING
 )
+UNFOLLOWED = Rule(
+    "binding-reference-unfollowed",
+    "The PodGroups that the operator makes name the topology that the binding lists.",
+    "grove-releases.md 4",
+    Severity.WARNING,
+)
 UNSEEN = Rule("binding-unseen", "The topology that a binding lists is among the input.", "operator.md 9", Severity.INFO)
-RULES = (UNLISTED, DRIFT, UNSEEN)
+RULES = (UNLISTED, DRIFT, UNFOLLOWED, UNSEEN)
 """Rules of the topologies that bindings list."""
 
 _CONDITION = "SchedulerTopologyDrift"
@@ -78,6 +85,14 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
         generated.append(_generated(binding, recreate=surely_valid))
         keys.setdefault(name, read_keys(generated[-1].value))
         conditions[id(binding.item)] = (_IN_SYNC,)
+    revision = source.cluster.revision
+    unfollowed = revision.podgroups_by_operator and not revision.follows_references
+    used = _topologies_used(source) if unfollowed else set[str]()
+    findings += [
+        _unfollowed(binding, reference)
+        for binding, reference in compared
+        if binding.topology.name in used and reference != binding.topology.name
+    ]
     for binding, reference in compared:
         levels = keys.get(reference)
         if levels is None:
@@ -124,6 +139,22 @@ def _unlisted(binding: KnownTopology) -> Finding:
         f'"{PROFILE}" and topologyReference "{name}"'
     )
     return Finding.of(UNLISTED, binding.item, ("spec",), message, at_key=True)
+
+
+def _topologies_used(source: SchedulerInput) -> set[str]:
+    """The topologies of gangs with a constraint whose pods KAI schedules."""
+    gangs = [placement.node for placement in source.placements if isinstance(placement.node, Gang)]
+    return {gang.topology for gang in gangs if gang.scheduler in ("", PROFILE) and gang.is_bounded}
+
+
+def _unfollowed(binding: KnownTopology, reference: str) -> Finding:
+    name = binding.topology.name
+    message = (
+        f'lists {TOPOLOGY.name} "{reference}", but the PodGroups that this release of Grove makes name '
+        f'{TOPOLOGY.name} "{name}", after the binding: while there is none of that name, KAI schedules none of their '
+        "pods; give one, or give the binding the name of the one that it lists (alpha.14 follows what is listed)"
+    )
+    return Finding.of(UNFOLLOWED, binding.item, REFERENCES, message)
 
 
 def _unseen(binding: KnownTopology, reference: str) -> Finding:

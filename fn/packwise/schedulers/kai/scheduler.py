@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.placement.model import Gang, Grouper
 from packwise.schedulers.kai.topologies import KaiTopologies, scheduler_topologies
+from packwise.schedulers.kai.topology_names import KAI_TOPOLOGY
 from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
@@ -57,11 +58,10 @@ def _check_users_objects(source: SchedulerInput, topologies: KaiTopologies) -> I
 def _podgroups(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
     """The PodGroups of gangs, where these are rendered or KAI may refuse those that others make."""
     rendered = source.settings.emits(PODGROUP.name)
-    # Of names that Grove's webhook takes, KAI refuses those with dots.
     judged = [
         placement
         for placement in source.placements
-        if _is_grouped(gang := placement.node) and (rendered or "." in gang.workload)
+        if _is_grouped(gang := placement.node) and (rendered or _is_suspect(gang))
     ]
     if not judged:
         return [], []
@@ -69,6 +69,14 @@ def _podgroups(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
     from packwise.schedulers.kai.podgroups import scheduler_podgroups
 
     return scheduler_podgroups(judged, source)
+
+
+def _is_suspect(gang: Gang) -> bool:
+    """Whether the PodGroup that others make of the gang may be refused.
+
+    Of names that Grove's webhook takes, KAI refuses those with dots; and the topology may be none of the cluster's.
+    """
+    return "." in gang.workload or KAI_TOPOLOGY in gang.annotations
 
 
 def _is_grouped(node: Node) -> TypeGuard[Gang]:

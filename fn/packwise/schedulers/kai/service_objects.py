@@ -21,6 +21,7 @@ from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_
 from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
 from packwise.schedulers.kai.topologies import REFUSED, judge_topology, level_origins, level_position
 from packwise.schedulers.kai.topology_manifest import NAME, read_keys, topology_value
+from packwise.schedulers.kai.topology_names import annotated_topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +74,7 @@ def service_objects(placements: Sequence[Placement], source: SchedulerInput) -> 
 
 def _value(node: Node, source: SchedulerInput) -> Mapping[str, Value]:
     if isinstance(node, Gang):
-        return podgroup(node, suited_versions(source)).to_value()
+        return podgroup(node, suited_versions(source), annotated_topology(node)).to_value()
     if isinstance(node, NodeTopology):
         return topology_value(node.name, node.keys, node.labels)
     return queue_value(node) if isinstance(node, Queue) else pod_value(node)

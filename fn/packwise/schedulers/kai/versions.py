@@ -1,4 +1,4 @@
-"""The versions of KAI that packwise knows, and ranges of them. Source: kai.md (v0.12 to v0.17)."""
+"""The versions of KAI that packwise knows, and ranges of them. Source: kai.md (v0.12 to v0.18)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Versions(NamedTuple):
         return f"KAI v0.{self.first} to v0.{self.last}"
 
 
-KNOWN = Versions(12, 17)
+KNOWN = Versions(12, 18)
 """All that are known. What holds for the last holds for newer ones as far as anybody can tell."""
 
 SUBGROUP_COUNTS = 15

@@ -1,0 +1,265 @@
+"""Where the entries of a replica come from: its PodGangMap, else the PodGangs that run, else a placeholder.
+
+Source: grove-releases.md 3.2 and 3.4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.errors import describe
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.frontends.grove.live import live_replicas
+from packwise.frontends.grove.podgangmap import (
+    Entry,
+    Epochs,
+    Role,
+    entries_of_template,
+    epochs_from,
+    placed,
+)
+from packwise.objects.gangkey import EPOCH, GENERATION, PART_OF, REPLICA, ROLE
+from packwise.objects.identity import identity
+from packwise.objects.kinds import PODGANG, PODGANG_MAP
+from packwise.objects.place import Origin, Place
+from packwise.settings import settings_place
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.objects.inventory import Inventory
+    from packwise.settings import TopologyRender
+
+__all__ = ["RULES", "Entries", "EpochSources", "placeholder_notice"]
+
+MAP = Rule("podgang-map", "A PodGangMap has entries that PodGangs can be built from.", "grove-releases.md 3.1")
+EMPTY = Rule("podgang-map-empty", "A PodGangMap has an entry.", "grove-releases.md 2.5", Severity.WARNING)
+UNKNOWN = Rule(
+    "podgang-epoch-unknown",
+    "The epochs in the names of PodGangs are those of the cluster.",
+    "grove-releases.md 3.4",
+    Severity.INFO,
+)
+RULES = (MAP, EMPTY, UNKNOWN)
+"""Rules of what PodGangs are built from."""
+
+_RECOVERED = "grove-releases.md 3.2, lost PodGangMap"
+_PLACEHOLDER = "grove-releases.md 3.4, placeholder"
+_ENTRY = "grove-releases.md 3.1"
+_ENTRIES = ("spec", "entries")
+_MOST_DIGITS = 20
+
+
+class Entries(NamedTuple):
+    """The entries of each replica of a workload; `placeholders` are the replicas whose epochs nothing tells."""
+
+    by_replica: tuple[tuple[Entry, ...], ...] = ()
+    placeholders: tuple[int, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+class EpochSources:
+    """What the input and the baseline tell of a cluster's epochs; the input counts before the baseline."""
+
+    __slots__ = ("_first", "_gangs", "_maps", "_replicas", "_settings")
+
+    def __init__(self, inventory: Inventory, settings: TopologyRender) -> None:
+        self._settings = settings
+        self._first = settings.podgang_epoch
+        before = inventory.baseline
+        baseline = () if before is None else (before,)
+        self._maps: dict[tuple[str, str], KubeObject] = {}
+        self._gangs: dict[tuple[str, str, str], list[KubeObject]] = {}
+        for index in (inventory.items, *baseline):
+            for item in index.of_kind(*PODGANG_MAP.key):
+                self._maps.setdefault(identity(item.value)[2:], item)
+        for index in (inventory.items, *baseline):
+            gangs = _gangs_by_replica(index.of_kind(*PODGANG.key))
+            self._gangs = {**gangs, **self._gangs}
+        self._replicas = live_replicas(inventory.items)
+
+    @property
+    def count(self) -> int:
+        """How many replicas of scaling groups the PodGangMaps place: what they become must not fill the memory."""
+        return sum(_size(item.get(_ENTRIES)) for item in self._maps.values())
+
+    def entries(self, workload: KubeObject, pcs: PodCliqueSet) -> Entries:
+        """The entries of every replica of `pcs`, which is read from `workload`."""
+        by_replica: list[tuple[Entry, ...]] = []
+        placeholders: list[int] = []
+        findings: list[Finding] = []
+        for replica in range(pcs.replicas):
+            entries = self._mapped(workload, pcs, replica, findings)
+            if entries is None:
+                epochs = self._adopted(pcs, replica)
+                if epochs is None:
+                    placeholders.append(replica)
+                    epochs = epochs_from(self._first, self._placeholder(workload))
+                entries = entries_of_template(pcs, epochs)
+            by_replica.append(placed(entries, pcs, replica, self._replicas))
+        return Entries(tuple(by_replica), tuple(placeholders), tuple(findings))
+
+    def _placeholder(self, workload: KubeObject) -> Origin:
+        settings = self._settings
+        if settings.podgang_epoch_is_set and settings.item is not None:
+            return Origin(settings_place(settings).below("podGangEpoch"), _PLACEHOLDER)
+        return Origin(Place(workload, ("metadata", "name")), _PLACEHOLDER)
+
+    def _mapped(
+        self, workload: KubeObject, pcs: PodCliqueSet, replica: int, findings: list[Finding]
+    ) -> tuple[Entry, ...] | None:
+        """The entries of the replica's PodGangMap; None where there is none, or nothing in it."""
+        item = self._maps.get((pcs.namespace or "default", f"{pcs.name}-{replica}"))
+        if item is None:
+            return None
+        entries = item.get(_ENTRIES)
+        if not isinstance(entries, list):
+            entries = [] if entries is None else [entries]
+        if not entries:
+            findings.append(_empty(item, workload, replica))
+            return None
+        reader = _Reader(item)
+        read = [reader.entry(position, entry) for position, entry in enumerate(entries)]
+        findings += reader.findings
+        return tuple(read)
+
+    def _adopted(self, pcs: PodCliqueSet, replica: int) -> Epochs | None:
+        """The epochs of the replica's PodGangs, the first by name for each role; None without one of an anchor."""
+        by_role: dict[Role, KubeObject] = {}
+        for item in self._gangs.get((pcs.namespace or "default", pcs.name, str(replica)), ()):
+            role = next((role for role in Role if role.value == _label(item, ROLE)), None)
+            if role is not None:
+                by_role.setdefault(role, item)
+        anchor = by_role.get(Role.ANCHOR)
+        if anchor is None:
+            return None
+        following = epochs_from(int(_label(anchor, EPOCH)), _origin(anchor))
+        epochs = {role: _label(item, EPOCH) for role, item in by_role.items()}
+        return Epochs(
+            epochs[Role.ANCHOR],
+            epochs.get(Role.TAIL, following.tail),
+            epochs.get(Role.SCALE_OUT, following.scale_out),
+            {**following.origins, **{role: _origin(item) for role, item in by_role.items()}},
+            _label(anchor, GENERATION),
+        )
+
+
+def placeholder_notice(workloads: Sequence[KubeObject], settings: TopologyRender) -> Finding:
+    """A note that the epochs in the names of the PodGangs of `workloads` are not the cluster's."""
+    others = len(workloads) - 1
+    more = "" if not others else f" (and for {others} more workload{'s' if others > 1 else ''})"
+    message = (
+        f"no PodGangMap and no running PodGang tells the epochs{more}, so the names and labels of the PodGangs hold "
+        f"the placeholder {settings.podgang_epoch}; for the names that the cluster has, give its PodGangMaps with the "
+        "input, or as the baseline"
+    )
+    return Finding.of(UNKNOWN, workloads[0], ("metadata", "name"), message)
+
+
+def _gangs_by_replica(gangs: Iterable[KubeObject]) -> dict[tuple[str, str, str], list[KubeObject]]:
+    """The PodGangs of the operator that have an epoch, by namespace, workload and replica; each list by name."""
+    by_replica: dict[tuple[str, str, str], list[KubeObject]] = {}
+    for item in sorted(gangs, key=lambda item: identity(item.value)):
+        if _is_number(_label(item, EPOCH)):
+            workload, replica = _label(item, PART_OF), _label(item, REPLICA)
+            by_replica.setdefault((identity(item.value)[2], workload, replica), []).append(item)
+    return by_replica
+
+
+def _origin(item: KubeObject) -> Origin:
+    return Origin(Place(item, ("metadata", "labels", EPOCH)), _RECOVERED)
+
+
+def _label(item: KubeObject, key: str) -> str:
+    text = item.get(("metadata", "labels", key))
+    return text if isinstance(text, str) else ""
+
+
+def _is_number(text: Value) -> bool:
+    """Whether `text` is an epoch: digits, and no more than any clock has."""
+    return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+
+
+def _size(entries: Value) -> int:
+    return sum(
+        len(indices)
+        for entry in (entries if isinstance(entries, list) else ())
+        for groups in [entry.get("pcsgReplicaIndices") if isinstance(entry, dict) else None]
+        for indices in (groups.values() if isinstance(groups, dict) else ())
+        if isinstance(indices, list)
+    )
+
+
+def _empty(item: KubeObject, workload: KubeObject, replica: int) -> Finding:
+    namespace, name = identity(workload.value)[2:]
+    message = (
+        f"has no entries for replica {replica} of PodCliqueSet {namespace}/{name}: Grove v0.1.0-alpha.12 stops there "
+        "(ERR_PODGANGMAP_NO_ENTRIES), later releases make new ones; delete the PodGangMap"
+    )
+    return Finding.of(EMPTY, item, _ENTRIES, message)
+
+
+class _Reader:
+    """The entries of one PodGangMap; what cannot be read of them is a finding, and counts as absent."""
+
+    __slots__ = ("_item", "findings")
+
+    def __init__(self, item: KubeObject) -> None:
+        self._item = item
+        self.findings: list[Finding] = []
+
+    def entry(self, position: int, value: Value) -> Entry:
+        path = (*_ENTRIES, position)
+        fields: Mapping[str, Value] = value if isinstance(value, dict) else {}
+        epoch, role = fields.get("epoch"), fields.get("role")
+        if not isinstance(epoch, str) or not _is_number(epoch):
+            self._refuse((*path, "epoch"), f"must be a whole number as text, of {_MOST_DIGITS} digits at most")
+            epoch = "0"
+        roles = {known.value: known for known in Role}
+        if not isinstance(role, str) or role not in roles:
+            self._refuse((*path, "role"), f"must be one of {list_known(list(roles))}")
+            role = Role.ANCHOR.value
+        generation = fields.get("podCliqueSetGenerationHash")
+        depends = fields.get("dependsOn")
+        return Entry(
+            epoch,
+            roles[role],
+            Origin(Place(self._item, (*path, "epoch")), _ENTRY),
+            dict(self._numbers(path, fields, "podCliques")),
+            {name: tuple(sorted(indices)) for name, indices in self._indices(path, fields) if indices},
+            generation if isinstance(generation, str) else "",
+            tuple([text for text in depends if isinstance(text, str)]) if isinstance(depends, list) else (),
+        )
+
+    def _numbers(self, path: FieldPath, fields: Mapping[str, Value], key: str) -> Iterator[tuple[str, int]]:
+        for name, count in self._mapping(path, fields, key).items():
+            if type(count) is int:
+                yield name, count
+            else:
+                self._refuse((*path, key, name), "must be a whole number")
+
+    def _indices(self, path: FieldPath, fields: Mapping[str, Value]) -> Iterator[tuple[str, set[int]]]:
+        key = "pcsgReplicaIndices"
+        for name, indices in self._mapping(path, fields, key).items():
+            listed = indices if isinstance(indices, list) else [indices]
+            numbers = {index for index in listed if type(index) is int and index >= 0}
+            if not all(type(index) is int and index >= 0 for index in listed):
+                self._refuse((*path, key, name), "must be a list of whole numbers, none below 0")
+            yield name, numbers
+
+    def _mapping(self, path: FieldPath, fields: Mapping[str, Value], key: str) -> Mapping[str, Value]:
+        value = fields.get(key)
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self._refuse((*path, key), "must be a mapping")
+        return {}
+
+    def _refuse(self, path: FieldPath, message: str) -> None:
+        value = self._item.get(path)
+        self.findings.append(Finding.of(MAP, self._item, path, f"{message}; got {describe(value)}"))

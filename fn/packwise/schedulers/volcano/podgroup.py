@@ -1,0 +1,90 @@
+"""The PodGroup that Grove's operator makes for Volcano, of each PodGang whose pods it schedules.
+
+Source: grove-releases.md 2.3.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, TypeGuard
+
+from packwise.objects.generated import Generated
+from packwise.objects.kinds import VOLCANO_PODGROUP
+from packwise.placement.model import Gang, Grouper
+from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects.place import Origin
+    from packwise.placement.model import Node, PodSet
+    from packwise.placement.plan import Cluster
+    from packwise.settings import TopologyRender
+
+__all__ = ["DEFAULT_QUEUE", "NAME", "VOLCANO", "podgroup_value"]
+
+NAME = "volcano"
+"""The scheduler's name in pods and in Grove's scheduler profiles."""
+
+DEFAULT_QUEUE = "default"
+"""The queue of workloads that name none."""
+
+_CLIQUE = "grove.io/podclique"
+
+
+class _Volcano:
+    def objects(self, source: SchedulerInput) -> SchedulerObjects:
+        """A PodGroup for each gang whose pods Volcano schedules, where the operator knows Volcano."""
+        if NAME not in source.cluster.revision.scheduler_backends:
+            return SchedulerObjects()
+        return SchedulerObjects(
+            tuple([
+                Generated(podgroup_value(gang), placement.source, placement.subject, partial(_origins, gang))
+                for placement in source.placements
+                if _is_scheduled(gang := placement.node)
+            ])
+        )  # fmt: skip
+
+    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+        """Itself: Volcano needs nothing of users' objects."""
+        return item
+
+
+def podgroup_value(gang: Gang) -> Mapping[str, Value]:
+    """The manifest, without owner reference (a render knows no uid) and status. Volcano takes no number below 1."""
+    metadata: dict[str, Value] = {"name": gang.name, "namespace": gang.namespace, "labels": gang.labels}
+    spec: dict[str, Value] = {"minMember": gang.members or 1, "queue": gang.queue or DEFAULT_QUEUE}
+    if gang.priority_class:
+        spec["priorityClassName"] = gang.priority_class
+    spec["subGroupPolicy"] = [_policy(pods) for pods in gang.leaves]
+    kind = VOLCANO_PODGROUP
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, "spec": spec}
+
+
+def _policy(pods: PodSet) -> Mapping[str, Value]:
+    """The entry of `spec.subGroupPolicy`: the pods of one PodClique."""
+    return {
+        "name": pods.name,
+        "labelSelector": {"matchLabels": {_CLIQUE: pods.name}},
+        "matchLabelKeys": [_CLIQUE],
+        "subGroupSize": pods.members or 1,
+        "minSubGroups": 1,
+    }
+
+
+def _origins(gang: Gang) -> Mapping[FieldPath, Origin]:
+    origins = {**gang.origins, ("spec", "queue"): gang.owner.of("queue")}
+    for position, pods in enumerate(gang.leaves):
+        origins.update(pods.origins(("spec", "subGroupPolicy", position), "subGroupSize"))
+    return origins
+
+
+def _is_scheduled(node: Node) -> TypeGuard[Gang]:
+    return isinstance(node, Gang) and node.scheduler == NAME and node.grouper is not Grouper.SERVICE
+
+
+VOLCANO: Scheduler = _Volcano()
+"""Volcano."""
