@@ -97,7 +97,8 @@ def _render(package: Package) -> Rendered:
         *rendering.findings,
         *_judge(generated, inventory, definitions, settings),
     ]
-    results = (*results, *results_of(findings))
+    evidence = selection.evidence
+    results = (*results, *results_of([*evidence.without_consequences(findings), *evidence.findings]))
     if exit_code(results):
         return Rendered(package.items, (), results, selection)
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), known, selection)
