@@ -32,6 +32,7 @@ spec:
     - {domain: host, key: kubernetes.io/hostname}
   scheduler: {profiles: [{name: kai-scheduler, default: true}]}
   revision: grep-244-multi
+  newerRevision: Error
   unknownFields: Error
   admission: Auto
   emit: [ClusterTopology, Topology, PodGang]

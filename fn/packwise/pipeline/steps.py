@@ -100,7 +100,9 @@ def _render(package: Package, *, writes: bool) -> Rendered:
         *rendering.findings,
         *_judge(generated, inventory, definitions, settings),
     ]
-    results = (*results, *results_of(_as_written(findings) if writes else findings))
+    evidence = selection.evidence
+    findings = evidence.without_consequences(_as_written(findings) if writes else findings)
+    results = (*results, *results_of([*findings, *evidence.findings]))
     if exit_code(results):
         return Rendered(package.items, (), results, selection)
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), known, selection)

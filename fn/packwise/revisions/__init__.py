@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packwise.revisions.designs import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI
-from packwise.revisions.records import DEFAULT, RECORDS, REVISIONS
+from packwise.revisions.records import DEFAULT, RECORDS, REVISIONS, precedes, same_record
 from packwise.revisions.releases import (
     ALPHA_8,
     ALPHA_9,
@@ -37,4 +37,6 @@ __all__ = [
     "ConditionTexts",
     "Revision",
     "TopologyStatus",
+    "precedes",
+    "same_record",
 ]

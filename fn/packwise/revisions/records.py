@@ -19,7 +19,7 @@ from packwise.revisions.releases import (
 if TYPE_CHECKING:
     from packwise.revisions.revision import Revision
 
-__all__ = ["DEFAULT", "RECORDS", "REVISIONS"]
+__all__ = ["DEFAULT", "RECORDS", "REVISIONS", "precedes", "same_record"]
 
 RECORDS: tuple[Revision, ...] = (
     DESIGN_1,
@@ -44,3 +44,20 @@ REVISIONS: dict[str, Revision] = {
 
 DEFAULT = GREP_244_MULTI
 """The revision where neither `spec.revision` nor a configuration chooses one."""
+
+_PLACES = {
+    name: (place, record.releases.index(name) if name in record.releases else -1)
+    for place, record in enumerate(RECORDS)
+    for name in (record.name, *record.releases)
+}
+_AFTER_ALL = (len(RECORDS), 0)
+
+
+def precedes(revision: Revision, other: Revision) -> bool:
+    """Whether `revision` came before `other`; of one record's tags, the order in which they were released counts."""
+    return _PLACES.get(revision.name, _AFTER_ALL) < _PLACES.get(other.name, _AFTER_ALL)
+
+
+def same_record(revision: Revision, other: Revision) -> bool:
+    """Whether both are names of one record, which do the same."""
+    return _PLACES.get(revision.name, _AFTER_ALL)[0] == _PLACES.get(other.name, _AFTER_ALL)[0]

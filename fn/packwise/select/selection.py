@@ -12,8 +12,11 @@ from packwise.findings.finding import Finding, Rule, Severity, has_errors
 from packwise.objects.identity import identity
 from packwise.objects.index import Index
 from packwise.objects.inventory import Inventory
-from packwise.objects.kinds import PODGANG, PODGROUP, kind_of
-from packwise.revisions import DEFAULT, REVISIONS, Revision
+from packwise.objects.kinds import PODGANG, PODGROUP
+from packwise.select.choice import RULES as CHOICE_RULES
+from packwise.select.choice import choose_revision, has_topologies
+from packwise.select.evidence import NO_EVIDENCE, Evidence, evidence_against
+from packwise.select.evidence import RULES as EVIDENCE_RULES
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
 from packwise.settings.sources import SOURCES, chosen_source
@@ -25,11 +28,11 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.placement.plan import Schedulers
+    from packwise.revisions import Revision
     from packwise.select.package import Package
 
 __all__ = ["ABSENT", "RULES", "Selection", "index_package", "select"]
 
-REVISION = Rule("revision", "The revision is one that packwise renders.", "revisions.md")
 SETTINGS = Rule(
     "configuration-fields", "packwise's own configuration has known fields of the right type.", "product.md"
 )
@@ -41,15 +44,16 @@ ABSENT = Rule("configuration-absent", "Some object configures the topology.", "r
 APPLY = Rule(
     "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "grove-releases.md 3.4"
 )
-RULES = (REVISION, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
+RULES = (*CHOICE_RULES, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT, *EVIDENCE_RULES)
 """Rules of packwise's own configuration."""
 
 
 class Selection(NamedTuple):
     """What configures a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
 
-    `configuration` is None where nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the
-    revision has them. `results` are krmfn's about packwise's own configuration.
+    `chosen_by` is what chose the revision, `evidence` what in the input contradicts it. `configuration` is None where
+    nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the revision has them. `results` are
+    krmfn's about packwise's own configuration.
     """
 
     settings: TopologyRender
@@ -60,6 +64,8 @@ class Selection(NamedTuple):
     schedulers: Schedulers | None = None
     findings: tuple[Finding, ...] = ()
     results: tuple[Result, ...] = ()
+    chosen_by: str = ""
+    evidence: Evidence = NO_EVIDENCE
 
     @property
     def is_configured(self) -> bool:
@@ -87,7 +93,9 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     settings = _settings(package, index, findings, results)
     source = chosen_source(settings, index, findings)
     configuration = read_source(source, findings) if source is not None and not results else None
-    revision = _revision(settings, configuration, index, findings)
+    choice = choose_revision(settings, configuration, index, findings)
+    revision = choice.revision
+    evidence = NO_EVIDENCE if choice.is_named or results else evidence_against(revision, index)
     findings += _without_effect(settings, configuration, revision)
     settings = _as_applied(settings, revision, findings)
     name = configuration.name if configuration is not None else None
@@ -109,6 +117,8 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         schedulers=schedulers,
         findings=tuple(findings),
         results=tuple(results),
+        chosen_by=choice.reason,
+        evidence=evidence,
     )
 
 
@@ -186,29 +196,6 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
     return settings
 
 
-def _revision(
-    settings: TopologyRender, configuration: Configuration | None, index: Index, findings: list[Finding]
-) -> Revision:
-    """`spec.revision`, else the one that topologies or the topology section's key choose, else the default."""
-    if settings.revision is not None:
-        revision = REVISIONS[settings.revision]
-        if configuration is not None and configuration.key != revision.configuration_key:
-            message = (
-                f'must be "{revision.configuration_key}" for revision "{revision.name}"; got "{configuration.key}"'
-            )
-            findings.append(configuration.place.finding(REVISION, message, at_key=True))
-        return revision
-    for revision in REVISIONS.values():
-        if revision.chosen_by_topologies and _has_topologies(index, revision):
-            return revision
-    if configuration is None:
-        return DEFAULT
-    for revision in REVISIONS.values():
-        if revision.chosen_by_key and revision.configuration_key == configuration.key:
-            return revision
-    return DEFAULT
-
-
 def _schedulers(
     configuration: Configuration | None, revision: Revision, settings: TopologyRender, findings: list[Finding]
 ) -> Schedulers | None:
@@ -224,11 +211,7 @@ def _schedulers(
 
 def _topologies_only(index: Index, revision: Revision) -> bool:
     """Whether user-created topologies alone say that TAS is on. Source: revisions.md "Configuration" (d)."""
-    return revision.chooses_topology and _has_topologies(index, revision)
-
-
-def _has_topologies(index: Index, revision: Revision) -> bool:
-    return bool(index.of_kind(*kind_of(revision.topology_kind).key))
+    return revision.chooses_topology and has_topologies(index, revision)
 
 
 def _levels_unused(configuration: Configuration, revision: Revision) -> Finding:

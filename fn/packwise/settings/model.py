@@ -5,26 +5,27 @@ Choices and defaults are those of the quick look and of the record that the step
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+from packwise.revisions.tags import PATTERN, wrong_name
 from packwise.settings.plain import CHOICES, LISTS, OSMO_CHOICES
 from packwise.settings.topologyrender import Osmo, no_configuration
 
 __all__ = ["TopologyRenderSpec", "json_schema"]
 
 if TYPE_CHECKING:
-    Revision: TypeAlias = str
     UnknownFields: TypeAlias = str
+    NewerRevision: TypeAlias = str
     Admission: TypeAlias = str
     Rendered: TypeAlias = str
     Tool: TypeAlias = str
     Priority: TypeAlias = str
     KeySets: TypeAlias = str
 else:
-    Revision = Literal[CHOICES["revision"]]
     UnknownFields = Literal[CHOICES["unknownFields"]]
+    NewerRevision = Literal[CHOICES["newerRevision"]]
     Admission = Literal[CHOICES["admission"]]
     Rendered = Literal[LISTS["emit"]]
     Tool = Literal[LISTS["gitops"]]
@@ -32,6 +33,21 @@ else:
     KeySets = Literal[OSMO_CHOICES["keySets"]]
 
 _DEFAULT, _OSMO = no_configuration(), Osmo()
+
+
+def _revision(name: str) -> str:
+    wrong = wrong_name(name)
+    if wrong:
+        raise ValueError(wrong)
+    return name
+
+
+Revision = Annotated[
+    str,
+    AfterValidator(_revision),
+    WithJsonSchema({"anyOf": [{"enum": list(CHOICES["revision"])}, {"type": "string", "pattern": PATTERN}]}),
+]
+"""A known name, or the tag of a release that is newer than all of them."""
 
 
 class _Model(BaseModel):
@@ -114,8 +130,12 @@ class TopologyRenderSpec(_Model):
     scheduler: SchedulerModel | None = Field(default=None, description="The cluster's schedulers.")
     revision: Revision | None = Field(
         default=None,
-        description="The design revision of the cluster's operator; unset: a ClusterTopologyBinding chooses upstream, "
-        "else the topology section's key chooses.",
+        description="Which Grove runs: a release's tag, or a design's name; unset: a ClusterTopologyBinding chooses "
+        "upstream, else the topology section's key chooses.",
+    )
+    newerRevision: NewerRevision = Field(
+        default=_DEFAULT.newer_revision,
+        description="What a tag newer than every known release is: Error, or Warn, and the newest known one is used.",
     )
     topologyNameAnnotation: bool = Field(
         default=_DEFAULT.topology_name_annotation,

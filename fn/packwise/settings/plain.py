@@ -15,6 +15,7 @@ __all__ = ["CHOICES", "KAI_VERSIONS", "LISTS", "OSMO_CHOICES", "is_plain"]
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "revision": tuple(REVISIONS),
+    "newerRevision": ("Error", "Warn"),
     "unknownFields": ("Error", "Warn"),
     "admission": ("Auto", "New", "Existing"),
 }

@@ -68,6 +68,7 @@ class TopologyRender(NamedTuple):
     sections: Mapping[str, Value] = {}
     scheduler: Value = None
     revision: str | None = None
+    newer_revision: str = "Error"
     unknown_fields: str = "Error"
     admission: str = "Auto"
     emit: tuple[str, ...] = ("ClusterTopology", "Topology", "PodGang")
@@ -123,6 +124,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         sections={key: spec[key] for key in DIALECTS if spec.get(key) is not None},
         scheduler=spec.get("scheduler"),
         revision=spec.get("revision"),
+        newer_revision=spec.get("newerRevision", default.newer_revision),
         unknown_fields=spec.get("unknownFields", default.unknown_fields),
         admission=spec.get("admission", default.admission),
         emit=tuple(spec.get("emit", default.emit)),

@@ -1,0 +1,96 @@
+"""The tags of Grove's releases: their order, and what is wrong with one that no record has.
+
+Source: grove-releases.md 1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.revisions.records import REVISIONS
+from packwise.wording import closest, list_known
+
+if TYPE_CHECKING:
+    from packwise.revisions.revision import Revision
+
+__all__ = ["NEWEST", "PATTERN", "Tag", "is_newer", "known_release", "newest_as", "wrong_name"]
+
+PATTERN = r"^v[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+(-rc[0-9]+)?)?$"
+"""How Grove spells a tag."""
+
+_LOOSE = re.compile(
+    r"v?(?:(\d+)\.(\d+)\.(\d+))?[-.]?(?:(alpha|beta|rc)[-.]?(\d+)(?:[-.]?rc[-.]?(\d+))?)?", re.IGNORECASE
+)
+_STAGES = ("alpha", "beta", "rc")
+
+_NEVER_RELEASED = {
+    "v0.1.0-alpha.10-rc1": (
+        "v0.1.0-alpha.10",
+        "which is off Grove's main branch and was never released",
+    )
+}
+"""Tags that no release contains: which release to name instead, and what they are."""
+
+
+class Tag(NamedTuple):
+    """The numbers of a tag, which compare as releases follow one another: a candidate comes before its release."""
+
+    version: tuple[int, int, int]
+    stage: int
+    number: int
+    candidate: float
+
+    @classmethod
+    def read(cls, text: str) -> Tag | None:
+        """The tag that `text` spells, also loosely (`alpha.13`, `0.1.0-alpha13`); None where it spells none."""
+        match = _LOOSE.fullmatch(text.strip())
+        if match is None or not any(match.groups()):
+            return None
+        major, minor, patch, stage, number, candidate = match.groups()
+        version = (int(major or 0), int(minor or 1), int(patch or 0)) if major else (0, 1, 0)
+        order = _STAGES.index(stage.lower()) if stage else len(_STAGES)
+        return cls(version, order, int(number or 0), float(candidate or "inf"))
+
+    def __str__(self) -> str:
+        stage = f"-{_STAGES[self.stage]}.{self.number}" if self.stage < len(_STAGES) else ""
+        candidate = f"-rc{int(self.candidate)}" if self.candidate != float("inf") else ""
+        return f"v{'.'.join([str(number) for number in self.version])}{stage}{candidate}"
+
+
+_TAGS = {name: tag for name in REVISIONS if (tag := Tag.read(name)) is not None}
+
+NEWEST = max(_TAGS, key=_TAGS.__getitem__)
+"""The tag of the newest release that has a record."""
+
+
+def is_newer(name: str) -> bool:
+    """Whether `name` is the tag of a release after the newest one that has a record."""
+    tag = Tag.read(name) if re.match(PATTERN, name) else None
+    return tag is not None and tag > _TAGS[NEWEST]
+
+
+def known_release(text: str) -> tuple[str, Revision] | None:
+    """The tag that `text` spells, as of an image or a chart's version, and its record; None where no record has it."""
+    tag = str(Tag.read(text) or "")
+    return (tag, REVISIONS[tag]) if tag in _TAGS else None
+
+
+def newest_as(name: str) -> Revision:
+    """The newest record, called `name`."""
+    return REVISIONS[NEWEST]._replace(name=name)
+
+
+def wrong_name(name: str) -> str:
+    """Why `name` names no revision, and which one may be meant; empty for a name that does."""
+    if name in REVISIONS or is_newer(name):
+        return ""
+    tag = Tag.read(name)
+    spelt = name if tag is None else str(tag)
+    if spelt in _NEVER_RELEASED:
+        instead, reason = _NEVER_RELEASED[spelt]
+        return f'must be a release of Grove; got "{name}", {reason}; use "{instead}"'
+    if tag is None and not name.lower().startswith("v"):
+        return f'must be one of {list_known([design for design in REVISIONS if design not in _TAGS])}; got "{name}"'
+    near = f'; did you mean "{spelt}"?' if spelt in _TAGS else closest(spelt, _TAGS)
+    return f'must be a release of Grove that packwise knows; got "{name}"{near or f"; the newest is {NEWEST}"}'

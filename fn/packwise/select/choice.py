@@ -1,0 +1,79 @@
+"""The revision of a render, and what chose it. Source: revisions.md "Configuration", grove-releases.md 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.objects.kinds import kind_of
+from packwise.revisions import DEFAULT, RECORDS, REVISIONS, Revision
+from packwise.settings import settings_place
+
+if TYPE_CHECKING:
+    from packwise.objects.index import Index
+    from packwise.settings import TopologyRender
+    from packwise.settings.configuration import Configuration
+
+__all__ = ["RULES", "Choice", "choose_revision", "has_topologies"]
+
+REVISION = Rule("revision", "The revision is one that packwise renders.", "revisions.md")
+NEWER = Rule("revision-newer", "The release is one that packwise knows.", "grove-releases.md 1", Severity.WARNING)
+RULES = (REVISION, NEWER)
+"""Rules of the choice of a revision."""
+
+
+class Choice(NamedTuple):
+    """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it."""
+
+    revision: Revision
+    reason: str
+    is_named: bool = False
+
+
+def choose_revision(
+    settings: TopologyRender, configuration: Configuration | None, index: Index, findings: list[Finding]
+) -> Choice:
+    """`spec.revision`, else the one that topologies or the topology section's key choose, else the default."""
+    if settings.revision is not None:
+        return Choice(_named(settings, settings.revision, configuration, findings), "spec.revision", is_named=True)
+    for revision in RECORDS:
+        if revision.chosen_by_topologies and has_topologies(index, revision):
+            return Choice(revision, f"a {revision.topology_kind} in the input")
+    key = configuration.key if configuration is not None else None
+    for revision in RECORDS:
+        if revision.chosen_by_key and revision.configuration_key == key:
+            return Choice(revision, f"the key {key}")
+    return Choice(DEFAULT, "the default")
+
+
+def has_topologies(index: Index, revision: Revision) -> bool:
+    """Whether topologies of the revision's kind stand in the input."""
+    return bool(index.of_kind(*kind_of(revision.topology_kind).key))
+
+
+def _named(
+    settings: TopologyRender, name: str, configuration: Configuration | None, findings: list[Finding]
+) -> Revision:
+    revision = REVISIONS.get(name) or _newer(settings, name, findings)
+    if configuration is not None and configuration.key != revision.configuration_key:
+        message = f'must be "{revision.configuration_key}" for revision "{revision.name}"; got "{configuration.key}"'
+        findings.append(configuration.place.finding(REVISION, message, at_key=True))
+    return revision
+
+
+def _newer(settings: TopologyRender, name: str, findings: list[Finding]) -> Revision:
+    """The newest record in the place of a release after it, which the settings allow or not."""
+    # Few inputs name one, and a run need not read the tags of the others.
+    from packwise.revisions.tags import NEWEST, newest_as
+
+    place = settings_place(settings).below("revision")
+    if settings.newer_revision == "Warn":
+        message = f'is newer than "{NEWEST}", the newest release that packwise knows: it is taken for that one'
+        findings.append(place.finding(NEWER, message))
+    else:
+        message = (
+            f'must not be newer than "{NEWEST}", the newest release that packwise knows; got "{name}"; take a newer '
+            "packwise, or set `newerRevision: Warn` to have it taken for that one"
+        )
+        findings.append(place.finding(REVISION, message))
+    return newest_as(name)

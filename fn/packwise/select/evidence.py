@@ -1,0 +1,249 @@
+"""What in the input tells the release of a cluster's Grove, where nobody names it.
+
+An API of a later release than the assumed one is an error, and what follows from it is not reported beside it. Objects
+that tell a release, and no API server would refuse, are a warning: packwise does not choose a release silently.
+Source: grove-releases.md 1.1, 2.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
+from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
+from packwise.topology import DOMAINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects.index import Index
+
+__all__ = ["NO_EVIDENCE", "RULES", "Evidence", "evidence_against"]
+
+CONTRADICTED = Rule(
+    "revision-contradicted",
+    "Where nothing names the release, the input has the API that is assumed.",
+    "grove-releases.md 1.1",
+)
+UNNAMED = Rule(
+    "revision-unnamed",
+    "The release that the input shows is the one that is rendered for.",
+    "grove-releases.md 1.1",
+    Severity.WARNING,
+)
+RULES = (CONTRADICTED, UNNAMED)
+"""Rules of what the input tells of the release."""
+
+_CONSTRAINT = {"topologyName": ALPHA_9, "pack": ALPHA_10}
+"""Fields of a topology constraint, and the first release that has them."""
+
+_OWNER = {"rollingUpdate": ALPHA_14}
+"""The same, of cliques and scaling groups."""
+
+_STRATEGIES = {"Coherent": ALPHA_14}
+"""The same, of the types of an update strategy."""
+
+_KINDS = {"PodGangMap": ALPHA_12}
+"""The same, of Grove's kinds of objects; a ClusterTopologyBinding chooses a revision itself."""
+
+_FREE_DOMAIN = re.compile(r"[a-z][a-z0-9-]*")
+_FIRST_FREE = ALPHA_9
+
+_DEPLOYING = frozenset({
+    ("apps", "Deployment"),
+    ("argoproj.io", "Application"),
+    ("argoproj.io", "ApplicationSet"),
+    ("helm.cattle.io", "HelmChart"),
+    ("helm.toolkit.fluxcd.io", "HelmRelease"),
+    ("kustomize.config.k8s.io", "Kustomization"),
+    ("source.toolkit.fluxcd.io", "OCIRepository"),
+})  # fmt: skip
+"""Kinds of objects that deploy operators."""
+
+_SOURCES = ("image", "repository", "name", "newName", "chart", "repoURL", "url", "path")
+"""Fields that tell what is deployed."""
+
+_VERSIONS = (("tag",), ("newTag",), ("version",), ("targetRevision",), ("ref", "tag"), ("ref", "semver"))
+"""Fields beside them that tell which version."""
+
+_GROVE = re.compile(r"(^|[/_-])grove([/:_-]|$)")
+
+
+class _Trace(NamedTuple):
+    """A place that tells a release: the first one that has its API. What is wrong below `scope` follows from it."""
+
+    item: KubeObject
+    path: FieldPath
+    first: Revision
+    scope: FieldPath
+
+
+class Evidence(NamedTuple):
+    """`findings` is at most one, about the strongest evidence. `scopes` hold what is not judged by the wrong API."""
+
+    findings: tuple[Finding, ...] = ()
+    scopes: tuple[tuple[KubeObject, FieldPath], ...] = ()
+
+    def without_consequences(self, findings: list[Finding]) -> list[Finding]:
+        """`findings` without those that follow from the API of another release."""
+        if not self.scopes:
+            return findings
+        scopes = [(id(item), path) for item, path in self.scopes]
+        return [finding for finding in findings if not _follows(finding, scopes)]
+
+
+NO_EVIDENCE = Evidence()
+
+
+def evidence_against(assumed: Revision, index: Index) -> Evidence:
+    """What in the input is of another release than `assumed`, which nobody named."""
+    traces = [trace for trace in _workload_traces(index) if precedes(assumed, trace.first)]
+    deployed = next(_deployed(index), None)
+    if traces:
+        strongest = traces[0]
+        for trace in traces:
+            strongest = trace if precedes(strongest.first, trace.first) else strongest
+        finding = _contradicted(strongest, assumed, deployed)
+        return Evidence((finding,), tuple([(trace.item, trace.scope) for trace in traces]))
+    if deployed is not None and deployed.release not in (assumed.name, *assumed.releases):
+        return Evidence((_offered(deployed, assumed),))
+    for kind, first in _KINDS.items():
+        items = index.of_kind(CLUSTER_TOPOLOGY.group, kind)
+        if items and precedes(assumed, first):
+            message = f"is of {first.releases[0]} or later, {_assumed(assumed)}; {_SET}"
+            return Evidence((Finding.of(UNNAMED, items[0], ("kind",), message),))
+    return NO_EVIDENCE
+
+
+_SET = "set `revision` in a TopologyRender to the release that your cluster runs"
+
+
+def _assumed(revision: Revision) -> str:
+    return f'and nothing names a release, so that "{revision.name}" was assumed'
+
+
+def _contradicted(trace: _Trace, assumed: Revision, deployed: _Deployed | None) -> Finding:
+    advice = _SET
+    if deployed is not None and not precedes(deployed.revision, trace.first):
+        advice = f"set `revision: {deployed.release}` in a TopologyRender, which {deployed.item.location()} deploys"
+    message = f"is of the API of {trace.first.releases[0]} or later, {_assumed(assumed)}; {advice}"
+    return Finding.of(CONTRADICTED, trace.item, trace.path, message, at_key=True)
+
+
+def _workload_traces(index: Index) -> Iterator[_Trace]:
+    for item in index.of_kind(*POD_CLIQUE_SET.key):
+        strategy = item.get(("spec", "updateStrategy", "type"))
+        if isinstance(strategy, str) and strategy in _STRATEGIES:
+            path = ("spec", "updateStrategy", "type")
+            yield _Trace(item, path, _STRATEGIES[strategy], path)
+        for path, owner in _owners(item):
+            if len(path) > len(_TEMPLATE):
+                yield from (_Trace(item, (*path, key), _OWNER[key], (*path, key)) for key in _OWNER if key in owner)
+            yield from _constraint_traces(item, (*path, "topologyConstraint"), owner.get("topologyConstraint"))
+
+
+def _constraint_traces(item: KubeObject, path: FieldPath, constraint: Value) -> Iterator[_Trace]:
+    if not isinstance(constraint, dict):
+        return
+    for key, first in _CONSTRAINT.items():
+        if key in constraint:
+            yield _Trace(item, (*path, key), first, path)
+    domain = constraint.get("packDomain")
+    if isinstance(domain, str) and _is_free(domain):
+        yield _Trace(item, (*path, "packDomain"), _FIRST_FREE, path)
+
+
+def _is_free(domain: str) -> bool:
+    """Whether `domain` is a name that only later releases take, and no slip of the pen."""
+    if domain in DOMAINS or _FREE_DOMAIN.fullmatch(domain) is None:
+        return False
+    from packwise.wording import closest
+
+    return not closest(domain, DOMAINS)
+
+
+_TEMPLATE: FieldPath = ("spec", "template")
+
+
+def _owners(item: KubeObject) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
+    """The mappings that can hold a constraint: the template, cliques, scaling groups."""
+    template = item.get(_TEMPLATE)
+    if not isinstance(template, dict):
+        return
+    yield _TEMPLATE, template
+    for key in ("cliques", "podCliqueScalingGroups"):
+        entries = template.get(key)
+        for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, dict):
+                yield (*_TEMPLATE, key, place), entry
+
+
+def _follows(finding: Finding, scopes: Iterable[tuple[int, FieldPath]]) -> bool:
+    return any(id(finding.subject) == item and finding.path[: len(path)] == path for item, path in scopes)
+
+
+class _Deployed(NamedTuple):
+    """Where a release of Grove is deployed."""
+
+    item: KubeObject
+    path: FieldPath
+    release: str
+    revision: Revision
+
+
+def _offered(deployed: _Deployed, assumed: Revision) -> Finding:
+    message = (
+        f"deploys Grove {deployed.release}, {_assumed(assumed)}; set `revision: {deployed.release}` in a "
+        "TopologyRender if this is your cluster's"
+    )
+    return Finding.of(UNNAMED, deployed.item, deployed.path, message)
+
+
+def _deployed(index: Index) -> Iterator[_Deployed]:
+    """The places that deploy a known release of Grove."""
+    for key, items in index.by_kind.items():
+        for item in items if key in _DEPLOYING else ():
+            yield from _deployed_by(item, (), item.value)
+
+
+def _deployed_by(item: KubeObject, path: FieldPath, value: Value) -> Iterator[_Deployed]:
+    if isinstance(value, list):
+        for place, entry in enumerate(value):
+            yield from _deployed_by(item, (*path, place), entry)
+    if not isinstance(value, dict):
+        return
+    for at, text in _versions(value):
+        release = _known_release(text)
+        if release is not None:
+            yield _Deployed(item, (*path, *at), *release)
+    for key, entry in value.items():
+        yield from _deployed_by(item, (*path, key), entry)
+
+
+def _versions(value: dict[str, Value]) -> Iterator[tuple[FieldPath, str]]:
+    """The versions that a mapping gives to what is Grove's: in its image, or in a field beside its source."""
+    sources = [text for key in _SOURCES if isinstance(text := value.get(key), str) and _GROVE.search(text)]
+    if not sources:
+        return
+    image = value.get("image")
+    if isinstance(image, str) and _GROVE.search(image):
+        yield ("image",), image.partition("@")[0].rpartition(":")[2]
+    for path in _VERSIONS:
+        entry: Value = value
+        for step in path:
+            entry = entry.get(step) if isinstance(entry, dict) else None
+        if isinstance(entry, str):
+            yield path, entry
+
+
+def _known_release(text: str) -> tuple[str, Revision] | None:
+    if not re.match(r"v?\d", text):
+        return None
+    from packwise.revisions.tags import known_release
+
+    return known_release(text)

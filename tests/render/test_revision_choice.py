@@ -1,0 +1,260 @@
+"""Which revision a render is of: what its name may be, and what in the input contradicts the one that is assumed."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn import KubeObject
+from krmfn.result import Result
+from krmfn.yamltext import split_documents
+from packwise.cli.report.lines import sentence
+from packwise.pipeline import Rendered, render
+from packwise.select import Package
+from tests.cli.calling import CONFIG, WORKLOAD
+
+
+def rendered(*texts: str) -> Rendered:
+    documents = [document.text for text in texts for document in split_documents(text)]
+    return render(Package(tuple([KubeObject.parse(text) for text in documents])))
+
+
+def lines(results: tuple[Result, ...]) -> list[str]:
+    return [f"{result.severity.value}: {sentence(result)} [{result.tags['rule']}]" for result in results]
+
+
+def named(revision: str, more: str = "") -> str:
+    return f"{CONFIG}  revision: {revision}\n{more}"
+
+
+NEAR = 'must be a release of Grove that packwise knows; got "{}"; did you mean "{}"?'
+PROTOTYPE = (
+    'must be a release of Grove; got "{}", which is off Grove\'s main branch and was never released; use '
+    '"v0.1.0-alpha.10"'
+)
+DESIGNS = '"design-1", "design-2", "grep-244", "grep-244-multi", "upstream"'
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("alpha.13", NEAR.format("alpha.13", "v0.1.0-alpha.13")),
+        ("0.1.0-alpha.13", NEAR.format("0.1.0-alpha.13", "v0.1.0-alpha.13")),
+        ("v0.1.0-alpha13", NEAR.format("v0.1.0-alpha13", "v0.1.0-alpha.13")),
+        ("V0.1.0-Alpha.13", NEAR.format("V0.1.0-Alpha.13", "v0.1.0-alpha.13")),
+        ("alpha.12-rc.2", NEAR.format("alpha.12-rc.2", "v0.1.0-alpha.12-rc2")),
+        ("v0.1.0-alpha.11-rc1", NEAR.format("v0.1.0-alpha.11-rc1", "v0.1.0-alpha.14-rc1")),
+        ("v0.1.0-alpah.13", NEAR.format("v0.1.0-alpah.13", "v0.1.0-alpha.13")),
+        ("v2", 'must be a release of Grove that packwise knows; got "v2"; the newest is v0.1.0-alpha.14'),
+        ("v0.1.0-alpha.10-rc1", PROTOTYPE.format("v0.1.0-alpha.10-rc1")),
+        ("alpha.10-rc1", PROTOTYPE.format("alpha.10-rc1")),
+        ("grep-245", f'must be one of {DESIGNS}; got "grep-245"'),
+        ("latest", f'must be one of {DESIGNS}; got "latest"'),
+    ],
+)
+def test_a_name_that_no_revision_has(name: str, message: str) -> None:
+    assert lines(rendered(named(name)).results) == [
+        f"error: TopologyRender topology spec.revision: {message} [configuration-fields]"
+    ]
+
+
+def test_a_release_that_is_newer_than_all_that_are_known_is_refused() -> None:
+    assert lines(rendered(named("v0.1.0-alpha.15"), WORKLOAD).results)[0] == (
+        'error: TopologyRender topology spec.revision: must not be newer than "v0.1.0-alpha.14", the newest release '
+        'that packwise knows; got "v0.1.0-alpha.15"; take a newer packwise, or set `newerRevision: Warn` to have it '
+        "taken for that one [revision]"
+    )
+
+
+def test_a_newer_release_is_taken_for_the_newest_known_one_where_that_is_allowed() -> None:
+    newer = rendered(named("v0.1.0", "  newerRevision: Warn\n"))
+    known = rendered(named("v0.1.0-alpha.14", "  newerRevision: Warn\n"))
+
+    assert lines(newer.results)[0] == (
+        'warning: TopologyRender topology spec.revision: is newer than "v0.1.0-alpha.14", the newest release that '
+        "packwise knows: it is taken for that one [revision-newer]"
+    )
+    assert newer.selection is not None
+    assert known.selection is not None
+    assert newer.selection.revision == known.selection.revision._replace(name="v0.1.0")
+
+
+CONSTRAINT = "    topologyConstraint: {packDomain: rack}\n"
+STRATEGY = "  updateStrategy: {type: Coherent}\n"
+ROLLING = "      rollingUpdate: {maxUnavailable: 1}\n"
+ASSUMED = 'and nothing names a release, so that "grep-244-multi" was assumed'
+SET = "set `revision` in a TopologyRender to the release that your cluster runs"
+
+
+def workload(constraint: str = "{packDomain: rack}", *, strategy: str = "", rolling: str = "") -> str:
+    text = WORKLOAD.replace(CONSTRAINT, f"    topologyConstraint: {constraint}\n")
+    return text.replace("  template:\n", f"{strategy}  template:\n") + rolling
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "release"),
+    [
+        (workload("{topologyName: gb200, packDomain: rack}"), "spec.template.topologyConstraint.topologyName", 9),
+        (workload("{packDomain: leaf-switch}"), "spec.template.topologyConstraint.packDomain", 9),
+        (workload("{topologyName: gb200, pack: {required: rack}}"), "spec.template.topologyConstraint.pack", 10),
+        (workload(strategy=STRATEGY), "spec.updateStrategy.type", 14),
+        (workload(rolling=ROLLING), "spec.template.cliques[0].rollingUpdate", 14),
+        (workload("{pack: {required: rack}}", rolling=ROLLING), "spec.template.cliques[0].rollingUpdate", 14),
+    ],
+)
+def test_the_api_of_a_later_release_is_one_error(text: str, path: str, release: int) -> None:
+    assert lines(rendered(CONFIG, text).results) == [
+        f"error: PodCliqueSet shop/web {path}: is of the API of v0.1.0-alpha.{release} or later, {ASSUMED}; {SET} "
+        "[revision-contradicted]"
+    ]
+
+
+def test_what_does_not_follow_from_the_api_is_reported_beside_it() -> None:
+    text = workload("{pack: {required: rack}}").replace("replicas: 2", "replicas: two")
+
+    assert [result.tags["rule"] for result in rendered(CONFIG, text).results] == [
+        "workload-decode",
+        "revision-contradicted",
+    ]
+
+
+def test_a_slip_of_the_pen_in_a_domain_is_no_evidence() -> None:
+    results = rendered(CONFIG, workload("{packDomain: rak}")).results
+
+    assert "revision-contradicted" not in [result.tags["rule"] for result in results]
+
+
+def test_where_a_release_is_named_every_unknown_field_is_an_error() -> None:
+    results = rendered(named("grep-244"), workload("{topologyName: a, pack: {required: rack}}")).results
+
+    assert {(result.tags["rule"], result.field.path) for result in results if result.field is not None} == {
+        ("topology-domain-unknown", "spec.template.topologyConstraint.packDomain"),
+        ("unknown-field", "spec.template.topologyConstraint.pack"),
+        ("unknown-field", "spec.template.topologyConstraint.topologyName"),
+        ("workload-schema", "spec.template.topologyConstraint.packDomain"),
+    }
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: grove-operator}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: operator, image: "ghcr.io/ai-dynamo/grove/grove-operator:v0.1.0-alpha.13"}
+"""
+HELM_RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: grove}
+spec:
+  chart:
+    spec: {chart: grove-charts, version: 0.1.0-alpha.13}
+"""
+VALUES = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: operators}
+spec:
+  values:
+    image: {repository: ghcr.io/ai-dynamo/grove/grove-operator, tag: v0.1.0-alpha.13}
+"""
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: grove}
+spec:
+  source: {repoURL: ghcr.io/ai-dynamo/grove, chart: grove-charts, targetRevision: v0.1.0-alpha.13}
+"""
+OCI_REPOSITORY = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: grove}
+spec:
+  url: oci://ghcr.io/ai-dynamo/grove/grove-charts
+  ref: {tag: v0.1.0-alpha.13}
+"""
+KUSTOMIZATION = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+images:
+- {name: ghcr.io/ai-dynamo/grove/grove-operator, newTag: v0.1.0-alpha.13}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (DEPLOYMENT, "Deployment grove-operator spec.template.spec.containers[0].image"),
+        (HELM_RELEASE, "HelmRelease grove spec.chart.spec.version"),
+        (VALUES, "HelmRelease operators spec.values.image.tag"),
+        (APPLICATION, "Application grove spec.source.targetRevision"),
+        (OCI_REPOSITORY, "OCIRepository grove spec.ref.tag"),
+        (KUSTOMIZATION, "Kustomization images[0].newTag"),
+    ],
+)
+def test_a_release_that_is_deployed_is_offered(text: str, where: str) -> None:
+    found = rendered(CONFIG, WORKLOAD, text)
+
+    assert lines(found.results) == [
+        f"warning: {where}: deploys Grove v0.1.0-alpha.13, {ASSUMED}; set `revision: v0.1.0-alpha.13` in a "
+        "TopologyRender if this is your cluster's [revision-unnamed]"
+    ]
+    assert found.generated
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DEPLOYMENT.replace("grove-operator:", "grove-operator:v9.").replace("/grove", "/grove"),
+        DEPLOYMENT.replace("grove/grove-operator", "other"),
+        DEPLOYMENT.replace(":v0.1.0-alpha.13", "@sha256:0123"),
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: grove}\ndata: {image: 'grove:v0.1.0-alpha.13'}\n",
+    ],
+)
+def test_what_deploys_no_known_release_is_no_evidence(text: str) -> None:
+    assert lines(rendered(CONFIG, WORKLOAD, text).results) == []
+
+
+def test_an_error_names_the_release_that_is_deployed() -> None:
+    results = rendered(CONFIG, workload("{pack: {required: rack}}"), DEPLOYMENT).results
+
+    assert lines(results) == [
+        "error: PodCliqueSet shop/web spec.template.topologyConstraint.pack: is of the API of v0.1.0-alpha.10 or "
+        f"later, {ASSUMED}; set `revision: v0.1.0-alpha.13` in a TopologyRender, which <stdin>:1:1 deploys "
+        "[revision-contradicted]"
+    ]
+
+
+def test_an_older_release_that_is_deployed_is_no_advice() -> None:
+    older = DEPLOYMENT.replace("alpha.13", "alpha.9")
+    results = rendered(CONFIG, workload("{pack: {required: rack}}"), older).results
+
+    assert [SET in result.message for result in results] == [True]
+
+
+def test_a_release_that_is_named_is_not_contradicted_by_what_is_deployed() -> None:
+    assert "revision-unnamed" not in str(rendered(named("grep-244"), WORKLOAD, DEPLOYMENT).results)
+
+
+def test_a_podgangmap_tells_that_podgangs_are_made_of_it() -> None:
+    text = "apiVersion: grove.io/v1alpha1\nkind: PodGangMap\nmetadata: {name: web-0, namespace: shop}\n"
+
+    assert lines(rendered(CONFIG, WORKLOAD, text).results) == [
+        f"warning: PodGangMap shop/web-0 kind: is of v0.1.0-alpha.12 or later, {ASSUMED}; {SET} [revision-unnamed]"
+    ]
+
+
+def test_a_binding_chooses_upstream_which_later_fields_contradict() -> None:
+    binding = (
+        "apiVersion: grove.io/v1alpha1\nkind: ClusterTopologyBinding\nmetadata: {name: gb200}\n"
+        "spec: {levels: [{domain: rack, key: example.com/rack}]}\n"
+    )
+    text = workload("{topologyName: gb200, pack: {required: rack}}", rolling=ROLLING)
+    found = rendered(binding, text.replace("name: web # short", "name: web\n  labels: {kai.scheduler/queue: q}"))
+
+    assert [result.tags["rule"] for result in found.results] == ["binding-reference", "revision-contradicted"]
+    assert 'so that "upstream" was assumed' in found.results[1].message
+    assert found.selection is not None
+    assert found.selection.chosen_by == "a ClusterTopologyBinding in the input"
