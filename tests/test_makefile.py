@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.fuzz.targets import TARGETS
 from tests.places import ROOT
 
+FUZZING = re.compile(r"^FUZZ_TARGETS := (.+)$", re.MULTILINE)
 LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock")
 
 
@@ -55,6 +57,33 @@ def test_setup_does_nothing_when_nothing_changed(clone: Path) -> None:
     done = make(clone, "setup", "PYTHON=/nonexistent")
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_target_is_fuzzed() -> None:
+    (line,) = FUZZING.findall((ROOT / "Makefile").read_text(encoding="utf-8"))
+
+    assert line.split() == list(TARGETS)
+
+
+def test_an_input_that_fuzzing_finds_is_a_failure_that_says_where_it_is(clone: Path) -> None:
+    """In the place of Python stands a program that ends as atheris does; the second target crashes."""
+    (clone / "tests/fuzz").mkdir()
+    (clone / "tests/fuzz/requirements.txt").touch()
+    (clone / ".cache/fuzz/library").mkdir(parents=True)
+    (clone / ".venv/bin").mkdir(parents=True)
+    (clone / ".venv/.ready").touch()
+    python = clone / ".venv/bin/python"
+    python.write_text('#!/bin/sh\necho "$@" >> ran\n[ "$3" != splicer ] || exit 77\n', encoding="utf-8")
+    python.chmod(0o755)
+
+    done = make(clone, "fuzz", "SECONDS=3", "SEED=1")
+
+    assert done.returncode == 2
+    assert "splicer failed, see above. An input that does it stands in .cache/fuzz/splicer-*" in done.stderr
+    ran = (clone / "ran").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[:5] for line in ran] == [
+        ["-m", "tests.fuzz.run", target, "-seed=1", "-max_total_time=3"] for target in ("reader", "splicer")
+    ]
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from contextlib import redirect_stderr
 from importlib import import_module
 from typing import Any
 
+from tests.fuzz.words import write_words
+from tests.places import ROOT
+
 __all__ = ["main"]
+
+WORDS = ROOT / ".cache" / "fuzz" / "words"
 
 
 def main() -> None:
     """Fuzzes the target that the first argument names; the others are libFuzzer's."""
     # It has no types, and is installed by `make fuzz` alone.
     atheris: Any = import_module("atheris")
-    with atheris.instrument_imports(include=["krmfn", "packwise"]):
+    # It prints the name of every module that it instruments.
+    with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["krmfn", "packwise"]):
         from tests.fuzz.targets import TARGETS
     target = TARGETS[sys.argv.pop(1)]
-    atheris.Setup(sys.argv, target)
+    write_words(WORDS)
+    atheris.Setup([*sys.argv, f"-dict={WORDS}"], target)
     atheris.Fuzz()
 
 
