@@ -36,7 +36,7 @@ DISTRIBUTIONS := ./fn/krmfn .
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke wheel image-check lock docs go-types update-goldens clean test-without-yaml-rs interpreters
+.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke wheel image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -197,10 +197,25 @@ image-check: setup ## lint the Dockerfile and follow its steps in a scratch dire
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest tests/clients/test_image.py
 
-lock: setup ## rewrite the lock files from pyproject.toml
+lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 	$(UV_COMPILE) pyproject.toml --extra all --output-file requirements.lock
 	$(UV_COMPILE) --group build --output-file requirements-build.lock
 	$(UV_COMPILE) pyproject.toml --extra all --group dev --output-file requirements-dev.lock
+	$(UV_COMPILE) --group audit --output-file requirements-audit.lock
+
+sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock
+	$(BIN)/python -m supplychain.sbom
+
+# The database to ask: osv or pypi.
+SERVICE ?= osv
+
+audit: setup .cache/audit ## look up every locked library in a database of vulnerabilities (network; not in CI)
+	PYTHONPATH=.cache/audit $(BIN)/python -m supplychain.audit $(SERVICE)
+
+.cache/audit: requirements-audit.lock | setup
+	rm -rf $@
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --target $@ --requirement $<
+	@touch $@
 
 docs: setup ## rewrite the pages of docs/reference/ that follow from the code
 	$(BIN)/python docs/generate.py

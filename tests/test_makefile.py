@@ -16,7 +16,7 @@ from tests.fuzz.targets import TARGETS
 from tests.places import ROOT
 
 FUZZING = re.compile(r"^FUZZ_TARGETS := (.+)$", re.MULTILINE)
-LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock", "requirements-audit.lock")
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_locks_carry_a_hash_for_every_package(lock: str) -> None:
 
 def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    runtime, build, development = (pins(lock) for lock in LOCKS)
+    runtime, build, development, _ = (pins(lock) for lock in LOCKS)
 
     krmfn = tomllib.loads((ROOT / "fn" / "krmfn" / "pyproject.toml").read_text(encoding="utf-8"))
     asked = [*requirements(project), *requirements(krmfn)]

@@ -127,9 +127,7 @@ def test_no_interpreter_changes_a_byte(version: str, usual: list[Answer], tmp_pa
     command = INTERPRETERS / version / "bin" / "packwise"
     if not command.exists():
         # Not every machine can have them all, so that this is no failure in CI either.
-        pytest.skip(
-            f"`make interpreters` has not set up Python {version}, and says why when it is run"
-        )
+        pytest.skip(f"`make interpreters` has not set up Python {version}, and says why when it is run")
     sources(tmp_path)
 
     assert answers(tmp_path, [command], {}) == usual
