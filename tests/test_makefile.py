@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.fuzz.targets import TARGETS
 from tests.places import ROOT
 
-LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock")
+FUZZING = re.compile(r"^FUZZ_TARGETS := (.+)$", re.MULTILINE)
+LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock", "requirements-audit.lock")
 
 
 @pytest.fixture
@@ -57,6 +59,33 @@ def test_setup_does_nothing_when_nothing_changed(clone: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_every_target_is_fuzzed() -> None:
+    (line,) = FUZZING.findall((ROOT / "Makefile").read_text(encoding="utf-8"))
+
+    assert line.split() == list(TARGETS)
+
+
+def test_an_input_that_fuzzing_finds_is_a_failure_that_says_where_it_is(clone: Path) -> None:
+    """In the place of Python stands a program that ends as atheris does; the second target crashes."""
+    (clone / "tests/fuzz").mkdir()
+    (clone / "tests/fuzz/requirements.txt").touch()
+    (clone / ".cache/fuzz/library").mkdir(parents=True)
+    (clone / ".venv/bin").mkdir(parents=True)
+    (clone / ".venv/.ready").touch()
+    python = clone / ".venv/bin/python"
+    python.write_text('#!/bin/sh\necho "$@" >> ran\n[ "$3" != splicer ] || exit 77\n', encoding="utf-8")
+    python.chmod(0o755)
+
+    done = make(clone, "fuzz", "SECONDS=3", "SEED=1")
+
+    assert done.returncode == 2
+    assert "splicer failed, see above. An input that does it stands in .cache/fuzz/splicer-*" in done.stderr
+    ran = (clone / "ran").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[:5] for line in ran] == [
+        ["-m", "tests.fuzz.run", target, "-seed=1", "-max_total_time=3"] for target in ("reader", "splicer")
+    ]
+
+
 @pytest.mark.parametrize("lock", LOCKS)
 def test_locks_carry_a_hash_for_every_package(lock: str) -> None:
     entries = re.split(r"^(?=[a-z0-9])", (ROOT / lock).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
@@ -67,7 +96,7 @@ def test_locks_carry_a_hash_for_every_package(lock: str) -> None:
 
 def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    runtime, build, development = (pins(lock) for lock in LOCKS)
+    runtime, build, development, _ = (pins(lock) for lock in LOCKS)
 
     krmfn = tomllib.loads((ROOT / "fn" / "krmfn" / "pyproject.toml").read_text(encoding="utf-8"))
     asked = [*requirements(project), *requirements(krmfn)]

@@ -132,10 +132,11 @@ def waiting(process: int) -> str:
     return "S" if "pipe" in place else ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["check in", "fn", "render in", "diff in in"])
 def test_too_little_memory_is_an_error(words: str, packwise: Path, tmp_path: Path) -> None:
-    """33 MB of objects, fewer than the limit on nodes, and 120 MB to hold them."""
-    big = "".join([f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{at}}}}}\n" for at in range(500_000)])
+    """10 MB of objects, fewer than the limit on nodes, and 120 MB to hold them, in which half of them find room."""
+    big = "".join([f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{at}}}}}\n" for at in range(150_000)])
     write(tmp_path, {"in/big.yaml": f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{big}"})
 
     with (tmp_path / "in/big.yaml").open("rb") as stdin:

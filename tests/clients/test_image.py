@@ -191,9 +191,18 @@ def test_every_file_of_the_packages_is_installed(image: Image) -> None:
     """Data too: the explanations of rules are YAML."""
     libraries = next(image.inside("/opt/packwise/lib").glob("python3.*/site-packages"))
     there = [path for path in (ROOT / "fn").rglob("*.*") if "__pycache__" not in path.parts]
-    files = {path.relative_to(ROOT / "fn") for path in there if path.name != "pyproject.toml"}
+    beside = ("pyproject.toml", "packwise.cdx.json", "krmfn.cdx.json")
+    files = {path.relative_to(ROOT / "fn") for path in there if path.name not in beside}
 
     assert {path for path in files if not (libraries / path).is_file()} == set()
+
+
+def test_each_distribution_brings_its_bill_of_materials(image: Image) -> None:
+    libraries = next(image.inside("/opt/packwise/lib").glob("python3.*/site-packages"))
+    bills = {path.name: path.read_bytes() for path in libraries.glob("*.dist-info/sboms/*")}
+
+    assert bills == {path.name: path.read_bytes() for path in (ROOT / "fn").rglob("*.cdx.json")}
+    assert list(bills) != []
 
 
 def test_libraries_are_compiled_without_time_stamps(image: Image) -> None:

