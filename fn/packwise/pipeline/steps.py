@@ -11,6 +11,7 @@ from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import READABLE
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
+from packwise.placement.limit import within_limit
 from packwise.placement.plan import Cluster
 from packwise.render import render as render_objects
 from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
@@ -143,12 +144,13 @@ def cluster_of(selection: Selection, known: KnownTopologies) -> Cluster:
 def _plan(
     inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
 ) -> list[WorkloadPlan]:
-    """What becomes of every workload."""
-    return [
+    """What becomes of every workload; nothing where that is more than a run renders."""
+    plans = [
         plan
         for front_end in front_ends(inventory)
         for plan in front_end.plans(inventory, cluster, settings, definitions)
     ]
+    return within_limit(plans, settings.limits.gangs)
 
 
 def _protect(inventory: Inventory, cluster: Cluster, settings: TopologyRender) -> list[Finding]:

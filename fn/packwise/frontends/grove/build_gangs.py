@@ -88,14 +88,30 @@ def build_gangs(
     return (*base, *builder.scaled())
 
 
-def count_entries(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> int:
-    """How many entries (gangs and the leaves in them) `build_gangs` would build; counts without building."""
+def count_entries(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int], most: int, gang: int = 1) -> int:
+    """How many entries (gangs, and the sets in them) `build_gangs` would build; counts without building.
+
+    Where `spec` alone says more than `most`, what an autoscaler has set is not looked at. `gang` is what a gang itself
+    counts: more than 1 where it copies much of the workload.
+    """
     grouped = pcs.grouped_cliques()
     standalone = sum(clique.name not in grouped for clique in pcs.cliques)
-    fixed = sum((1 + len(group.clique_names)) * max(group.replicas, group.min_available) for group in pcs.groups)
-    live = sum(max(count, 0) for count in live_replicas.values())
-    largest = max((1 + len(group.clique_names) for group in pcs.groups), default=0)
-    return max(pcs.replicas, 0) * (1 + standalone + fixed) + live * largest
+    written = sum(_of_group(group, group.replicas, gang) for group in pcs.groups)
+    entries = max(pcs.replicas, 0) * (gang + standalone + written)
+    if entries > most or not live_replicas:
+        return entries
+    for replica in range(pcs.replicas):
+        for group in pcs.groups:
+            live = live_replicas.get((pcs.namespace, names.scaling_group(pcs.name, replica, group.name)))
+            if live is not None:
+                entries += _of_group(group, live, gang) - _of_group(group, group.replicas, gang)
+    return entries
+
+
+def _of_group(group: ScalingGroup, replicas: int, gang: int) -> int:
+    """The entries that a scaling group of so many replicas adds to one replica of the set."""
+    members, scaled = len(group.clique_names), max(replicas - group.min_available, 0)
+    return group.min_available * (1 + members) + scaled * (gang + members)
 
 
 class _Part(NamedTuple):

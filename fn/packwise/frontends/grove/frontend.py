@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.findings import Effect, Finding, Rule, Severity, Stage, findings_of, has_errors
 from packwise.frontends.grove import record
@@ -24,12 +24,13 @@ from packwise.frontends.grove.schema import check_shape
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
+from packwise.placement.limit import LIMIT, excess, length, weight_of_copies
 from packwise.placement.plan import Placement, WorkloadPlan
 from packwise.topology.levellist import read_levels
 from packwise.topology.uses import ListedTopology, Use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
@@ -46,22 +47,16 @@ if TYPE_CHECKING:
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Definitions
 
-__all__ = ["GROVE", "KIND", "MAX_ENTRIES", "RULES"]
+__all__ = ["GROVE", "KIND", "RULES"]
 
 KIND = POD_CLIQUE_SET.name
-
-MAX_ENTRIES = 200_000
-"""PodGangs and PodGroups that one workload may become: a slip of the pen must not fill the memory."""
 
 DECODE = Rule("workload-decode", "Every field of a workload has the type that its API gives it.", "operator.md 1")
 SCHEMA = Rule("workload-schema", "A workload keeps the schema of its CRD.", "operator.md 3")
 UNKNOWN = Rule(
     "unknown-field", "Every field of a workload is one that the API server knows.", "product.md unknownFields"
 )
-LIMIT = Rule(
-    "podgang-limit", f"One workload becomes at most {MAX_ENTRIES} PodGangs and entries of podgroups.", "product.md"
-)
-RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES, LIMIT)
+RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES)
 """Rules beside those of the webhook."""
 
 Named = tuple[str, str]
@@ -77,7 +72,7 @@ class _Grove:
             return []
         planner = _Planner(inventory, cluster, settings, definitions.of_kind(*POD_CLIQUE_SET.key))
         named = sorted([(identity(item.value)[2:], place) for place, item in enumerate(items)])
-        plans = [planner.plan(name, items[place]) for name, place in named]
+        plans = planner.plans([planner.judgement(name, items[place]) for name, place in named])
         repeats = {id(finding.subject): finding for finding in repeated(items)}
         return [_once(plan, repeats.get(id(plan.workload))) for plan in plans] if repeats else plans
 
@@ -136,6 +131,14 @@ def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
     return plan if repeat is None else plan._replace(findings=(*plan.findings, repeat), placements=())
 
 
+class _Judgement(NamedTuple):
+    """A workload, what is wrong with it, and what admission makes of it; None where it is refused."""
+
+    workload: KubeObject
+    findings: tuple[Finding, ...]
+    admitted: Admitted | None = None
+
+
 class _Planner:
     """What all workloads of one run have in common."""
 
@@ -165,32 +168,51 @@ class _Planner:
         self._earlier = earlier_podgangs(inventory) if keeps else {}
         self._records = _records(inventory)
 
-    def plan(self, name: Named, workload: KubeObject) -> WorkloadPlan:
-        """What becomes of one PodCliqueSet."""
+    def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
+        """What becomes of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
+        most, total = self._settings.limits.gangs, 0
+        refused: dict[int, Finding] = {}
+        for place, (workload, _, admitted) in enumerate(judgements):
+            entries = 0 if admitted is None else self._entries(admitted.pcs, most)
+            if total + entries > most:
+                message = excess(f"{entries} PodGangs and entries of their podgroups", total, most)
+                refused[place] = Finding.of(LIMIT, workload, ("spec", "replicas"), message)
+            else:
+                total += entries
+        if not refused:
+            return [self._plan(judgement) for judgement in judgements]
+        return [
+            WorkloadPlan(each.workload, (*each.findings, refused[place]) if place in refused else each.findings)
+            for place, each in enumerate(judgements)
+        ]
+
+    def _entries(self, pcs: PodCliqueSet, most: int) -> int:
+        """How many gangs and entries of gangs a workload would become."""
+        copied = len(record.record_of(pcs)) + len(pcs.priority_class)
+        if self._cluster.revision.mirrors_metadata:
+            copied += length(pcs.labels) + length(pcs.annotations)
+        return count_entries(pcs, self._live, most, 1 + weight_of_copies(copied))
+
+    def judgement(self, name: Named, workload: KubeObject) -> _Judgement:
+        """What the API server and the webhook answer to one PodCliqueSet."""
         value, baseline, revision = workload.value, self._baseline.get(name), self._cluster.revision
         history = History(baseline, self._records.get(name))
         new = is_new(value, history, self._settings.admission)
         problems = without_optional(workload, check_shape(value, revision, new=new), revision)
         findings = self._shape_findings(workload, problems, None if new else baseline or value)
         if any(problem.stage is Stage.DECODE for problem in problems):
-            return WorkloadPlan(workload, findings)
+            return _Judgement(workload, findings)
         context = self._context._replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
         findings += findings_of(admitted.problems, workload)
         findings += findings_of(advise(workload, admitted.pcs, context), workload)
-        if has_errors(findings):
-            return WorkloadPlan(workload, findings)
-        return self._rendered(workload, admitted, findings)
+        return _Judgement(workload, findings, None if has_errors(findings) else admitted)
 
-    def _rendered(self, workload: KubeObject, admitted: Admitted, findings: tuple[Finding, ...]) -> WorkloadPlan:
+    def _plan(self, judgement: _Judgement) -> WorkloadPlan:
+        workload, findings, admitted = judgement
+        if admitted is None:
+            return WorkloadPlan(workload, findings)
         pcs, cluster = admitted.pcs, self._cluster
-        entries = count_entries(pcs, self._live)
-        if entries > MAX_ENTRIES:
-            message = (
-                f"would become {entries} PodGangs and entries of their podgroups; packwise renders at most "
-                f"{MAX_ENTRIES} of one workload: lower the replicas, or split the workload"
-            )
-            return WorkloadPlan(workload, (*findings, Finding.of(LIMIT, workload, ("spec", "replicas"), message)))
         resolved = resolve_topology(pcs, cluster.revision)
         topology = cluster.topologies.get(resolved) if resolved is not None else None
         gangs, notices = self._gangs(workload, admitted, topology)
