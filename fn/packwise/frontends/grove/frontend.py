@@ -132,11 +132,15 @@ def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
 
 
 class _Judgement(NamedTuple):
-    """A workload, what is wrong with it, and what admission makes of it; None where it is refused."""
+    """A workload, what is wrong with it, and what admission makes of it; None where it is refused.
+
+    `is_recorded`: whether an earlier render recorded its constraints.
+    """
 
     workload: KubeObject
     findings: tuple[Finding, ...]
     admitted: Admitted | None = None
+    is_recorded: bool = False
 
 
 class _Planner:
@@ -172,7 +176,7 @@ class _Planner:
         """What becomes of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
         most, total = self._settings.limits.gangs, 0
         refused: dict[int, Finding] = {}
-        for place, (workload, _, admitted) in enumerate(judgements):
+        for place, (workload, _, admitted, _) in enumerate(judgements):
             entries = 0 if admitted is None else self._entries(admitted.pcs, most)
             if total + entries > most:
                 message = excess(f"{entries} PodGangs and entries of their podgroups", total, most)
@@ -206,17 +210,21 @@ class _Planner:
         admitted = admit(value, history, self._settings.admission, context)
         findings += findings_of(admitted.problems, workload)
         findings += findings_of(advise(workload, admitted.pcs, context), workload)
-        return _Judgement(workload, findings, None if has_errors(findings) else admitted)
+        admitted = None if has_errors(findings) else admitted
+        return _Judgement(workload, findings, admitted, history.record is not None)
 
     def _plan(self, judgement: _Judgement) -> WorkloadPlan:
-        workload, findings, admitted = judgement
+        workload, findings, admitted, is_recorded = judgement
         if admitted is None:
             return WorkloadPlan(workload, findings)
         pcs, cluster = admitted.pcs, self._cluster
         resolved = resolve_topology(pcs, cluster.revision)
         topology = cluster.topologies.get(resolved) if resolved is not None else None
         gangs, notices = self._gangs(workload, admitted, topology)
-        notes = {record.NOTE: record.record_of(pcs)} if gangs else {}
+        text = record.record_of(pcs)
+        notes = {record.NOTE: text}
+        # Without a PodGang the workload carries the record that there was: to the next render it would be new.
+        is_left = is_recorded and not (gangs and self._settings.emits(PODGANG.name))
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
         placements = tuple([Placement(gang, source, workload, notes) for gang in gangs])
         condition = workload_condition(pcs, topology, enabled=cluster.enabled, revision=cluster.revision)
@@ -224,7 +232,8 @@ class _Planner:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         conditions = () if condition is None else (condition,)
-        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used)
+        own = {record.NOTE: text if is_left else None}
+        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own)
 
     def _gangs(
         self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None
@@ -275,14 +284,18 @@ def _shape_rule(problem: Problem) -> Rule:
 
 
 def _records(inventory: Inventory) -> dict[Named, str]:
-    """The recorded constraints of each workload that an earlier render made PodGangs from."""
+    """The recorded constraints of each workload that an earlier render knew: its PodGangs have them, or itself."""
+    key = ("metadata", "annotations", f"packwise.dev/{record.NOTE}")
     records: dict[Named, str] = {}
+    for workload in inventory.items.of_kind(*POD_CLIQUE_SET.key):
+        text = workload.get(key)
+        if isinstance(text, str):
+            records[identity(workload.value)[2:]] = text
     for (_, kind, namespace, _), item in inventory.items.generated.items():
         if kind == PODGANG.name:
-            text = item.get(("metadata", "annotations", f"packwise.dev/{record.NOTE}"))
-            workload = item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
-            if isinstance(text, str) and isinstance(workload, str):
-                records[namespace, workload] = text
+            text, name = item.get(key), item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
+            if isinstance(text, str) and isinstance(name, str):
+                records[namespace, name] = text
     return records
 
 
