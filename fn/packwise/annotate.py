@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
     from packwise.topology.status import Condition, Status
 
-__all__ = ["CONDITIONS", "LAST_ERRORS", "RULES", "annotate", "annotate_generated"]
+__all__ = ["CONDITIONS", "LAST_ERRORS", "RULES", "annotate", "annotate_generated", "with_notes"]
 
 _PREFIX = "packwise.dev/"
 CONDITIONS = f"{_PREFIX}conditions"
@@ -41,12 +41,24 @@ def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tupl
     if not settings.annotate:
         return item, [_notice(item, condition) for condition in status.conditions]
     generation = item.get("metadata.generation")
-    for key, text in _texts(status, item, generation).items():
+    return _with(item, _texts(status, item, generation)), []
+
+
+def with_notes(item: KubeObject, notes: Mapping[str, str | None]) -> KubeObject:
+    """`item` with `notes`, which a later render reads, whatever the settings say of conditions.
+
+    Their keys are without the prefix `packwise.dev/`; None takes away what an earlier render noted.
+    """
+    return _with(item, {f"{_PREFIX}{key}": text for key, text in notes.items()})
+
+
+def _with(item: KubeObject, annotations: Mapping[str, str | None]) -> KubeObject:
+    for key, text in annotations.items():
         if text is not None:
             item = item.with_annotation(key, text)
         elif item.get(("metadata", "annotations", key)) is not None:
             item = item.without_annotation(key)
-    return item, []
+    return item
 
 
 def annotate_generated(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
@@ -10,7 +11,18 @@ from hypothesis import strategies as st
 from krmfn.yamltext import read, write
 from packwise.revisions import DEFAULT, REVISIONS
 
-__all__ = ["CONDITIONS", "EARLIER", "Listed", "config", "flow_list", "lists", "others", "render_specs", "workloads"]
+__all__ = [
+    "CONDITIONS",
+    "EARLIER",
+    "Listed",
+    "config",
+    "config_of",
+    "flow_list",
+    "lists",
+    "others",
+    "render_specs",
+    "workloads",
+]
 
 CONDITIONS = "packwise.dev/conditions"
 EARLIER = ("[]", "what?", "x")
@@ -114,9 +126,14 @@ def workloads(draw: st.DrawFn, name: str) -> str:
 
 def config(**spec: object) -> str:
     """The document of a TopologyRender that is enabled and has three levels, spelt as its revision does."""
+    return config_of(len(LEVELS), spec)
+
+
+def config_of(levels: int, spec: Mapping[str, object]) -> str:
+    """The same, with so many of the levels, the broadest."""
     key = REVISIONS[str(spec.get("revision", DEFAULT.name))].configuration_key
     # So that a field of the workload may hold anything.
-    whole = {key: {"enabled": True, "levels": LEVELS}, "unknownFields": "Warn", **spec}
+    whole = {key: {"enabled": True, "levels": LEVELS[:levels]}, "unknownFields": "Warn", **spec}
     head = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\n"
     return head + write({"spec": read(json.dumps(whole))})
 

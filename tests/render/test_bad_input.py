@@ -192,8 +192,9 @@ ANSWERED: list[tuple[str, str, str, str]] = [
         "as many replicas as a field can hold",
         "replicas: 1000000",
         "replicas: 2147483647",
-        f"10:15: {SUBJECT} spec.replicas: would become 4294967294 PodGangs and entries of their podgroups; packwise "
-        "renders at most 200000 of one workload: lower the replicas, or split the workload [podgang-limit]",
+        f"10:15: {SUBJECT} spec.replicas: would become 4294967294 PodGangs and entries of their podgroups; a run "
+        "renders at most 200000: lower the replicas, split the input, or raise limits.gangs of the TopologyRender "
+        "[gang-limit]",
     ),
     (
         "more replicas than a field can hold",

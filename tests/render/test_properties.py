@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from krmfn import KubeObject, ResourceList, Severity
@@ -21,7 +21,7 @@ from packwise.settings.plain import is_plain
 
 from .calling import render
 from .mangling import DISABLED, EVERYTHING, SPEC, WORKLOAD, listed, mangled, mangled_packages
-from .packages import CONDITIONS, EARLIER, Listed, config, flow_list, lists, others, render_specs, workloads
+from .packages import CONDITIONS, EARLIER, Listed, config, config_of, flow_list, lists, others, render_specs, workloads
 
 # Its entry with the separators around it, which go along where a revision has no conditions for the workload.
 EARLIER_CONDITIONS = re.compile(
@@ -129,6 +129,27 @@ def test_an_earlier_render_under_other_settings_leaves_no_trace(data: st.DataObj
 
     assert again.code == 0, again.stderr
     assert again.generated == straight.generated
+
+
+@laws
+@given(st.data())
+def test_a_render_of_a_render_is_that_render_whatever_went_before(data: st.DataObject) -> None:
+    """Levels that went and replicas that went, down to the last one."""
+    documents = [data.draw(workloads(name)) for name in ("w", "x")]
+    spec = data.draw(render_specs)
+    earlier = render(block_list([KubeObject.parse(document) for document in documents], config(**spec)))
+    replicas, levels = data.draw(st.integers(0, 2)), data.draw(st.integers(1, 3))
+    edited = [item.set("spec.replicas", replicas) if item.kind == "PodCliqueSet" else item for item in earlier.items]
+    emit = data.draw(st.sampled_from([{}, {"emit": ["ClusterTopology", "Topology"]}]))
+    now = config_of(levels, {**spec, **emit})
+
+    once = render(block_list(edited, now))
+    twice = render(once.stdout)
+
+    # What was never rendered is new, and a constraint that has no level is an error.
+    assume(once.code == 0)
+    assert twice.code == 0, twice.stderr
+    assert [item.source.text for item in twice.items] == [item.source.text for item in once.items]
 
 
 @settings(max_examples=400, deadline=None)

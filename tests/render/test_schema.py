@@ -39,6 +39,7 @@ spec:
   gitops: [argocd, flux]
   finalizers: false
   osmo: {namespace: osmo-workflows, priority: NORMAL, submittedBy: "", keySets: Uniform}
+  limits: {gangs: 200000}
   kai: {version: v0.15}
   annotate: true
   apply: true
@@ -129,6 +130,10 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("a kind that nobody renders", "spec.emit", ["Pods"], "spec.emit.0"),
     ("a revision that there is not", "spec.revision", "grep-245", "spec.revision"),
     ("a KAI that is too old", "spec.kai.version", "v0.11", "spec.kai.version"),
+    ("no gang at all", "spec.limits.gangs", 0, "spec.limits.gangs"),
+    ("a number of gangs as text", "spec.limits.gangs", "5", "spec.limits.gangs"),
+    ("a flag for a number of gangs", "spec.limits.gangs", True, "spec.limits.gangs"),
+    ("a limit that there is not", "spec.limits", {"pods": 5}, "spec.limits"),
     ("a profile without a name", "spec.scheduler.profiles", [{}], "spec.scheduler"),
     ("a list in the place of spec", "spec", [], "spec"),
     ("another kind", "kind", "TopologyRenderer", "kind"),
@@ -153,7 +158,7 @@ def test_the_quick_look_knows_the_same_fields_and_choices_as_the_model() -> None
 
     assert all(is_plain({name: flag}) for name in plain for flag in (True, False))
     assert all(is_plain({name: {"enabled": True, "levels": [], "name": "a"}}) for name in sections)
-    assert {*CHOICES, *LISTS, "scheduler", "osmo", "kai"} == fields.keys() - plain - sections
+    assert {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "limits"} == fields.keys() - plain - sections
     assert set(LISTS["emit"]) == {kind.name for kind in GENERATED}
 
 

@@ -51,6 +51,19 @@ def osmo(tasks: int) -> str:
     return f"- apiVersion: v1\n  kind: ConfigMap\n  metadata: {labels}\n  data:\n    w.yaml: |\n{text}"
 
 
+def osmo_pool() -> str:
+    return (
+        "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: p, labels: {packwise.dev/osmo: pool}}\n  data:\n"
+        "    p.yaml: |\n      pools: {p: {backend: c, default_platform: g, platforms: {g: {}}}}\n"
+    )
+
+
+def osmo_aliased(tasks: int, argument: str) -> str:
+    """A workflow of tasks with the same long argument, which is written once."""
+    lines = osmo(0) + f"        - {{name: a, image: x, command: [a], args: &long [{argument}]}}\n"
+    return lines + "".join(f"        - {{name: t{n}, image: x, command: [a], args: *long}}\n" for n in range(tasks))
+
+
 GROUPS = "      podCliqueScalingGroups:\n"
 INPUTS = {
     "an integer of 4 MB": (CONFIG_MAP + "9" * 4_000_000 + "\n", 0),
@@ -90,6 +103,63 @@ def test_a_stream_of_many_documents_is_cut_in_one_pass(packwise: Path, tmp_path:
     got, stderr = limited(packwise, ["check", str(tmp_path)], "", seconds=15)
 
     assert got == 0, stderr[:500]
+
+
+RACK = "topologyConstraint: {packDomain: rack}"
+
+
+def replicated(name: str, replicas: int, *, labels: str = "{}", annotation: str = "", template: str = "") -> str:
+    """A workload of so many replicas without constraints."""
+    metadata = f"{{name: {name}, namespace: shop, labels: {labels}, annotations: {{a: '{annotation}'}}}}"
+    text = workload(template=template).replace("{name: web, namespace: shop}", metadata)
+    return text.replace("replicas: 1\n", f"replicas: {replicas}\n").replace(RACK, "terminationDelay: 4h")
+
+
+def recorded(groups: int) -> str:
+    """A workload of so many groups, each with a constraint of its own."""
+    more = f", replicas: 20, {RACK}}}\n"
+    listed = "".join(group(f"g{number}", f"c{number}").replace("}\n", more) for number in range(groups))
+    cliques = "".join(f"      - name: c{n}\n        spec: {CLIQUE % (f'c{n}', '')}\n" for n in range(groups))
+    return workload(template=GROUPS + listed) + cliques
+
+
+LONG = "x" * 200_000
+COPIED = {
+    "metadata that PodGangs mirror": (
+        replicated("web", 20_000, labels="{kai.scheduler/queue: q}", annotation=LONG),
+        "revision: upstream",
+    ),
+    "a name of a priority class": (
+        replicated("web", 20_000, template=f"      priorityClassName: {LONG}\n"),
+        "revision: grep-244-multi",
+    ),
+    "the record of constraints": (recorded(1500), "revision: grep-244-multi"),
+    "arguments of OSMO's tasks by an alias": (osmo_pool() + osmo_aliased(5000, LONG), "emit: [Pod]"),
+}
+"""Much of a workload that is copied to many objects."""
+
+
+def test_workloads_that_are_too_much_together_are_refused_before_any_is_built(packwise: Path) -> None:
+    """1.5 KB that would become 260 MB, and take 1.8 GB."""
+    many = "".join(replicated(f"w{number}", 100_000) for number in range(5))
+
+    got, stderr = limited(packwise, ["fn"], HEAD + many + CONFIG, seconds=5, mib=256)
+
+    assert got == 1
+    assert stderr.splitlines()[1:] == [
+        f"error: <stdin>:{line}:15: PodCliqueSet shop/w{number} spec.replicas: would become 200000 PodGangs and "
+        "entries of their podgroups, beside 200000 of other workloads; a run renders at most 200000: lower the "
+        "replicas, split the input, or raise limits.gangs of the TopologyRender [gang-limit]"
+        for number, line in ((1, 18), (2, 28), (3, 38), (4, 48))
+    ]
+
+
+@pytest.mark.parametrize(("items", "setting"), COPIED.values(), ids=COPIED)
+def test_what_many_objects_copy_counts_towards_the_limit(packwise: Path, items: str, setting: str) -> None:
+    got, stderr = limited(packwise, ["fn"], f"{HEAD}{items}{CONFIG}    {setting}\n", seconds=20, mib=512)
+
+    errors = [line for line in stderr.splitlines() if line.startswith("error: <stdin>")]
+    assert (got, len(errors), errors[0][-12:]) == (1, 1, "[gang-limit]"), stderr[:1000]
 
 
 JSON = '{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [%s]}'

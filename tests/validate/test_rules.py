@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import subprocess
+import sys
+from typing import Any, cast
 
 import pytest
 
 from packwise.findings import Effect
 from packwise.validate.definition import read_definition
+from tests.places import ROOT
 
 from .objects import definition, problems, thing
 
@@ -164,15 +168,19 @@ def test_entries_are_compared_with_those_of_the_same_key() -> None:
     ]
 
 
+TOO_MUCH = "it may ask for more than 128 MiB of memory"
 UNCHECKED = [
     ("isQuantity(self.a)", "undeclared reference to 'isQuantity' (in container '')"),
     ("self.a ==", "Syntax error"),
     ("self.a > 5", "No matching overloads found : _>_(string, int64)"),
     ("self.set.all(a, self.set.all(b, self.set.all(c, self.set.all(d, a != 'z'))))", "Iteration budget exceeded"),
-    ("[self.a]" + ".map(a, a + a)" * 30 + ".size() == 1", "it may ask for too much memory"),
-    ("optional.of([self.a])" + ".optMap(a, a + a)" * 30 + ".hasValue()", "it may ask for too much memory"),
-    ("[self.a]" + ".map // comment\n (a, a + a)" * 30 + ".size() == 1", "it may ask for too much memory"),
-    ("self.a.replace('x', 'xxxxxxxx').size() > 1", "it may ask for too much memory"),
+    ("[self.a]" + ".map(a, a + a + a)" * 20 + ".size() == 1", TOO_MUCH),
+    (
+        "optional.of([self.a])" + ".optMap(a, a + a)" * 30 + ".hasValue()",
+        "it calls optMap and optFlatMap more than 5",
+    ),
+    ("[self.a]" + ".map // comment\n (a, a + a + a)" * 20 + ".size() == 1", TOO_MUCH),
+    ("self.a.replace('x', 'xxxxxxxx').size() > 1", "it uses what nothing bounds in memory"),
     ("self.a == '" + "x" * 5000 + "'", "it is longer than 4000 characters"),
     ("(" * 200 + "self.a" + ")" * 200 + " == 'x'", "Expression recursion limit exceeded. limit: 32"),
 ]
@@ -189,6 +197,60 @@ def test_a_rule_that_cannot_be_evaluated_is_told_once(rule: str, why: str) -> No
     assert problem.message.endswith("; the rule: the rule")
     assert found.item.get(problem.path) == rule
     assert found.problems(thing(spec)) == []
+
+
+HOSTILE = {
+    "texts split in a loop": ("self.set.all(x, self.a.split('').size() > 0)", TOO_MUCH),
+    "lists of lists": ("self.set.map(x, self.set.map(y, [x, y])).size() > 0", TOO_MUCH),
+    "a list that is copied for each entry": ("self.set.map(x, x).size() > 0", TOO_MUCH),
+    "a filter that takes all": ("self.set.filter(x, true).size() > 0", TOO_MUCH),
+    "sums of texts": ("self.set.all(x, (self.a + x).size() > 0)", TOO_MUCH),
+    "sums that grow": ("[self.a]" + ".map(a, a + a)" * 20 + ".size() > 0", TOO_MUCH),
+    "lists that grow": ("[[self.a]]" + ".map(a, [a, a, a, a])" * 15 + " == [[self.a]]", TOO_MUCH),
+    "texts in upper case": ("self.set.map(x, self.a.upperAscii()).size() > 0", TOO_MUCH),
+    "a split that is split": ("self.a.split('').map(x, x.split('')).size() > 0", TOO_MUCH),
+    "values with a name": ("self.?a" + ".optMap(a, a + a)" * 30 + ".hasValue()", "it calls optMap"),
+    "an empty text split": ("self.set.all(x, ''.split('').size() > 0)", None),
+    "a text split alone": ("self.a.split('').size() > 0", None),
+    "texts that are compared": ("self.a == self.a + '' && self.set.exists(x, x == 'x8999')", None),
+}
+
+
+@pytest.mark.parametrize(("rule", "why"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_rule_ends_within_its_memory(rule: str, why: str | None) -> None:
+    spec = {"a": "x" * 100_000, "set": [f"x{number}" for number in range(9_000)]}
+
+    messages = limited(with_rule(rule, message="the rule"), spec)
+
+    assert [message.startswith(f"is not checked: {why}") for message in messages] == ([] if why is None else [True])
+
+
+def test_a_hostile_message_ends_within_its_memory() -> None:
+    spec = {"a": "x" * 100_000, "set": [f"x{number}" for number in range(9_000)]}
+    expression = "self.set.map(x, self.a + x).size() > 0 ? 'a' : 'b'"
+
+    messages = limited(with_rule("false", message="the rule", messageExpression=expression), spec)
+
+    assert messages == ["must keep a rule of its CRD: the rule"]
+
+
+LIMITED = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
+from tests.validate.objects import problems
+print(json.dumps([message for message, _ in problems(*json.load(sys.stdin))]))
+"""
+"""The kernel ends what takes more processor time, and gives no more memory."""
+
+
+def limited(schema: dict[str, Any], spec: Any) -> list[str]:
+    """What is wrong with a thing, told by a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED],
+        input=json.dumps([schema, spec]), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    return cast("list[str]", json.loads(done.stdout))
 
 
 def test_rules_are_left_out_where_types_are_wrong() -> None:

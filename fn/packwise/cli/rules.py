@@ -44,7 +44,7 @@ def rules(command: Rules) -> int:
 
 def _named(name: str) -> Rule:
     if name not in RULES_BY_NAME:
-        hint = closest(name, RULES_BY_NAME) or "; `packwise rules` lists them"
+        hint = closest(name, RULES_BY_NAME, len(RULES_BY_NAME)) or "; `packwise rules` lists them"
         raise UsageError(f'there is no rule "{name}"{hint}')
     return RULES_BY_NAME[name]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from packwise import annotate, render
 from packwise.objects import index
 from packwise.pipeline import registry, steps
+from packwise.placement import limit
 from packwise.select import selection
 from packwise.settings import configuration, schedulers
 from packwise.topology import clustertopology, clustertopologybinding, known, protection
@@ -39,5 +40,6 @@ def rule_table() -> tuple[Rule, ...]:
         *(rule for entry in registry.SCHEDULERS for rule in entry.rules()),
         *(rule for part in _AFTER_SCHEDULERS for rule in part.RULES),
         *(rule for entry in registry.FRONT_ENDS for rule in entry.rules()),
+        *limit.RULES,
         *steps.RULES,
     )

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.errors import FieldError
 from krmfn.result import Severity, exit_code
-from packwise.annotate import annotate, annotate_generated
+from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import READABLE
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
+from packwise.placement.limit import within_limit
 from packwise.placement.plan import Cluster
 from packwise.render import render as render_objects
 from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
@@ -105,7 +106,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     results = (*results, *results_of([*findings, *evidence.findings]))
     if exit_code(results):
         return Rendered(package.items, (), results, selection)
-    kept, more = _annotate(package, _statuses(plans, known, statuses, written), known, selection)
+    notes = {id(plan.workload): plan.notes for plan in plans}
+    kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
     if not plans:
         notices.append(_no_workloads())
@@ -148,12 +150,13 @@ def cluster_of(selection: Selection, known: KnownTopologies) -> Cluster:
 def _plan(
     inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
 ) -> list[WorkloadPlan]:
-    """What becomes of every workload."""
-    return [
+    """What becomes of every workload; nothing where that is more than a run renders."""
+    plans = [
         plan
         for front_end in front_ends(inventory)
         for plan in front_end.plans(inventory, cluster, settings, definitions)
     ]
+    return within_limit(plans, settings.limits.gangs)
 
 
 def _protect(inventory: Inventory, cluster: Cluster, settings: TopologyRender) -> list[Finding]:
@@ -211,9 +214,16 @@ def _statuses(
 
 
 def _annotate(
-    package: Package, statuses: Mapping[int, Status], known: KnownTopologies, selection: Selection
+    package: Package,
+    statuses: Mapping[int, Status],
+    notes: Mapping[int, Mapping[str, str | None]],
+    known: KnownTopologies,
+    selection: Selection,
 ) -> tuple[tuple[KubeObject, ...], list[Finding]]:
-    """The user's objects, those that have a status with that; or the findings that report it instead."""
+    """The user's objects, those that have a status with that; or the findings that report it instead.
+
+    Statuses and notes are by the identity of an object in memory.
+    """
     settings, finalizer = selection.settings, selection.revision.finalizer
     finalizers = (finalizer,) if finalizer is not None and settings.finalizers else ()
     finalized = {id(item): with_finalizer(item, finalizers) for item in known.written.values()}
@@ -222,7 +232,7 @@ def _annotate(
     for item in package.items:
         if id(item) in statuses:
             annotated, findings = annotate(finalized.get(id(item), item), statuses[id(item)], settings)
-            kept.append(annotated)
+            kept.append(with_notes(annotated, notes.get(id(item), {})))
             notices += findings
         elif not is_generated(item.value):
             kept.append(item)

@@ -64,7 +64,8 @@ class Placement(NamedTuple):
 class WorkloadPlan(NamedTuple):
     """What becomes of one workload. With an error among `findings` there is nothing to write.
 
-    `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place.
+    `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
+    annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
     """
 
     workload: KubeObject
@@ -72,3 +73,4 @@ class WorkloadPlan(NamedTuple):
     placements: tuple[Placement, ...] = ()
     conditions: tuple[Condition, ...] = ()
     topology: str | None = None
+    notes: Mapping[str, str | None] = {}

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 
 from packwise.revisions.tags import PATTERN, wrong_name
 from packwise.settings.plain import CHOICES, LISTS, OSMO_CHOICES
-from packwise.settings.topologyrender import Osmo, no_configuration
+from packwise.settings.topologyrender import Osmo, RunLimits, no_configuration
 
 __all__ = ["TopologyRenderSpec", "json_schema"]
 
@@ -121,6 +121,17 @@ class KaiModel(_Model):
     )
 
 
+class LimitsModel(_Model):
+    """How much one run may render: more is an error, before memory and repository fill."""
+
+    gangs: int = Field(
+        default=RunLimits().gangs,
+        ge=1,
+        description="Gangs and entries of gangs of all workloads together: PodGangs and their podgroups, PodGroups and "
+        "their subgroups, Pods.",
+    )
+
+
 class TopologyRenderSpec(_Model):
     """`spec` of a TopologyRender, or the data of a ConfigMap that spells the same fields."""
 
@@ -162,6 +173,7 @@ class TopologyRenderSpec(_Model):
     )
     osmo: OsmoModel = Field(default=OsmoModel(), description="OSMO's front end.")
     kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")
+    limits: LimitsModel = Field(default=LimitsModel(), description="How much one run may render.")
     annotate: bool = Field(
         default=_DEFAULT.annotate, description="Whether workloads get their conditions as annotations."
     )

@@ -45,7 +45,7 @@ def is_plain(spec: Value) -> bool:
 def _takes(key: str, value: Value) -> bool:
     if key in _SECTIONS:
         return _section(value)
-    if key in ("scheduler", "osmo", "kai"):
+    if key in ("scheduler", "osmo", "kai", "limits"):
         return isinstance(value, dict) and all(_setting(key, name, entry) for name, entry in value.items())
     if key in CHOICES:
         return isinstance(value, str) and value in CHOICES[key]
@@ -59,6 +59,8 @@ def _chosen(value: Value, choices: tuple[str, ...]) -> bool:
 
 
 def _setting(section: str, key: str, value: Value) -> bool:
+    if section == "limits":
+        return key == "gangs" and type(value) is int and value >= 1
     if section == "kai":
         return key == "version" and isinstance(value, str) and value in KAI_VERSIONS
     return _scheduler(key, value) if section == "scheduler" else _osmo(key, value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from packwise.objects.place import Place
+from packwise.placement.limit import MAX_GANGS
 from packwise.settings.plain import is_plain
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "KAI_PROFILE",
     "KIND",
     "Osmo",
+    "RunLimits",
     "TopologyRender",
     "load",
     "no_configuration",
@@ -54,6 +56,12 @@ class Osmo(NamedTuple):
     key_sets: str = "Uniform"
 
 
+class RunLimits(NamedTuple):
+    """How much one run may render: `gangs` is the number of gangs and entries of gangs, of all workloads together."""
+
+    gangs: int = MAX_GANGS
+
+
 class TopologyRender(NamedTuple):
     """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
 
@@ -78,6 +86,7 @@ class TopologyRender(NamedTuple):
     topology_name_annotation: bool = False
     finalizers: bool = False
     osmo: Osmo = Osmo()
+    limits: RunLimits = RunLimits()
     emit_is_set: bool = False
     kai_version: str | None = None
     apply_is_set: bool = False
@@ -134,6 +143,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         topology_name_annotation=spec.get("topologyNameAnnotation", default.topology_name_annotation),
         finalizers=spec.get("finalizers", default.finalizers),
         osmo=_osmo(spec.get("osmo") or {}),
+        limits=_limits(spec.get("limits") or {}),
         emit_is_set="emit" in spec,
         kai_version=_kai_version(spec.get("kai") or {}),
         apply_is_set="apply" in spec,
@@ -150,6 +160,10 @@ def _osmo(section: dict[str, Any]) -> Osmo:
         submitted_by=section.get("submittedBy", default.submitted_by),
         key_sets=section.get("keySets", default.key_sets),
     )
+
+
+def _limits(section: dict[str, Any]) -> RunLimits:
+    return RunLimits(section.get("gangs", RunLimits().gangs))
 
 
 def _kai_version(section: dict[str, Any]) -> str | None:

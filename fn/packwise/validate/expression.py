@@ -1,6 +1,6 @@
 """CEL expressions, compiled and evaluated by the CEL project's own runtime; which of them are not.
 
-The runtime bounds the time of an evaluation: 10,000 iterations, 32 levels. It does not bound memory; see `_growth`.
+The runtime bounds the time of an evaluation: 10,000 iterations, 32 levels. It does not bound memory: `cost` does.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from packwise.validate.cost import MAX_COST, cost_of
+from packwise.validate.syntax import read_tree
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
+    from packwise.validate.syntax import Node
 
 __all__ = ["Answer", "Expression", "compiled"]
 
 _LONGEST = 4000
-_MOST_GROWTH = 4096
-_CALLED = r"\b(?:{})\b\s*(?://[^\n]*\n\s*)*\("
-_LOOP = re.compile(_CALLED.format("all|exists|exists_one|filter|map|optFlatMap|optMap"))
-_UNBOUNDED = re.compile(_CALLED.format("format|join|replace"))
+_MOST_COPIES = 5
+_COPYING = re.compile(r"\b(?:optFlatMap|optMap)\b")
+"""Macros that write what they are called on twice: a chain of them doubles the tree with every link."""
 
 # What the runtime calls things, and what Kubernetes' does.
 _TEXTS = (
@@ -48,15 +51,19 @@ class Answer:
 
 @dataclass(slots=True)
 class Expression:
-    """A compiled expression. `trouble` is why it is not evaluated: it cannot be compiled, or asked for too much."""
+    """A compiled expression and its syntax tree. `trouble` is why it is not evaluated at all."""
 
     _program: Any
+    _tree: Node | None = None
     trouble: str = ""
 
     def evaluate(self, variables: Mapping[str, Value]) -> Answer:
         """Its value, or why there is none."""
         if self.trouble:
             return Answer(trouble=self.trouble)
+        refusal = self._refusal(variables)
+        if refusal:
+            return Answer(trouble=refusal)
         try:
             answer = self._program.eval(data=dict(variables))
             if str(answer.type()) != "ERROR":
@@ -73,6 +80,16 @@ class Expression:
             self.trouble = text
         return Answer(trouble=text)
 
+    def _refusal(self, variables: Mapping[str, Value]) -> str:
+        """Why it is not evaluated for these values; "" where it is."""
+        try:
+            cost = None if self._tree is None else cost_of(self._tree, variables)
+        except RecursionError:
+            cost = None
+        if cost is None:
+            return "it uses what nothing bounds in memory"
+        return f"it may ask for more than {MAX_COST >> 20} MiB of memory" if cost > MAX_COST else ""
+
 
 def compiled(text: str, *, optional: bool = False) -> Expression:
     """`text`, of the variables `self` and `oldSelf`, compiled. `optional`: its `oldSelf` is an optional value.
@@ -80,14 +97,16 @@ def compiled(text: str, *, optional: bool = False) -> Expression:
     An optional one reads `__old__`, a list that is empty or holds the value.
     """
     if len(text) > _LONGEST:
-        return Expression(None, f"it is longer than {_LONGEST} characters")
-    if _UNBOUNDED.search(text) or _growth(text) > _MOST_GROWTH:
-        return Expression(None, "it may ask for too much memory")
+        return Expression(None, trouble=f"it is longer than {_LONGEST} characters")
+    if len(_COPYING.findall(text)) > _MOST_COPIES:
+        return Expression(None, trouble=f"it calls optMap and optFlatMap more than {_MOST_COPIES} times")
     source = _OPTIONAL.format(text) if optional else text
     try:
-        return Expression(_environment().compile(source))
+        program = _environment().compile(source)
+        return Expression(program, read_tree(program.serialize()))
     except (RuntimeError, ValueError) as error:
-        return Expression(None, _first_line(str(error)))
+        # A RecursionError is a RuntimeError too.
+        return Expression(None, trouble=_first_line(str(error)))
 
 
 @cache
@@ -97,12 +116,6 @@ def _environment() -> Any:
 
     variables: dict[str, Any] = dict.fromkeys(("self", "oldSelf", "__old__"), cel.Type.DYN)
     return cel.NewEnv(variables=variables, extensions=[ext_optional.ExtOptional(), ext_strings.ExtStrings()])
-
-
-def _growth(text: str) -> float:
-    """By how much a value can grow at most: each loop can add it up, or list it, as often as there is `+` and `,`."""
-    loops = len(_LOOP.findall(text))
-    return (1 + (text.count("+") + text.count(",")) / loops) ** loops if loops else 1
 
 
 def _first_line(text: str) -> str:

@@ -91,7 +91,21 @@ def test_zero_replicas_give_no_podgangs() -> None:
 
 def test_the_count_is_known_before_anything_is_built() -> None:
     pcs = view_of(edited({"spec.replicas": 2000000000}), MULTI, create=True)
-    assert count_entries(pcs, {}) == 2000000000 * 8
+    assert count_entries(pcs, {}, 200_000) == 2000000000 * 8
+
+
+@pytest.mark.parametrize("live", [None, 0, 1, 4])
+@pytest.mark.parametrize("gang", [1, 5])
+def test_the_count_is_that_of_what_is_built(live: int | None, gang: int) -> None:
+    """The group has a set of its own; what other workloads have live does not count."""
+    edits = {"spec.replicas": 2, T + "podCliqueScalingGroups[0].topologyConstraint.packDomain": "rack"}
+    pcs = view_of(edited(edits), MULTI, create=True)
+    own = {} if live is None else {("team-a", "wl-0-workers"): live}
+    gangs = gangs_of(edits, TOPOLOGIES["gb200"], live=live)
+
+    counted = count_entries(pcs, {**own, ("team-a", "other-0-workers"): 1_000_000}, 200_000, gang)
+
+    assert counted == sum(gang + len(each.sets) for each in gangs)
 
 
 def test_resolution() -> None:

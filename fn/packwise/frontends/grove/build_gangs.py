@@ -86,17 +86,35 @@ def build_gangs(
     return tuple([builder.gang(plan) for plan in plans])
 
 
-def count_entries(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int], mapped: int = 0) -> int:
-    """How many entries (gangs and the leaves in them) `build_gangs` would build at most; counts without building.
+def count_entries(
+    pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int], most: int, gang: int = 1, mapped: int = 0
+) -> int:
+    """How many entries (gangs, and the sets in them) `build_gangs` would build at most; counts without building.
 
-    `mapped` are the replicas of scaling groups that PodGangMaps place.
+    Where `spec` alone says more than `most`, what an autoscaler has set is not looked at. `gang` is what a gang itself
+    counts: more than 1 where it copies much of the workload. `mapped` are the replicas of scaling groups that
+    PodGangMaps place.
     """
     grouped = pcs.grouped_cliques()
     standalone = sum(clique.name not in grouped for clique in pcs.cliques)
-    fixed = sum((1 + len(group.clique_names)) * max(group.replicas, group.min_available) for group in pcs.groups)
-    live = mapped + sum(max(count, 0) for count in live_replicas.values())
-    largest = max((1 + len(group.clique_names) for group in pcs.groups), default=0)
-    return max(pcs.replicas, 0) * (1 + standalone + fixed) + live * largest
+    written = sum(_of_group(group, group.replicas, gang) for group in pcs.groups)
+    entries = max(pcs.replicas, 0) * (gang + standalone + written)
+    if mapped:
+        entries += mapped * max((gang + len(group.clique_names) for group in pcs.groups), default=0)
+    if entries > most or not live_replicas:
+        return entries
+    for replica in range(pcs.replicas):
+        for group in pcs.groups:
+            live = live_replicas.get((pcs.namespace, names.scaling_group(pcs.name, replica, group.name)))
+            if live is not None:
+                entries += _of_group(group, live, gang) - _of_group(group, group.replicas, gang)
+    return entries
+
+
+def _of_group(group: ScalingGroup, replicas: int, gang: int) -> int:
+    """The entries that a scaling group of so many replicas adds to one replica of the set."""
+    members, scaled = len(group.clique_names), max(replicas - group.min_available, 0)
+    return group.min_available * (1 + members) + scaled * (gang + members)
 
 
 class _Part(NamedTuple):

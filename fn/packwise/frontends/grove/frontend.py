@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.findings import Effect, Finding, Rule, Severity, Stage, findings_of, has_errors
 from packwise.frontends.grove import record
@@ -27,12 +27,13 @@ from packwise.frontends.grove.stored import STORED, Stored, stored_problems
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
+from packwise.placement.limit import LIMIT, excess, length, weight_of_copies
 from packwise.placement.plan import Placement, WorkloadPlan
 from packwise.topology.levellist import read_levels
 from packwise.topology.uses import ListedTopology, Use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
@@ -51,22 +52,16 @@ if TYPE_CHECKING:
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Definitions
 
-__all__ = ["GROVE", "KIND", "MAX_ENTRIES", "RULES"]
+__all__ = ["GROVE", "KIND", "RULES"]
 
 KIND = POD_CLIQUE_SET.name
-
-MAX_ENTRIES = 200_000
-"""PodGangs and PodGroups that one workload may become: a slip of the pen must not fill the memory."""
 
 DECODE = Rule("workload-decode", "Every field of a workload has the type that its API gives it.", "operator.md 1")
 SCHEMA = Rule("workload-schema", "A workload keeps the schema of its CRD.", "operator.md 3")
 UNKNOWN = Rule(
     "unknown-field", "Every field of a workload is one that the API server knows.", "product.md unknownFields"
 )
-LIMIT = Rule(
-    "podgang-limit", f"One workload becomes at most {MAX_ENTRIES} PodGangs and entries of podgroups.", "product.md"
-)
-RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES, LIMIT)
+RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES)
 """Rules beside those of the webhook."""
 
 Named = tuple[str, str]
@@ -82,7 +77,7 @@ class _Grove:
             return []
         planner = _Planner(inventory, cluster, settings, definitions.of_kind(*POD_CLIQUE_SET.key))
         named = sorted([(identity(item.value)[2:], place) for place, item in enumerate(items)])
-        plans = [planner.plan(name, items[place]) for name, place in named]
+        plans = planner.plans([planner.judgement(name, items[place]) for name, place in named])
         if planner.placeholders:
             plans = _with_notice(plans, planner.placeholders, settings)
         repeats = {id(finding.subject): finding for finding in repeated(items)}
@@ -161,6 +156,18 @@ def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
     return plan if repeat is None else plan._replace(findings=(*plan.findings, repeat), placements=())
 
 
+class _Judgement(NamedTuple):
+    """A workload, what is wrong with it, and what admission makes of it; None where it is refused.
+
+    `is_recorded`: whether an earlier render recorded its constraints.
+    """
+
+    workload: KubeObject
+    findings: tuple[Finding, ...]
+    admitted: Admitted | None = None
+    is_recorded: bool = False
+
+
 class _Planner:
     """What all workloads of one run have in common."""
 
@@ -194,15 +201,41 @@ class _Planner:
         self._earlier = earlier_podgangs(inventory) if keeps else {}
         self._records = _records(inventory)
 
-    def plan(self, name: Named, workload: KubeObject) -> WorkloadPlan:
-        """What becomes of one PodCliqueSet."""
+    def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
+        """What becomes of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
+        most, total = self._settings.limits.gangs, 0
+        refused: dict[int, Finding] = {}
+        for place, (workload, _, admitted, _) in enumerate(judgements):
+            entries = 0 if admitted is None else self._entries(admitted.pcs, most)
+            if total + entries > most:
+                message = excess(f"{entries} PodGangs and entries of their podgroups", total, most)
+                refused[place] = Finding.of(LIMIT, workload, ("spec", "replicas"), message)
+            else:
+                total += entries
+        if not refused:
+            return [self._plan(judgement) for judgement in judgements]
+        return [
+            WorkloadPlan(each.workload, (*each.findings, refused[place]) if place in refused else each.findings)
+            for place, each in enumerate(judgements)
+        ]
+
+    def _entries(self, pcs: PodCliqueSet, most: int) -> int:
+        """How many gangs and entries of gangs a workload would become."""
+        copied = len(record.record_of(pcs)) + len(pcs.priority_class)
+        if self._cluster.revision.mirrors_metadata:
+            copied += length(pcs.labels) + length(pcs.annotations)
+        mapped = 0 if self._epochs is None else self._epochs.count
+        return count_entries(pcs, self._live, most, 1 + weight_of_copies(copied), mapped)
+
+    def judgement(self, name: Named, workload: KubeObject) -> _Judgement:
+        """What the API server and the webhook answer to one PodCliqueSet."""
         value, baseline, revision = workload.value, self._baseline.get(name), self._cluster.revision
         history = History(baseline, self._records.get(name))
         new = is_new(value, history, self._settings.admission)
         problems = without_optional(workload, check_shape(value, revision, new=new), revision)
         findings = self._shape_findings(workload, problems, None if new else baseline or value)
         if any(problem.stage is Stage.DECODE for problem in problems):
-            return WorkloadPlan(workload, findings)
+            return _Judgement(workload, findings)
         context = self._context._replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
         findings += findings_of(admitted.problems, workload)
@@ -210,19 +243,14 @@ class _Planner:
         if revision.rolling_updates:
             stored = Stored.of(value, baseline, admitted.pcs, self._inventory)
             findings += findings_of(stored_problems(stored, context), workload)
-        if has_errors(findings):
-            return WorkloadPlan(workload, findings)
-        return self._rendered(workload, admitted, findings)
+        admitted = None if has_errors(findings) else admitted
+        return _Judgement(workload, findings, admitted, history.record is not None)
 
-    def _rendered(self, workload: KubeObject, admitted: Admitted, findings: tuple[Finding, ...]) -> WorkloadPlan:
+    def _plan(self, judgement: _Judgement) -> WorkloadPlan:
+        workload, findings, admitted, is_recorded = judgement
+        if admitted is None:
+            return WorkloadPlan(workload, findings)
         pcs, cluster = admitted.pcs, self._cluster
-        entries = count_entries(pcs, self._live, 0 if self._epochs is None else self._epochs.count)
-        if entries > MAX_ENTRIES:
-            message = (
-                f"would become {entries} PodGangs and entries of their podgroups; packwise renders at most "
-                f"{MAX_ENTRIES} of one workload: lower the replicas, or split the workload"
-            )
-            return WorkloadPlan(workload, (*findings, Finding.of(LIMIT, workload, ("spec", "replicas"), message)))
         resolved = resolve_topology(pcs, cluster.revision)
         topology = cluster.topologies.get(resolved) if resolved is not None else None
         plans, problems = self._gang_plans(workload, pcs)
@@ -230,7 +258,10 @@ class _Planner:
         if has_errors(problems):
             return WorkloadPlan(workload, findings)
         gangs, notices = self._gangs(workload, admitted, topology, plans)
-        notes = {record.NOTE: record.record_of(pcs)} if gangs else {}
+        text = record.record_of(pcs)
+        notes = {record.NOTE: text}
+        # Without a PodGang the workload carries the record that there was: to the next render it would be new.
+        is_left = is_recorded and not (gangs and self._settings.emits(PODGANG.name))
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
         placements = tuple([Placement(gang, source, workload, notes) for gang in gangs])
         condition = workload_condition(pcs, topology, enabled=cluster.enabled, revision=cluster.revision)
@@ -238,7 +269,8 @@ class _Planner:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         conditions = () if condition is None else (condition,)
-        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used)
+        own = {record.NOTE: text if is_left else None}
+        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own)
 
     def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:
         """Which gangs the workload becomes, and what is wrong with the PodGangMaps that say so."""
@@ -303,14 +335,18 @@ def _shape_rule(problem: Problem) -> Rule:
 
 
 def _records(inventory: Inventory) -> dict[Named, str]:
-    """The recorded constraints of each workload that an earlier render made PodGangs from."""
+    """The recorded constraints of each workload that an earlier render knew: its PodGangs have them, or itself."""
+    key = ("metadata", "annotations", f"packwise.dev/{record.NOTE}")
     records: dict[Named, str] = {}
+    for workload in inventory.items.of_kind(*POD_CLIQUE_SET.key):
+        text = workload.get(key)
+        if isinstance(text, str):
+            records[identity(workload.value)[2:]] = text
     for (_, kind, namespace, _), item in inventory.items.generated.items():
         if kind == PODGANG.name:
-            text = item.get(("metadata", "annotations", f"packwise.dev/{record.NOTE}"))
-            workload = item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
-            if isinstance(text, str) and isinstance(workload, str):
-                records[namespace, workload] = text
+            text, name = item.get(key), item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
+            if isinstance(text, str) and isinstance(name, str):
+                records[namespace, name] = text
     return records
 
 

@@ -1,7 +1,7 @@
-"""The constraints that a workload was rendered with, as generated PodGangs record them.
+"""The constraints that a workload was rendered with, as an earlier render recorded them.
 
-The next render tells by them whether a known workload is unchanged or was edited. Source: revisions.md "New and
-existing workloads".
+Its PodGangs carry the record; the workload itself does where none of them is left. The next render tells by it whether
+a known workload is unchanged or was edited. Source: revisions.md "New and existing workloads".
 """
 
 from __future__ import annotations

@@ -1,0 +1,210 @@
+"""What an evaluation may take at most, bounded before it runs from the syntax tree and the values it is about.
+
+The runtime bounds iterations, not memory: it keeps each list and sum of texts until the end, and copies a list for each
+entry that `map` adds. The bound is in bytes: of what is kept, and of what is looked at, so that it bounds time too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from packwise.validate.syntax import Call, Comprehension, Constant, Ident, ListOf, Select
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
+    from packwise.validate.syntax import Node
+
+__all__ = ["MAX_COST", "MAX_ITERATIONS", "cost_of"]
+
+MAX_COST = 128 * 1024 * 1024
+"""Bytes that one evaluation of a rule may keep or look at."""
+
+MAX_ITERATIONS = 10_000
+"""The runtime's own bound on the iterations of an evaluation, of all loops together."""
+
+_SCALAR = 32
+"""Bytes of a value beside the characters of a text. The runtime's list takes so many for an entry."""
+
+_PLAIN = frozenset({
+    "!_", "-_", "_!=_", "_%_", "_&&_", "_*_", "_-_", "_/_", "_<=_", "_<_", "_==_", "_>=_", "_>_", "_||_", "@in", "in",
+    "@not_strictly_false", "__not_strictly_false__", "bool", "contains", "double", "duration", "endsWith", "getDate",
+    "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours", "getMilliseconds", "getMinutes",
+    "getMonth", "getSeconds", "hasValue", "indexOf", "int", "lastIndexOf", "matches", "optional.none", "size",
+    "startsWith", "timestamp", "type", "uint",
+})  # fmt: skip
+"""Functions whose value is a scalar of no length."""
+
+_TEXTS = frozenset({
+    "bytes", "charAt", "lowerAscii", "reverse", "string", "strings.quote", "substring", "trim", "upperAscii",
+})  # fmt: skip
+"""Functions whose value is a text, no longer than a few times the first argument."""
+_LONGER = 8
+
+_PARTS = frozenset({"_[_]", "_?._", "_[?_]"})
+_SAME = frozenset({"dyn", "optional.of", "optional.ofNonZeroValue", "value"})
+_ANY_OF = frozenset({"or", "orValue"})
+
+
+class _Bound(NamedTuple):
+    """What a value weighs at most, and each of its entries; `value` is the value itself where it is known."""
+
+    weight: int
+    entry: int
+    value: Value = None
+
+    @property
+    def length(self) -> int:
+        """How many entries it has at most."""
+        if isinstance(self.value, (list, dict)):
+            return len(self.value)
+        return max(self.weight // _SCALAR - 1, 0)
+
+
+_FLAT = _Bound(_SCALAR, 0)
+
+
+class _UnboundedError(Exception):
+    """The tree has something whose cost is not known."""
+
+
+def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
+    """An upper bound of what an evaluation costs; None where the tree has a function that nothing bounds."""
+    bounding = _Bounding()
+    try:
+        bound = bounding.of(tree, {name: bounding.known(value) for name, value in variables.items()}, 1)
+    except _UnboundedError:
+        return None
+    return bounding.total + bound.weight
+
+
+class _Bounding:
+    """One walk of a tree; `total` grows by what each node costs, as often as it is evaluated."""
+
+    __slots__ = ("_weights", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._weights: dict[int, int] = {}
+
+    def known(self, value: Value) -> _Bound:
+        """The bound of a value that is there."""
+        weight = self._weight(value)
+        entries: list[Value] = []
+        if isinstance(value, list):
+            entries = value
+        elif isinstance(value, dict):
+            entries = [*value, *value.values()]
+        return _Bound(weight, max([self._weight(entry) for entry in entries], default=0), value)
+
+    def of(self, node: Node, names: Mapping[str, _Bound], times: int) -> _Bound:
+        """The bound of what `node` gives, which is evaluated so many times."""
+        if isinstance(node, Constant):
+            return _Bound(_SCALAR + node.size, 0)
+        if isinstance(node, Ident):
+            # Any other name is that of a type.
+            return names.get(node.name, _FLAT)
+        if isinstance(node, Select):
+            part = self._part(self.of(node.operand, names, times), node.field)
+            self._add(_SCALAR if node.is_test or isinstance(part.value, (dict, list)) else part.weight, times)
+            return _FLAT if node.is_test else part
+        if isinstance(node, ListOf):
+            entries = [self.of(element, names, times) for element in node.elements]
+            self._add(_SCALAR * (1 + len(entries)), times)
+            weights = [entry.weight for entry in entries]
+            return _Bound(_SCALAR + sum(weights), max(weights, default=0))
+        if isinstance(node, Comprehension):
+            return self._comprehension(node, names, times)
+        return self._call(node, names, times)
+
+    def _call(self, node: Call, names: Mapping[str, _Bound], times: int) -> _Bound:
+        function = node.function
+        arguments = [self.of(argument, names, times) for argument in node.arguments]
+        first = arguments[0] if arguments else _FLAT
+        weight = sum([argument.weight for argument in arguments])
+        if function in _PLAIN:
+            is_looked_at = len(arguments) > 1 or not isinstance(first.value, (dict, list))
+            self._add(weight if is_looked_at else _SCALAR, times)
+            return _FLAT
+        if function == "_?_:_":
+            return _largest(arguments[1:])
+        if function in _ANY_OF:
+            return _largest(arguments)
+        if function in _SAME:
+            return first
+        if function in _PARTS:
+            part = self._part(first)
+            self._add(part.weight, times)
+            return part
+        if function == "_+_":
+            bound = _Bound(weight, max([argument.entry for argument in arguments]))
+        elif function == "split":
+            bound = _Bound(_SCALAR * (first.weight + 2) + first.weight, first.weight)
+        elif function in _TEXTS:
+            bound = _Bound(_SCALAR + _LONGER * first.weight, 0)
+        else:
+            raise _UnboundedError
+        self._add(bound.weight, times)
+        return bound
+
+    def _comprehension(self, node: Comprehension, names: Mapping[str, _Bound], times: int) -> _Bound:
+        iterated, start = self.of(node.iterated, names, times), self.of(node.start, names, times)
+        length = min(iterated.length, MAX_ITERATIONS)
+        if isinstance(node.iterated, ListOf) and not node.iterated.elements:
+            # A macro that gives a value a name.
+            return self.of(node.result, {**names, node.accumulator: start}, times)
+        entry = _Bound(iterated.entry, iterated.entry)
+        inner = {**names, **dict.fromkeys(node.variables, entry)}
+        repeated = min(times * length, MAX_ITERATIONS)
+        added = self._step(node.step, node.accumulator, {**inner, node.accumulator: _FLAT}, repeated)
+        folded = start
+        if added is not None:
+            folded = _Bound(start.weight + length * added.weight, max(start.entry, added.entry))
+            # The list is copied for each entry that is added.
+            self._add(_SCALAR * length // 2, repeated)
+        self.of(node.condition, {**inner, node.accumulator: folded}, repeated)
+        return self.of(node.result, {**names, node.accumulator: folded}, times)
+
+    def _step(self, step: Node, accumulator: str, names: Mapping[str, _Bound], times: int) -> _Bound | None:
+        """The entries that a step adds to a list; None where it folds scalars. The macros have no other steps."""
+        if step == Ident(accumulator):
+            return None
+        if isinstance(step, Call) and step.function == "_?_:_":
+            condition, *branches = step.arguments
+            self.of(condition, names, times)
+            added = [each for branch in branches if (each := self._step(branch, accumulator, names, times)) is not None]
+            return _largest(added) if added else None
+        if isinstance(step, Call) and step.function in ("_&&_", "_||_", "_+_") and Ident(accumulator) in step.arguments:
+            bounds = [self.of(each, names, times) for each in step.arguments if each != Ident(accumulator)]
+            self._add(_SCALAR, times)
+            is_list = step.function == "_+_" and any(isinstance(each, ListOf) for each in step.arguments)
+            return _largest(bounds) if is_list else None
+        raise _UnboundedError
+
+    def _part(self, whole: _Bound, field: str = "") -> _Bound:
+        """A field or an entry of `whole`."""
+        if field and isinstance(whole.value, dict):
+            return self.known(whole.value[field]) if field in whole.value else _FLAT
+        return _Bound(whole.entry, whole.entry)
+
+    def _add(self, weight: int, times: int) -> None:
+        self.total += weight * times
+
+    def _weight(self, value: Value) -> int:
+        if isinstance(value, str):
+            return _SCALAR + len(value.encode())
+        if not isinstance(value, (dict, list)):
+            return _SCALAR
+        known = self._weights.get(id(value))
+        if known is None:
+            parts: list[Value] = (
+                value if isinstance(value, list) else [*value, *cast("Mapping[str, Value]", value).values()]
+            )
+            known = self._weights[id(value)] = _SCALAR + sum([self._weight(part) for part in parts])
+        return known
+
+
+def _largest(bounds: list[_Bound]) -> _Bound:
+    weights, entries = [bound.weight for bound in bounds], [bound.entry for bound in bounds]
+    return _Bound(max(weights, default=0), max(entries, default=0))
