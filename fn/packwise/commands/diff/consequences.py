@@ -180,11 +180,11 @@ class _Judge:
     def __init__(self, after: State) -> None:
         self._after = after
         self._topologies = _topologies(after)
-        self._dropped: dict[tuple[str, str], set[Value]] = {}
+        self._dropped: dict[tuple[str, str], set[str]] = {}
         for result in after.render_results:
             ref, field = result.resource_ref, result.field
             if result.tags.get("rule") == _DROPPED and ref is not None and field is not None:
-                self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(_scalar(field.current))
+                self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(str(field.current))
 
     def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
         """Why `subject` has the constraint no more."""
@@ -227,10 +227,6 @@ class _Judge:
                 return "the workload does not ask for it any more"
             case Reason.UNKNOWN:
                 return "nothing among the objects says why"
-
-
-def _scalar(value: Value) -> Value:
-    return value if isinstance(value, str) else None
 
 
 def constraint_text(constraint: Constraint, domain: str | None = None) -> str:

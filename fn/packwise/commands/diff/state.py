@@ -85,9 +85,9 @@ def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObjec
     return [item for item in workloads if (key := identity(item.value))[2:] in gangs and key not in known]
 
 
-def _part_of(item: KubeObject) -> str:
+def _part_of(item: KubeObject) -> str | None:
     name = item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
-    return name if isinstance(name, str) else ""
+    return name if isinstance(name, str) else None
 
 
 def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
