@@ -35,6 +35,7 @@ GROUPS = {
 """The modules that decide, by their folder."""
 
 TESTS = (
+    "tests/cli/test_cli_crds.py",
     "tests/cli/test_cli_diff.py",
     "tests/cli/test_cli_fix.py",
     "tests/cli/test_cli_osmo.py",
@@ -45,9 +46,12 @@ TESTS = (
     "tests/migrate",
     "tests/render/test_bindings.py",
     "tests/render/test_cases.py",
+    "tests/render/test_kai_refusals.py",
     "tests/render/test_protection.py",
     "tests/render/test_scenarios.py",
     "tests/schedulers",
+    "tests/test_explain.py",
+    "tests/test_origins.py",
 )
 """Cases and tables, which are fast and compare whole outputs."""
 
