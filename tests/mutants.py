@@ -40,6 +40,8 @@ TESTS = (
     "tests/cli/test_cli_fix.py",
     "tests/cli/test_cli_osmo.py",
     "tests/cli/test_cli_topologies.py",
+    "tests/diff/test_comparable.py",
+    "tests/diff/test_fields.py",
     "tests/frontends/grove/test_advice.py",
     "tests/frontends/grove/test_rules.py",
     "tests/frontends/osmo",
