@@ -54,6 +54,7 @@ TESTS = (
     "tests/schedulers",
     "tests/test_explain.py",
     "tests/test_origins.py",
+    "tests/topology",
 )
 """Cases and tables, which are fast and compare whole outputs."""
 

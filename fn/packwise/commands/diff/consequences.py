@@ -68,7 +68,7 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     text = 'spec.levels: Invalid value: "array": field is immutable'
     if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
         return change._replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
-    users = len(_placed_by(identity(change.subject.value), list(after)))
+    users = _placed_by(identity(change.subject.value), list(after))
     named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
         users, f"{users} objects are placed by it"
     )
@@ -79,15 +79,11 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     return change._replace(action=Action.RECREATE, meaning=meaning)
 
 
-def _placed_by(topology: Identity, objects: list[KubeObject]) -> list[KubeObject]:
-    """The objects with constraints that mean this topology: by its name, or without one where it is the only one."""
+def _placed_by(topology: Identity, objects: list[KubeObject]) -> int:
+    """How many objects have constraints that mean it: by its name, or without one where it is the only topology."""
     only = not any(key[:2] == topology[:2] and key != topology for key in map(_identity, objects))
-    placed: list[KubeObject] = []
-    for item in objects:
-        named = topologies_named(item.value)
-        if topology[3] in named or (only and not named and constraints(item.value)):
-            placed.append(item)
-    return placed
+    named = [(topologies_named(item.value), item) for item in objects]
+    return sum([topology[3] in names or bool(only and not names and constraints(item.value)) for names, item in named])
 
 
 def _identity(item: KubeObject) -> Identity:
