@@ -104,7 +104,7 @@ def dropped_constraints(changes: Iterable[Change], before: State, after: State) 
             if (lost.holder, lost.strength) in kept or not _holds_pods(old.value, new.value, lost.holder):
                 continue
             named = lost.topology or topology_annotation(old.value) or only
-            topology = old_topologies.get(named or "")
+            topology = old_topologies.get(named)
             domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
             wanted = _Wanted(named, domain, topology.kind if topology else "ClusterTopology")
             reason = judge.reason(new, wanted, lost.strength)
@@ -153,7 +153,7 @@ class _Wanted(NamedTuple):
     kind: str
 
 
-def _topologies(state: State) -> dict[str, _Topology]:
+def _topologies(state: State) -> dict[str | None, _Topology]:
     return {
         key[3]: _Topology(key[1], tuple(_levels(item)))
         for key, item in (state.objects or {}).items()
@@ -215,8 +215,7 @@ class _Judge:
             case Reason.TOPOLOGY_GONE:
                 return f'{wanted.kind} "{wanted.topology or "?"}" does not exist any more'
             case Reason.LEVEL_GONE:
-                topology = self._topologies.get(wanted.topology or "")
-                levels = list_known([level for level, _ in topology.levels] if topology is not None else [])
+                levels = list_known([level for level, _ in self._topologies[wanted.topology].levels])
                 level = f'level "{wanted.domain}"' if wanted.domain is not None else "such level"
                 return f'{wanted.kind} "{wanted.topology}" has no {level} any more, only {levels}'
             case Reason.REMOVED:

@@ -95,8 +95,7 @@ def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
     errors = tuple([result for result in answer.results if result.severity is Severity.ERROR])
     objects = None
     if not exit_code(answer.results):
-        generated = {id(item) for item in answer.generated}
-        objects = by_identity([item for item in answer.items if id(item) in generated or _kind(item) in ORDER])
+        objects = by_identity([item for item in answer.items if _kind(item) in ORDER])
     kinds = {_kind(item) for item in objects.values()} if objects is not None else set[str]()
     selection = answer.selection
     emitted = kinds if selection is None else kinds.union(selection.settings.emit)
