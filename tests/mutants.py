@@ -35,19 +35,26 @@ GROUPS = {
 """The modules that decide, by their folder."""
 
 TESTS = (
+    "tests/cli/test_cli_crds.py",
     "tests/cli/test_cli_diff.py",
     "tests/cli/test_cli_fix.py",
     "tests/cli/test_cli_osmo.py",
     "tests/cli/test_cli_topologies.py",
+    "tests/diff/test_comparable.py",
+    "tests/diff/test_fields.py",
     "tests/frontends/grove/test_advice.py",
     "tests/frontends/grove/test_rules.py",
     "tests/frontends/osmo",
     "tests/migrate",
     "tests/render/test_bindings.py",
     "tests/render/test_cases.py",
+    "tests/render/test_kai_refusals.py",
     "tests/render/test_protection.py",
     "tests/render/test_scenarios.py",
     "tests/schedulers",
+    "tests/test_explain.py",
+    "tests/test_origins.py",
+    "tests/topology",
 )
 """Cases and tables, which are fast and compare whole outputs."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,27 @@ def test_every_value_of_an_example_has_its_origin_in_the_input(example: Path) ->
         or not origin.place.description
     ]
     assert without == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_all_origins_of_an_example(
+    example: Path, monkeypatch: pytest.MonkeyPatch, expect: Callable[[str, str], None]
+) -> None:
+    monkeypatch.chdir(example.parent)
+    rendered = render(read_inputs(Named((example.name,))).package)
+
+    expect(f"origins/{example.name}.txt", "\n".join([listed(generated) for generated in rendered.sources]))
+
+
+def listed(generated: Generated) -> str:
+    """The object, what it is rendered from and where that is, and each of its parts that has an origin of its own."""
+    subject = "nowhere" if generated.subject is None else generated.subject.location()
+    lines = [
+        f"  {format_path(path) or '*'}: {origin.place.description} ({origin.rule})"
+        for path, origin in generated.origins().items()
+    ]
+    name = KubeObject.new(generated.value).id.short
+    return "\n".join([f"{name}: {generated.source} at {subject}", *lines, ""])
 
 
 WORKLOAD = """\

@@ -161,6 +161,51 @@ def test_rules_about_a_change_hold_against_a_baseline(call: Call, files: Path) -
     assert [(found["file"], found["message"], found["operatorMessage"]) for found in refused] == TOPOLOGY_REFUSED
 
 
+UPSTREAM = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec: {revision: upstream, topologyAwareScheduling: {enabled: true}}
+"""
+
+
+@pytest.mark.parametrize(("group", "kind", "config", "level", "rule"), [
+    ("grove.io", "ClusterTopology", CONFIG, "domain: rack, key", "clustertopology-schema"),
+    ("grove.io", "ClusterTopologyBinding", UPSTREAM, "domain: rack, key", "binding-schema"),
+    ("kai.scheduler", "Topology", CONFIG, "nodeLabel", "scheduler-topology"),
+])  # fmt: skip
+def test_rules_about_a_change_hold_for_users_own_topologies(
+    group: str, kind: str, config: str, level: str, rule: str, call: Call, tmp_path: Path
+) -> None:
+    topology = (
+        f"apiVersion: {group}/v1alpha1\nkind: {kind}\nmetadata: {{name: gb200}}\nspec: {{levels: [{{{level}: %s}}]}}\n"
+    )
+    levels = {**LEVELS, "items": ANY}
+    write(
+        tmp_path,
+        {
+            "crds/crd.json": crd(group, kind, {"type": "object", "properties": {"levels": levels}}),
+            "before/own.yaml": topology % "example.com/rack",
+            "in/own.yaml": topology % "example.com/cabinet",
+            "in/topology.yaml": config,
+        },
+    )
+
+    alone = call("check", "in", "--crds", "crds", "-o", "json")
+    changed = call("check", "in", "--crds", "crds", "--baseline", "before", "-o", "json")
+
+    assert [found["rule"] for found in alone.findings if found["severity"] == "error"] == []
+    refused = [found for found in changed.findings if found["severity"] == "error"]
+    assert [(found["rule"], found["path"], found["message"], found["operatorMessage"]) for found in refused] == [
+        (
+            rule,
+            "spec.levels",
+            "must keep a rule of its CRD: levels are immutable",
+            'spec.levels: Invalid value: "array": levels are immutable',
+        )
+    ]
+
+
 def test_what_a_gitops_tool_recreates_may_be_other_than_before(call: Call, files: Path) -> None:
     gitops = CONFIG.replace("spec:\n", "spec:\n  gitops: [flux]\n")
     write(files, {"in/web.yaml": GOLD, "in/topology.yaml": gitops, "crds/topology.json": TOPOLOGIES})

@@ -123,14 +123,21 @@ def test_a_workflow_that_is_gone_takes_its_objects_with_it(call: Call, package: 
     assert sorted(files(package)) == sorted([TOPOLOGY, "pool.yaml"])
 
 
+REPLACED = (
+    'changes the levels of Topology "osmo-pool-osmo-workflows-gb200-topology" (%s), which KAI does not let change: '
+    "delete it in the cluster when this is applied"
+)
+
+
 def test_other_levels_are_told_of_for_kai_keeps_those_of_a_topology(call: Call, package: Path) -> None:
     call("render", "in", "--in-place")
     write(package, {"pool.yaml": POOL.replace("- {key: zone, label: topology.kubernetes.io/zone}\n", "")})
 
     found = call("check", "in", "-o", "json").findings
 
-    assert [(f["severity"], f["rule"], f["line"]) for f in found] == [("warning", "topology-replaced", 7)]
-    assert "delete it in the cluster" in found[0]["message"]
+    assert [(f["severity"], f["rule"], f["line"], f["path"], f["message"]) for f in found] == [
+        ("warning", "topology-replaced", 7, "topology_keys", REPLACED % "topology.kubernetes.io/zone, example.com/rack")
+    ]
 
 
 def test_a_baseline_is_what_the_levels_were(call: Call, package: Path) -> None:
@@ -139,7 +146,8 @@ def test_a_baseline_is_what_the_levels_were(call: Call, package: Path) -> None:
 
     found = call("check", "in", "--baseline", "out", "-o", "json").findings
 
-    assert [f["rule"] for f in found] == ["topology-replaced"]
+    levels = "topology.kubernetes.io/zone, example.com/rack"
+    assert [(f["rule"], f["message"]) for f in found] == [("topology-replaced", REPLACED % levels)]
 
 
 @pytest.mark.parametrize("folder", ["old", "old/pool.yaml"])
@@ -149,7 +157,8 @@ def test_a_baseline_of_osmos_files_alone_will_do(call: Call, package: Path, fold
 
     found = call("check", "in", "--baseline", folder, "-o", "json").findings
 
-    assert [f["rule"] for f in found] == ["topology-replaced"]
+    levels = "topology.kubernetes.io/zone, example.com/rack"
+    assert [(f["rule"], f["message"]) for f in found] == [("topology-replaced", REPLACED % levels)]
     assert call("check", "in", "--baseline", "in", "-o", "json").findings == []
 
 

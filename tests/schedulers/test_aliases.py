@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from krmfn import KubeObject
@@ -52,6 +53,33 @@ def test_the_webhook_tells_everything_in_one_text() -> None:
          "equal a nodeLabel; conflicting: [rack]"),
         ("spec.levels[0].alias", "KAI from v0.17 on refuses it", Effect.REFUSED, None),
     ]  # fmt: skip
+
+
+ODD: list[list[Any]] = [
+    [{"nodeLabel": "a", "alias": "b"}, "text", {"nodeLabel": "b", "alias": "b"}, {"alias": "a"}],
+    [{"nodeLabel": "a", "alias": "z"}, {"nodeLabel": "b", "alias": "y"}, {"alias": "z"}, {"alias": "y"}],
+    [{"nodeLabel": "b", "alias": "b"}, {"nodeLabel": "a", "alias": "a"}],
+    [{"nodeLabel": "example.com/a", "alias": "a" * 316}, {"nodeLabel": "", "alias": "Up.per/rack"}],
+    [{"nodeLabel": 1, "alias": True}, {"nodeLabel": "a", "alias": []}, {"nodeLabel": "b", "alias": "7"}],
+]
+"""Levels with several problems, whose order shows too."""
+
+
+def test_all_that_is_told(expect: Callable[[str, str], None]) -> None:
+    expect("kai/aliases.txt", "\n".join([whole(levels) for levels in (*TOPOLOGIES, *ODD)]))
+
+
+def whole(levels: list[Any]) -> str:
+    """Every problem with the aliases of these levels, by the oldest KAI and by the newest, with its CRD and without."""
+    value = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "spec": {"levels": levels}}
+    lines = [f"{levels}\n"]
+    for version, schema in (("v0.12", True), ("v0.12", False), ("v0.17", True), ("v0.17", False)):
+        lines.append(f"  {version}{'' if schema else ' whose CRD is at hand'}\n")
+        for problem in alias_problems(value, suited(version), schema=schema):
+            stage = problem.stage.value if problem.stage is not None else "-"
+            lines.append(f"    {format_path(problem.path)}: {problem.full_message} ({problem.effect.name}, {stage})\n")
+            lines += [f"      {problem.operator_message}\n"] if problem.operator_message is not None else []
+    return "".join(lines)
 
 
 def test_there_is_one_version_of_the_api() -> None:

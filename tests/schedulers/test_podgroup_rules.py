@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -217,6 +219,63 @@ def test_every_version_takes(value: Any) -> None:
         assert [problem for problem in told(value, Versions(minor, minor)) if problem[2] is REFUSED] == []
 
 
+ODD: list[tuple[str, dict[str, Any]]] = [
+    ("types", group({
+        "minMember": True, "minSubGroup": 1.5, "queue": 1, "markUnschedulable": "true", "preemptibility": 2.0,
+        "priorityClassName": ["a"], "schedulingBackoff": {}, "preemptionDelay": 5, "stalenessGracePeriod": None,
+        "backoffLimit": "1", "subGroups": {"a": 1}, "topologyConstraint": "rack",
+    })),
+    ("whole numbers", tree(leaf("a", minMember=1.0, minSubGroup=0.5), minMember=0.0)),
+    ("types of subgroups", tree(1, None, ["a"], {"name": 1, "parent": 2, "minMember": "1", "topologyConstraint": []})),
+    ("names", tree(leaf("-a"), leaf("a-"), leaf("A", "B"), leaf("B"), leaf("c", "Up.per"), {"name": None})),
+    ("near fields", tree({"names": "a", "minmember": 1}, queues="a", topologyConstraint={"topologies": "t"})),
+    ("levels", tree(
+        leaf("a", topologyConstraint={"requiredTopologyLevel": "l", "preferredTopologyLevel": "k"}),
+        leaf("b", topologyConstraint={"topology": "", "requiredTopologyLevel": "l"}),
+        leaf("c", topologyConstraint={"topology": "t", "preferredTopologyLevel": ""}),
+        topologyConstraint={"topology": "t", "levels": 1, "preferredTopologyLevel": None},
+    )),
+    ("counts", tree(
+        {"name": "a", "minSubGroup": 3, "minMember": 0}, leaf("b", "a"), leaf("c", "a", minSubGroup=0), minSubGroup=1,
+    )),
+    ("counts of all", tree({"name": "a", "minSubGroup": 2}, leaf("b", "a"), leaf("c", "a"), minSubGroup=2)),
+    ("long names", tree({"name": LONG}, leaf("b", LONG), leaf(f"{LONG}b"), leaf("c" * 63))),
+    ("siblings", tree({"name": "a"}, leaf("b", "a"), {"name": "c", "parent": "a"}, leaf("d", "c"), leaf("e"))),
+    ("circles", tree(leaf("a", "b"), leaf("b", "a"), leaf("c", "a"), leaf("d", "d"), leaf("e", "none"))),
+    ("everything of structure", tree(leaf("a"), leaf("a"), leaf("b", "x"), leaf("c", "c"), minMember=2, minSubGroup=1)),
+    ("no version", {"kind": "PodGroup", "spec": {}}),
+]  # fmt: skip
+"""Values with several problems, whose order shows too."""
+
+
+def test_all_that_is_told(expect: Callable[[str, str], None]) -> None:
+    rows = [*((row[0], row[1]) for row in (*CRD, *WEBHOOK, *OTHERS)), *ODD]
+
+    expect("kai/podgroups.txt", "\n".join([whole(name, value) for name, value in rows]))
+
+
+SUITS = (Versions(12, 12), Versions(13, 14), Versions(15, 16), Versions(17, 17), KNOWN)
+
+
+def whole(name: str, value: dict[str, Any]) -> str:
+    """Every problem with a PodGroup, and the versions that have it: with a new one, and with one that is there."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for update, versions in product((False, True), SUITS):
+        for problem in podgroup_problems(value, versions, update=update):
+            stage = problem.stage.value if problem.stage is not None else "-"
+            line = f"  {format_path(problem.path)}: {problem.full_message} ({problem.effect.name}, {stage})\n"
+            text = f"    {problem.operator_message}\n" if problem.operator_message is not None else ""
+            suits = found.setdefault(line + text, ([], []))
+            suits[update].append(f"{versions.first}-{versions.last}")
+    return f"{name}\n" + "".join([f"{text}    {by(*suits)}\n" for text, suits in found.items()])
+
+
+def by(new: list[str], update: list[str]) -> str:
+    if new != update:
+        return f"new by {', '.join(new)}; updates by {', '.join(update)}"
+    return "by all" if len(new) == len(SUITS) else f"by {', '.join(new)}"
+
+
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.floats(allow_nan=False) | st.sampled_from(["", "a", "A", "b"]),
     lambda inner: (
@@ -248,6 +307,17 @@ def test_any_value_is_judged(spec: Any, update: bool) -> None:
 ])  # fmt: skip
 def test_the_versions_that_the_output_suits(version: str | None, counts: bool, expected: Versions) -> None:
     assert suited(version, counts_subgroups=counts) == expected
+
+
+@pytest.mark.parametrize(("versions", "other", "shared"), [
+    (Versions(12, 17), Versions(15, 17), Versions(15, 17)),
+    (Versions(12, 15), Versions(15, 17), Versions(15, 15)),
+    (Versions(13, 14), Versions(12, 17), Versions(13, 14)),
+    (Versions(12, 14), Versions(15, 17), None),
+    (Versions(15, 17), Versions(12, 14), None),
+])  # fmt: skip
+def test_what_versions_have_in_common(versions: Versions, other: Versions, shared: Versions | None) -> None:
+    assert versions.within(other) == shared
 
 
 @pytest.mark.parametrize(("versions", "text"), [

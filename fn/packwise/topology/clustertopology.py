@@ -5,6 +5,7 @@ Source: operator.md 3 (ClusterTopology A) and 9.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
@@ -87,7 +88,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
     """The levels that are listed after a narrower one; KAI would read them upside down."""
     findings: list[Finding] = []
-    for index, (above, level) in enumerate(zip(topology.levels, topology.levels[1:], strict=False), start=1):
+    for index, (above, level) in enumerate(pairwise(topology.levels), start=1):
         if rank(level.domain) < rank(above.domain):
             known = sorted(topology.domains, key=rank)
             message = (

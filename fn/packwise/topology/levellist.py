@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
@@ -76,12 +76,12 @@ def level_problems(
     `domain_problem` answers what is wrong with the domain at a path, for domains differ from one kind to another.
     """
     path: FieldPath = ("spec", "levels")
+    levels = spec.get("levels") if isinstance(spec, dict) else None
     if not isinstance(spec, dict):
         yield wrong_type(("spec",), spec, "object")
-    elif not isinstance(spec.get("levels"), list):
-        yield wrong_type(path, spec.get("levels"), "array")
+    elif not isinstance(levels, list):
+        yield wrong_type(path, levels, "array")
     else:
-        levels = cast("list[Value]", spec["levels"])
         if not levels:
             text = "spec.levels in body should have at least 1 items"
             error = OperatorError("spec.levels", ErrorType.INVALID, 0, text)

@@ -18,7 +18,10 @@ from packwise.topology import ClusterTopology, Level
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["TOPOLOGIES", "context_of", "edited", "load_cases", "outcome", "view_of"]
+    from packwise.findings.problem import Problem
+    from packwise.findings.rule import Rule
+
+__all__ = ["TOPOLOGIES", "context_of", "edited", "load_cases", "outcome", "problems_of", "view_of"]
 
 TESTDATA = Path(__file__).parents[3] / "testdata"
 
@@ -74,15 +77,18 @@ def view_of(value: Mapping[str, Any], context: Context, *, create: bool) -> PodC
     return PodCliqueSet.read(default(value, context.revision, create=create))
 
 
-def outcome(case: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The findings of a case, as they stand under `expect`."""
+def problems_of(case: Mapping[str, Any]) -> list[tuple[Rule, Problem]]:
+    """What the rules have against a case."""
     context = context_of(case.get("context") or {})
     old = case.get("old")
     new = view_of(edited(case.get("edit") or {}), context, create=old is None)
     if old is None:
-        problems = validate_create(new, context)
-    else:
-        problems = validate_update(view_of(edited(old), context, create=False), new, context)
+        return list(validate_create(new, context))
+    return list(validate_update(view_of(edited(old), context, create=False), new, context))
+
+
+def outcome(case: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The findings of a case, as they stand under `expect`."""
     return [
         {
             "rule": rule.name,
@@ -90,5 +96,5 @@ def outcome(case: Mapping[str, Any]) -> list[dict[str, Any]]:
             "message": problem.message,
             "operator": problem.operator_message,
         }
-        for rule, problem in problems
+        for rule, problem in problems_of(case)
     ]

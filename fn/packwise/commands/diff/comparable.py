@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from krmfn.clientmeta import is_client_key
 from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE, has_epoch
@@ -80,7 +80,7 @@ def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict
     for key, part in theirs.items():
         mine = value.get(key)
         if key == "metadata":
-            result[key] = _merged_metadata(mine, part)
+            result[key] = _merged_metadata(mine, _metadata(part))
         elif key == "spec" and isinstance(part, dict):
             result[key] = _merged_spec(mine if isinstance(mine, dict) else {}, part, kind)
         else:
@@ -140,7 +140,7 @@ def _with_own_epoch(mine: Value, theirs: Value) -> Value:
 
 def _spec(spec: Mapping[str, Value], kind: str) -> dict[str, Value]:
     filled = _FILLED_IN_SPEC.get(kind, ())
-    parts = cast("dict[str, Value]", _without_nulls({key: part for key, part in spec.items() if key not in filled}))
+    parts = _fields_without_nulls({key: part for key, part in spec.items() if key not in filled})
     for key, part in parts.items():
         field = _FILLED.get((kind, key))
         if field is not None and isinstance(part, list):
@@ -154,25 +154,28 @@ def _without(entry: Value, field: str) -> Value:
 
 def _without_nulls(value: Value) -> Value:
     if isinstance(value, dict):
-        # An empty constraint asks for nothing; Grove writes one where there is none. Source: operator.md 10.
-        return {
-            key: _without_nulls(part)
-            for key, part in value.items()
-            if part is not None and not (key == "topologyConstraint" and part == {})
-        }
+        return _fields_without_nulls(value)
     return [_without_nulls(part) for part in value] if isinstance(value, list) else value
 
 
-def _merged_metadata(mine: Value, theirs: Value) -> Value:
+def _fields_without_nulls(value: Mapping[str, Value]) -> dict[str, Value]:
+    # An empty constraint asks for nothing; Grove writes one where there is none. Source: operator.md 10.
+    return {
+        key: _without_nulls(part)
+        for key, part in value.items()
+        if part is not None and not (key == "topologyConstraint" and part == {})
+    }
+
+
+def _merged_metadata(mine: Value, theirs: Mapping[str, Value]) -> Value:
     own = mine if isinstance(mine, dict) else {}
-    new = cast("Mapping[str, Value]", theirs)
     merged = {key: part for key, part in own.items() if key not in _METADATA}
     for key in _METADATA:
-        part = new.get(key)
+        part = theirs.get(key)
         if key in ("labels", "annotations"):
             old = own.get(key)
             kept = {name: text for name, text in old.items() if _is_tools(name)} if isinstance(old, dict) else {}
-            part = {**cast("Mapping[str, Value]", part or {}), **kept}
+            part = {**(part if isinstance(part, dict) else {}), **kept}
         if part:
             merged[key] = part
     return merged

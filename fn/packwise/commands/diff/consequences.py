@@ -81,7 +81,7 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     text = 'spec.levels: Invalid value: "array": field is immutable'
     if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
         return change._replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
-    users = len(_placed_by(identity(change.subject.value), list(after)))
+    users = _placed_by(identity(change.subject.value), list(after))
     named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
         users, f"{users} objects are placed by it"
     )
@@ -92,15 +92,11 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     return change._replace(action=Action.RECREATE, meaning=meaning)
 
 
-def _placed_by(topology: Identity, objects: list[KubeObject]) -> list[KubeObject]:
-    """The objects with constraints that mean this topology: by its name, or without one where it is the only one."""
+def _placed_by(topology: Identity, objects: list[KubeObject]) -> int:
+    """How many objects have constraints that mean it: by its name, or without one where it is the only topology."""
     only = not any(key[:2] == topology[:2] and key != topology for key in map(_identity, objects))
-    placed: list[KubeObject] = []
-    for item in objects:
-        named = topologies_named(item.value)
-        if topology[3] in named or (only and not named and constraints(item.value)):
-            placed.append(item)
-    return placed
+    named = [(topologies_named(item.value), item) for item in objects]
+    return sum([topology[3] in names or bool(only and not names and constraints(item.value)) for names, item in named])
 
 
 def _identity(item: KubeObject) -> Identity:
@@ -123,7 +119,7 @@ def dropped_constraints(changes: Iterable[Change], before: State, after: State) 
             if _is_moved(lost, old.value, new.value):
                 continue
             named = lost.topology or topology_annotation(old.value) or only
-            topology = old_topologies.get(named or "")
+            topology = old_topologies.get(named)
             domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
             wanted = _Wanted(named, domain, topology.kind if topology else "ClusterTopology")
             reason = judge.reason(new, wanted, lost.strength)
@@ -181,7 +177,7 @@ class _Wanted(NamedTuple):
     kind: str
 
 
-def _topologies(state: State) -> dict[str, _Topology]:
+def _topologies(state: State) -> dict[str | None, _Topology]:
     return {
         key[3]: _Topology(key[1], tuple(_levels(item)))
         for key, item in (state.objects or {}).items()
@@ -204,11 +200,11 @@ class _Judge:
     def __init__(self, after: State) -> None:
         self._after = after
         self._topologies = _topologies(after)
-        self._dropped: dict[tuple[str, str], set[Value]] = {}
+        self._dropped: dict[tuple[str, str], set[str]] = {}
         for result in after.render_results:
             ref, field = result.resource_ref, result.field
             if result.tags.get("rule") == _DROPPED and ref is not None and field is not None:
-                self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(_scalar(field.current))
+                self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(str(field.current))
 
     def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
         """Why `subject` has the constraint no more."""
@@ -243,18 +239,13 @@ class _Judge:
             case Reason.TOPOLOGY_GONE:
                 return f'{wanted.kind} "{wanted.topology or "?"}" does not exist any more'
             case Reason.LEVEL_GONE:
-                topology = self._topologies.get(wanted.topology or "")
-                levels = list_known([level for level, _ in topology.levels] if topology is not None else [])
+                levels = list_known([level for level, _ in self._topologies[wanted.topology].levels])
                 level = f'level "{wanted.domain}"' if wanted.domain is not None else "such level"
                 return f'{wanted.kind} "{wanted.topology}" has no {level} any more, only {levels}'
             case Reason.REMOVED:
                 return "the workload does not ask for it any more"
             case Reason.UNKNOWN:
                 return "nothing among the objects says why"
-
-
-def _scalar(value: Value) -> Value:
-    return value if isinstance(value, str) else None
 
 
 def constraint_text(constraint: Constraint, domain: str | None = None) -> str:

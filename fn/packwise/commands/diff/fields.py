@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from krmfn.edit import same
 from krmfn.fieldpath import format_path
@@ -64,8 +64,8 @@ def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[Fie
                 yield from field_changes(old.get(name), new.get(name), (*path, Entry(name)))
             return
         if len(before) == len(after) and all(isinstance(entry, dict) for entry in (*before, *after)):
-            for at, (entry, other) in enumerate(zip(before, after, strict=True)):
-                yield from field_changes(entry, other, (*path, at))
+            for at, entry in enumerate(before):
+                yield from field_changes(entry, after[at], (*path, at))
             return
     if not same(before, after):
         yield FieldChange(path, before, after)
@@ -94,10 +94,12 @@ def entries_by_name(entries: Sequence[Value]) -> dict[str, Mapping[str, Value]] 
     """The entries of a list by their `name`; None where one has none, or two have the same."""
     by_name: dict[str, Mapping[str, Value]] = {}
     for entry in entries:
-        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict):
+            return None
+        name = entry.get("name")
         if not isinstance(name, str) or name in by_name:
             return None
-        by_name[name] = cast("Mapping[str, Value]", entry)
+        by_name[name] = entry
     return by_name
 
 

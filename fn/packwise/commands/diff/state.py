@@ -85,9 +85,9 @@ def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObjec
     return [item for item in workloads if (key := identity(item.value))[2:] in gangs and key not in known]
 
 
-def _part_of(item: KubeObject) -> str:
+def _part_of(item: KubeObject) -> str | None:
     name = item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
-    return name if isinstance(name, str) else ""
+    return name if isinstance(name, str) else None
 
 
 def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
@@ -95,8 +95,7 @@ def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
     errors = tuple([result for result in answer.results if result.severity is Severity.ERROR])
     objects = None
     if not exit_code(answer.results):
-        generated = {id(item) for item in answer.generated}
-        objects = by_identity([item for item in answer.items if id(item) in generated or _kind(item) in ORDER])
+        objects = by_identity([item for item in answer.items if _kind(item) in ORDER])
     kinds = {_kind(item) for item in objects.values()} if objects is not None else set[str]()
     selection = answer.selection
     emitted = kinds if selection is None else kinds.union(selection.settings.emit)

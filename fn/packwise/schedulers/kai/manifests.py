@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from packwise.objects.kinds import QUEUE
 from packwise.schedulers.kai.gang_podgroup import QUEUE_LABELS
@@ -39,15 +39,16 @@ def queue_value(queue: Queue) -> Mapping[str, Value]:
 
 def pod_value(pod: GangPod) -> Mapping[str, Value]:
     """The pod with KAI's own labels, which nobody else's may replace; `pod-group-name` keeps the podgrouper away."""
-    metadata = dict(cast("Mapping[str, Value]", pod.value["metadata"]))
-    labels = dict(cast("Mapping[str, Value]", metadata.get("labels") or {}))
+    metadata = _fields(pod.value.get("metadata"))
+    labels = _fields(metadata.get("labels"))
     labels.pop(_SUB_GROUP, None)
     labels.update(dict.fromkeys(QUEUE_LABELS, pod.queue))
     if pod.pod_set is not None:
         labels[_SUB_GROUP] = pod.pod_set
     metadata["labels"] = labels
-    metadata["annotations"] = {
-        **cast("Mapping[str, Value]", metadata.get("annotations") or {}),
-        _POD_GROUP: pod.gang,
-    }
+    metadata["annotations"] = {**_fields(metadata.get("annotations")), _POD_GROUP: pod.gang}
     return {**pod.value, "metadata": metadata}
+
+
+def _fields(value: Value) -> dict[str, Value]:
+    return dict(value) if isinstance(value, dict) else {}

@@ -1,0 +1,163 @@
+"""What of an object counts in a comparison, and how the rest of an object stays as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.yamltext import read
+from packwise.commands.diff.comparable import counted, is_deeper, with_counted
+from packwise.commands.diff.patch import json_patch
+
+GANG = "kind: PodGang\n"
+COUNTED: list[tuple[str, str, str]] = [
+    ("nothing", "{}", "{}"),
+    ("a status does not count, nor does null", "{kind: PodGang, status: {phase: Running}, data: null, spec: null}",
+     "{kind: PodGang}"),
+    ("of metadata what a user writes", """
+metadata:
+  name: a
+  namespace: b
+  uid: "1"
+  resourceVersion: "2"
+  generation: 3
+  finalizers: [c]
+  labels: {team: a, kustomize.toolkit.fluxcd.io/name: x, packwise.dev/y: z}
+  annotations: {note: a, argocd.argoproj.io/tracking-id: x, kubectl.kubernetes.io/last-applied-configuration: y}
+""", "metadata: {name: a, namespace: b, labels: {team: a}, annotations: {note: a}}"),
+    ("notes of tools alone are none", "metadata: {name: a, labels: {}, annotations: {meta.helm.sh/release-name: x}}",
+     "metadata: {name: a}"),
+    ("metadata that is none", "metadata: text", "metadata: {}"),
+    ("metadata of other types", "metadata: {name: a, labels: [b], annotations: c, namespace: ''}",
+     "metadata: {name: a}"),
+    ("an empty constraint is none", """
+spec:
+  topologyConstraint: {}
+  other: {}
+  podgroups: [{name: a, topologyConstraint: {}}, {name: b, topologyConstraint: {packConstraint: {}}}, null, [{a: null}]]
+""", "spec: {other: {}, podgroups: [{name: a}, {name: b, topologyConstraint: {packConstraint: {}}}, null, [{}]]}"),
+    ("what a cluster fills in of a PodGang", f"""
+{GANG}spec:
+  podgroups: [{{name: a, podReferences: [x], minReplicas: 1}}, text]
+  podReferences: kept
+  others: [{{podReferences: kept}}]
+""", f"""
+{GANG}spec:
+  podgroups: [{{name: a, minReplicas: 1}}, text]
+  podReferences: kept
+  others: [{{podReferences: kept}}]
+"""),
+    ("a list that is none", f"{GANG}spec: {{podgroups: {{podReferences: [x]}}}}",
+     f"{GANG}spec: {{podgroups: {{podReferences: [x]}}}}"),
+    ("what KAI fills in of a PodGroup", """
+kind: PodGroup
+spec: {markUnschedulable: true, schedulingBackoff: 1, queue: a, subGroups: [{markUnschedulable: true}]}
+""", "{kind: PodGroup, spec: {queue: a, subGroups: [{markUnschedulable: true}]}}"),
+    ("of other kinds it counts", "{kind: Queue, spec: {markUnschedulable: true, podgroups: [{podReferences: [x]}]}}",
+     "{kind: Queue, spec: {markUnschedulable: true, podgroups: [{podReferences: [x]}]}}"),
+    ("no kind, and a spec of another type", "{spec: [null, {a: null}], data: {b: {c: null, d: 0}}}",
+     "{spec: [null, {}], data: {b: {d: 0}}}"),
+]  # fmt: skip
+
+
+def value(text: str) -> Any:
+    return read(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), [row[1:] for row in COUNTED], ids=[row[0] for row in COUNTED])
+def test_what_counts(text: str, expected: str) -> None:
+    assert counted(value(text)) == value(expected)
+
+
+LIVE = """
+apiVersion: scheduler.grove.io/v1alpha1
+kind: PodGang
+metadata:
+  name: a
+  uid: "1"
+  labels: {team: a, gone: b, argocd.argoproj.io/instance: x}
+  annotations: {note: a, kubectl.kubernetes.io/last-applied-configuration: y}
+spec:
+  podgroups:
+  - {name: a, minReplicas: 1, podReferences: [{name: a-1}]}
+  - {name: b, minReplicas: 1, podReferences: [{name: b-1}]}
+  - text
+  gone: 1
+status: {phase: Running}
+data: gone
+"""
+WANTED = """
+apiVersion: scheduler.grove.io/v1alpha1
+kind: PodGang
+metadata:
+  name: a
+  namespace: default
+  labels: {team: b, packwise.dev/y: z}
+spec:
+  podgroups:
+  - {name: c, minReplicas: 3, podReferences: []}
+  - {name: b, minReplicas: 2}
+  - other
+  new: 1
+status: {phase: Pending}
+"""
+RESULT = """
+apiVersion: scheduler.grove.io/v1alpha1
+kind: PodGang
+metadata:
+  uid: "1"
+  name: a
+  namespace: default
+  labels: {team: b, argocd.argoproj.io/instance: x}
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: y}
+spec:
+  podgroups:
+  - {name: c, minReplicas: 3, podReferences: []}
+  - {name: b, minReplicas: 2, podReferences: [{name: b-1}]}
+  - other
+  new: 1
+status: {phase: Running}
+"""
+WITH: list[tuple[str, str, str, str]] = [
+    ("a gang of a cluster, and another one", LIVE, WANTED, RESULT),
+    ("a PodGroup keeps what KAI fills in", "{kind: PodGroup, spec: {markUnschedulable: true, minMember: 1}}",
+     "{kind: PodGroup, spec: {markUnschedulable: false, schedulingBackoff: 1, queue: a}}",
+     "{kind: PodGroup, spec: {markUnschedulable: true, queue: a}}"),
+    ("nothing before", "{}", "{kind: PodGang, metadata: {name: a}, spec: {podgroups: [{name: a}]}}",
+     "{kind: PodGang, metadata: {name: a}, spec: {podgroups: [{name: a, podReferences: []}]}}"),
+    ("before it other types", "{metadata: a, spec: b, data: c}", "{metadata: {labels: {d: e}}, spec: {f: g}, data: h}",
+     "{metadata: {labels: {d: e}}, spec: {f: g}, data: h}"),
+    ("groups of other types before", "{kind: PodGang, spec: {podgroups: a}, metadata: {labels: [b], annotations: c}}",
+     "{kind: PodGang, spec: {podgroups: [{name: a}]}, metadata: {name: d}}",
+     "{kind: PodGang, spec: {podgroups: [{name: a, podReferences: []}]}, metadata: {name: d}}"),
+    ("groups that were texts", "{kind: PodGang, spec: {podgroups: [a, {podReferences: [x]}]}}",
+     "{kind: PodGang, spec: {podgroups: [{name: a}, {minReplicas: 1}]}}",
+     "{kind: PodGang, spec: {podgroups: [{name: a, podReferences: []}, {minReplicas: 1, podReferences: [x]}]}}"),
+    ("a spec of another type afterwards", "{spec: {a: b}}", "{spec: [c]}", "{spec: [c]}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), [row[1:] for row in WITH], ids=[row[0] for row in WITH])
+def test_what_counts_of_another_object_takes_its_place(before: str, after: str, expected: str) -> None:
+    assert with_counted(value(before), value(after)) == value(expected)
+
+
+def test_a_patch_leaves_alone_what_does_not_count() -> None:
+    assert json_patch({"spec": {"a": 1}, "status": {"b": 2}}, {"spec": {"a": 3}, "status": {"b": 4}}) == [
+        {"op": "replace", "path": "/spec/a", "value": 3}
+    ]
+
+
+@pytest.mark.parametrize(("text", "most", "expected"), [
+    ("1", 0, True),
+    ("1", 1, False),
+    ("{a: 1}", 1, False),
+    ("{a: [1]}", 1, True),
+    ("{a: [1]}", 2, False),
+    ("[1, [{}]]", 2, True),
+    ("[1, [{}]]", 3, False),
+    ("[[], {}, {a: []}]", 2, True),
+])  # fmt: skip
+def test_how_deep_values_are_nested(text: str, most: int, expected: bool) -> None:
+    assert is_deeper(value(text), most) == expected

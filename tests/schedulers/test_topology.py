@@ -1,0 +1,92 @@
+"""KAI's Topology: its manifest, and what KAI's API server refuses in its levels, in its own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.fieldpath import format_path
+from packwise.schedulers.kai.topology_manifest import read_keys, topology_problems, topology_value
+
+PATTERN = (
+    "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+LABEL = "must be a label key with a prefix in lower case, if any; got "
+LONG = "example.com/" + "a" * 304
+MANY = [f"example.com/level-{number}" for number in range(16)]
+
+REFUSED: list[tuple[list[str], list[tuple[str, str, str]]]] = [
+    ([], [(
+        "spec.levels",
+        "must hold at least one level; got none",
+        "spec.levels: Invalid value: 0: spec.levels in body should have at least 1 items",
+    )]),
+    ([*MANY, "example.com/one-more"], [(
+        "spec.levels",
+        "must hold at most 16 levels; got 17",
+        "spec.levels: Too many: 17: must have at most 16 items",
+    )]),
+    (["a", ""], [(
+        "spec.levels[1]",
+        f'{LABEL}""',
+        'spec.levels[1].nodeLabel: Invalid value: "": spec.levels[1].nodeLabel in body should be at least 1 chars long',
+    )]),
+    (["Example.com/a"], [(
+        "spec.levels[0]",
+        f'{LABEL}"Example.com/a"',
+        f'spec.levels[0].nodeLabel: Invalid value: "Example.com/a": spec.levels[0].nodeLabel in body should match '
+        f"'{PATTERN}'",
+    )]),
+    ([f"{LONG}a"], [(
+        "spec.levels[0]",
+        f'{LABEL}"{LONG}a"',
+        "spec.levels[0].nodeLabel: Too long: may not be more than 316 bytes",
+    )]),
+    (["a", "b", "a"], [(
+        "spec.levels[2]",
+        'must be unique among the levels; got "a" again',
+        'spec.levels: Invalid value: "array": must be unique',
+    )]),
+    (["kubernetes.io/hostname", "a"], [(
+        "spec.levels[0]",
+        'must be the lowest level where it is "kubernetes.io/hostname"; "a" is below it',
+        'spec.levels: Invalid value: "array": the kubernetes.io/hostname label can only be used at the lowest level of '
+        "topology",
+    )]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "expected"), REFUSED)
+def test_what_kai_refuses(keys: list[str], expected: list[tuple[str, str, str]]) -> None:
+    found = topology_problems(keys)
+
+    assert [(format_path(problem.path), problem.message, problem.operator_message) for problem in found] == expected
+
+
+@pytest.mark.parametrize("keys", [["a"], MANY, [LONG], ["example.com/a", "kubernetes.io/hostname"]])
+def test_what_kai_takes(keys: list[str]) -> None:
+    assert topology_problems(keys) == []
+
+
+def test_a_topology_and_its_keys() -> None:
+    value = topology_value("gb200", ["example.com/rack", "kubernetes.io/hostname"], {"team": "a"})
+
+    assert value == {
+        "apiVersion": "kai.scheduler/v1alpha1",
+        "kind": "Topology",
+        "metadata": {"name": "gb200", "labels": {"team": "a"}},
+        "spec": {"levels": [{"nodeLabel": "example.com/rack"}, {"nodeLabel": "kubernetes.io/hostname"}]},
+    }
+    assert read_keys(value) == ["example.com/rack", "kubernetes.io/hostname"]
+    assert topology_value("gb200", [])["metadata"] == {"name": "gb200"}
+
+
+@pytest.mark.parametrize(("spec", "keys"), [
+    (None, []),
+    ({}, []),
+    ({"levels": "a"}, []),
+    ({"levels": ["a", {"nodeLabel": 1}, {"key": "b"}, {"nodeLabel": "c"}]}, ["c"]),
+])  # fmt: skip
+def test_keys_are_read_from_what_has_the_shape(spec: Any, keys: list[str]) -> None:
+    assert read_keys({"spec": spec}) == keys
