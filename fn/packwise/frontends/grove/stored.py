@@ -93,18 +93,18 @@ def _kept(stored: Stored, context: Context) -> Iterator[Problem]:
 
 def _merged(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[str, Value] | None:
     """`value` with each rollingUpdate of `stored` that it leaves out; None where it leaves out none."""
-    template, found = dict(_mapping(_mapping(value, "spec"), "template")), False
+    template, keeps = dict(_mapping(_mapping(value, "spec"), "template")), False
     for field in _LISTS:
         before = {entry.get("name"): entry for entry in _entries(_mapping(_mapping(stored, "spec"), "template"), field)}
         entries: list[Value] = []
         for entry in _entries(template, field):
             rolling = _mapping(before.get(entry.get("name"), {}), _ROLLING)
             own = _mapping(entry, _ROLLING)
-            found = found or not rolling.keys() <= own.keys()
+            keeps = keeps or not rolling.keys() <= own.keys()
             entries.append({**entry, _ROLLING: {**rolling, **own}} if rolling else dict(entry))
         if entries:
             template[field] = entries
-    return {**value, "spec": {**_mapping(value, "spec"), "template": template}} if found else None
+    return {**value, "spec": {**_mapping(value, "spec"), "template": template}} if keeps else None
 
 
 def _smaller(stored: Stored, context: Context) -> Iterator[Problem]:
