@@ -16,6 +16,7 @@ ALPHA_8 = GREP_244._replace(
     releases=("v0.1.0-alpha.8",),
     rulebook="alpha8",
     workload_api="alpha8",
+    scheduler_profiles=True,
     scheduler_backends=("kai-scheduler", "default-scheduler"),
     scheduler_label="Named",
 )

@@ -16,8 +16,6 @@ from tests.places import SHARED
 from .cases import edited
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from krmfn.value import Value
 
 T = "spec.template."
@@ -27,13 +25,12 @@ GROUP = T + "podCliqueScalingGroups[0]."
 ABSENT = "absent"
 
 
-def at(value: Mapping[str, Value], path: str) -> Any:
-    found: Any = value
+def at(value: Any, path: str) -> Any:
     for step in parse_path(path):
-        if isinstance(found, dict) and step not in found:
+        if isinstance(value, dict) and step not in value:
             return ABSENT
-        found = found[step]
-    return found
+        value = value[step]
+    return value  # pyright: ignore[reportUnknownVariableType]
 
 
 DEFAULTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
