@@ -15,20 +15,31 @@ from packwise.kubernetes.validation import dns_subdomain
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
     from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["BACKEND_ENABLED", "BACKEND_SUPPORTED", "KAI_QUEUE", "OTHER_SCHEDULERS", "SCHEDULER_NAMES"]
+__all__ = [
+    "BACKEND_ENABLED",
+    "BACKEND_SUPPORTED",
+    "KAI_QUEUE",
+    "KAI_QUEUE_BESIDE_LPX",
+    "OTHER_SCHEDULERS",
+    "SCHEDULER_NAMES",
+]
 
+_QUEUE = Rule("queue", "A workload that KAI schedules is in one queue.", "operator.md 4.4, H KAI backend")
 _ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H")
 _FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
 _SPEC = Unquoted("{…}")
 """The operator prints the whole spec as the value."""
 
 _KAI = "kai-scheduler"
+_LPX = "lpx-scheduler"
+_LPU = frozenset({"lpu.nvidia.com/lpu", "nvidia.com/lpu"})
 _VOLCANO = "volcano"
 _VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
 _VOLCANO_DEFAULT = "default"
@@ -95,8 +106,32 @@ def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
 
 
 def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    if _scheduler(pcs, context) != _KAI:
+    if _scheduler(pcs, context) == _KAI:
+        yield from _one_queue(pcs)
+
+
+def _queue_beside_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    """Of a workload of LPX, which KAI schedules the cliques of that use no LPU; not of one that LPX refuses anyway."""
+    known = context.schedulers.names if context.schedulers is not None else ()
+    if _scheduler(pcs, context) != _LPX or _KAI not in known or pcs.is_constrained:
         return
+    if not all(_uses_lpu(clique.pod_spec) for clique in pcs.cliques):
+        yield from _one_queue(pcs)
+
+
+def _uses_lpu(pod_spec: Mapping[str, Value]) -> bool:
+    """Whether a container requests an LPU, or is limited to some."""
+    for key in ("containers", "initContainers"):
+        containers = pod_spec.get(key)
+        for container in containers if isinstance(containers, list) else ():
+            resources = container.get("resources") if isinstance(container, dict) else None
+            amounts = resources.values() if isinstance(resources, dict) else ()
+            if any(isinstance(named, dict) and not named.keys().isdisjoint(_LPU) for named in amounts):
+                return True
+    return False
+
+
+def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
     own = queue_of(pcs.labels, pcs.annotations)
     named = [(index, queue_of(clique.labels, clique.annotations)) for index, clique in enumerate(pcs.cliques)]
     named = [(index, queue) for index, queue in named if queue]
@@ -126,7 +161,7 @@ def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     scheduler = _scheduler(pcs, context)
-    if scheduler not in ("lpx-scheduler", _VOLCANO):
+    if scheduler not in (_LPX, _VOLCANO):
         return
     place = next(iter(constraints_at(pcs)), None)
     if place is not None:
@@ -206,7 +241,8 @@ OTHER_SCHEDULERS = (
 )  # fmt: skip
 """What LPX and Volcano ask of their workloads."""
 
-KAI_QUEUE = (
-    Check(Rule("queue", "A workload that KAI schedules is in one queue.", "operator.md 4.4, H KAI backend"), _queue),
-)
+KAI_QUEUE = (Check(_QUEUE, _queue),)
 """What KAI asks where the operator makes its PodGroups."""
+
+KAI_QUEUE_BESIDE_LPX = (Check(_QUEUE, _queue_beside_lpx),)
+"""What it asks where these are of workloads of LPX too."""
