@@ -9,7 +9,9 @@ import pytest
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from packwise.findings import Problem
+from packwise.pipeline.steps import selected, topologies_of
 from packwise.revisions import DESIGN_1, DESIGN_2, UPSTREAM
+from packwise.select import Package
 from packwise.topology.clustertopology import check_order, clustertopology_problems, clustertopology_value
 from packwise.topology.clustertopologybinding import binding_problems, references_of, webhook_problems
 from packwise.topology.known import KnownTopology, with_finalizer
@@ -90,6 +92,40 @@ def test_places_of_levels_are_those_of_the_list() -> None:
         "spec.levels[0]",
         "spec.levels[1]",
     ]
+
+
+def configured(section: str) -> str:
+    return f"{section}: {{enabled: true, levels: [{{domain: rack, key: b}}]}}"
+
+
+OWN = ("grove-topology", "{levels: [{domain: rack, key: b}]}")
+OTHER = ("grove-topology", "{levels: [{domain: rack, key: c}]}")
+USERS = ("t", "{levels: [{domain: rack, key: b}]}")
+LABELLED = "labels: {app.kubernetes.io/managed-by: grove-operator}"
+
+
+@pytest.mark.parametrize(("spec", "users", "known", "written", "generated"), [
+    (configured("topology"), [OWN], ["grove-topology"], ["grove-topology"], []),
+    (configured("topology"), [USERS], ["grove-topology"], [], ["grove-topology"]),
+    (configured("clusterTopology"), [OWN], ["grove-topology"], ["grove-topology"], []),
+    (configured("clusterTopology"), [OTHER, USERS], ["grove-topology"], [], []),
+    (f"revision: grep-244, {configured('topologyAwareScheduling')}", [OWN, USERS], ["grove-topology"],
+     ["grove-topology"], []),
+    (configured("topologyAwareScheduling"), [OWN, USERS], ["grove-topology", "t"], ["grove-topology", "t"], []),
+    (configured("topologyAwareScheduling"), [USERS, OTHER], ["grove-topology", "t"], ["t"], []),
+    (configured("topologyAwareScheduling"), [USERS], ["grove-topology", "t"], ["t"], ["grove-topology"]),
+])  # fmt: skip
+def test_which_topologies_are_known_written_by_users_and_generated(
+    spec: str, users: list[tuple[str, str]], known: list[str], written: list[str], generated: list[str]
+) -> None:
+    head = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {name: topology}\n"
+    settings = KubeObject.parse(f"{head}spec: {{{spec}}}\n")
+    named = [topology(text, name=f"{name}, {LABELLED}" if name != "t" else name) for name, text in users]
+
+    found = topologies_of(*selected(Package((settings, *named))))
+
+    assert (list(found.by_name), sorted(found.written)) == (known, written)
+    assert [KubeObject.new(each.value).name for each in found.generated] == generated
 
 
 @pytest.mark.parametrize(("metadata", "finalizers", "expected"), [

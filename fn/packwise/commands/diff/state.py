@@ -137,5 +137,4 @@ def _are_live(items: Iterable[KubeObject]) -> bool:
 
 
 def _kind(item: KubeObject) -> str:
-    kind = item.value.get("kind")
-    return kind if isinstance(kind, str) else ""
+    return str(item.value.get("kind"))

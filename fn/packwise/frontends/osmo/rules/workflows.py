@@ -229,8 +229,9 @@ def _conflicts(at: Submission) -> Iterator[ProblemAt]:
     for group in at.workflow.groups:
         first: dict[Path, tuple[bool, Task]] = {}
         wants = [levelled(at, task) for task in group.tasks]
-        for task, levels, path in zip(group.tasks, wants, paths_of(wants, pad=at.pad), strict=True):
-            required = {each.level: each.required for each in levels}
+        for position, path in enumerate(paths_of(wants, pad=at.pad)):
+            task = group.tasks[position]
+            required = {each.level: each.required for each in wants[position]}
             for depth, step in enumerate(path, start=1):
                 if step.group is None:
                     continue
