@@ -25,12 +25,14 @@ GROUP = T + "podCliqueScalingGroups[0]."
 ABSENT = "absent"
 
 
-def at(value: Any, path: str) -> Any:
+def at(value: dict[str, Any], path: str) -> Any:
+    part: Any = value
     for step in parse_path(path):
-        if isinstance(value, dict) and step not in value:
+        entries = cast("dict[Any, Any]", part)
+        if isinstance(part, dict) and step not in entries:
             return ABSENT
-        value = value[step]
-    return value  # pyright: ignore[reportUnknownVariableType]
+        part = entries[step]
+    return part
 
 
 DEFAULTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
