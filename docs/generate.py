@@ -13,6 +13,7 @@ from packwise.cli.rules import RULES_BY_NAME
 from packwise.commands.rules import explanation, refusal
 from packwise.findings.finding import Rule
 from packwise.revisions import DEFAULT, RECORDS, ConditionCase, Revision
+from packwise.revisions.facts import RELEASES
 from packwise.settings.model import json_schema
 
 __all__ = ["pages"]
@@ -62,9 +63,21 @@ TABLE_HEAD = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
 REVISIONS_HEAD = """\
 # Revisions: designs and releases
 
-Topology-aware scheduling was designed several times, and a cluster runs one of these designs. What differs is data: one
-record for each, and this page is made from them. What the designs mean for a team is told in
-[Which design is my cluster on?](../explanation/revisions.md)
+Grove's topology-aware scheduling differs from release to release, and was designed several times before. A cluster runs
+one of these; `spec.revision` of a TopologyRender names it, by the tag of the release or by the name of the design. What
+they mean for a team is told in [Which Grove does my cluster run?](../explanation/revisions.md)
+
+## Releases
+
+Releases of one record do the same for whoever renders; `grep-244` and `upstream` are designs that a release has become.
+v0.1.0-alpha.10-rc1 was a prototype and never released.
+
+"""
+
+RECORDS_HEAD = """\
+## Records
+
+What differs is data: one record for each, and these tables are made from them. Records that agree stand in one row.
 
 """
 
@@ -171,6 +184,56 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
 ]  # fmt: skip
 """Title, the fields of the record that it tells, and the cell."""
 
+TOPICS = {
+    "Configuration": (
+        "configuration key",
+        "chosen by",
+        "schedulers that profiles may name",
+        "`scheduler.profiles` decide on KAI Topologies",
+    ),
+    "Topologies": (
+        "topology object",
+        "name of the topology",
+        "users' own topologies",
+        "hierarchy",
+        "KAI refuses the Topology",
+        "schedulers with topologies that bindings may list",
+        "labels of the topology",
+        "finalizer on request",
+    ),
+    "Levels": ("levels allowed", "characters of a key", "syntax of a key", "a domain or key that stands twice"),
+    "Constraints": (
+        "field of a workload that chooses one",
+        "`packDomain` may be left out",
+        "`packDomain` is deprecated for `pack.required`",
+        "constraints after deployment",
+        "TAS disabled, existing workload",
+    ),
+    "Admission": (
+        "fields of a workload",
+        "rules of the webhook",
+        "`minAvailable` of a clique is by default",
+        "`minReplicas` of a clique's autoscaler is by default",
+        "`rollingUpdate` of cliques and scaling groups",
+        "annotation of new workloads with GPUs",
+    ),
+    "Texts of the webhook": (
+        "errors list domains",
+        "an empty `packDomain` has an error of its own",
+        "field of groups in errors",
+        "names and labels are checked as Kubernetes does it in",
+    ),
+    "PodGangs": (
+        "PodGangs are built from",
+        "`preferred`",
+        "`grove.io/topology-name`",
+        "labels and annotations of PodGangs",
+        "`grove.io/scheduler-name` of PodGangs",
+    ),
+    "PodGroups of KAI": ("KAI PodGroups are made by", "Topology of these", "PodGangs without pods have them"),
+}
+"""The rows by topic; every row is in one."""
+
 CONDITION_ROWS = (
     ("all levels available", "available"),
     ("a level is gone", "level_missing"),
@@ -243,28 +306,47 @@ def reached(imports: dict[str, set[str]], part: str) -> set[str]:
 
 
 def revisions_page() -> str:
-    """The records side by side, then what each says of workloads and topologies in their conditions."""
-    names = [", ".join(names_of(record)) + (" (default)" if record is DEFAULT else "") for record in RECORDS]
-    rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
-    for title, _, cell in REVISION_ROWS:
-        rows.append(f"| {title} | {' | '.join([escaped(cell(revision)) for revision in RECORDS])} |")
+    """The releases; then the records by topic; then what each says of workloads and topologies in their conditions."""
     # Records of one text stand together.
     texts = dict.fromkeys([(record.conditions, record.topology_status) for record in RECORDS])
     alike = [[r for r in RECORDS if (r.conditions, r.topology_status) == text] for text in texts]
     conditions = "\n".join([conditions_of(records) for records in alike])
-    return REVISIONS_HEAD + "\n".join(rows) + "\n\n" + conditions
+    topics = "\n".join([topic_of(title, columns) for title, columns in TOPICS.items()])
+    return REVISIONS_HEAD + releases_table() + RECORDS_HEAD + topics + "\n" + conditions
 
 
-def names_of(record: Revision) -> list[str]:
-    """What `spec.revision` may say to mean the record."""
-    return [f"`{name}`" for name in dict.fromkeys((record.name, *record.releases))]
+def releases_table() -> str:
+    """Each release, the record that it is, and what is known of it beside."""
+    rows = ["| Release | Record | Date | What is new | Goes with |", "|---|---|---|---|---|"]
+    for release in RELEASES:
+        record = next(record for record in RECORDS if release.tag in record.releases)
+        rows.append(
+            f"| `{release.tag}` | `{record.name}` | {release.date} | {escaped(release.news)} | {release.goes_with} |"
+        )
+    return "\n".join(rows) + "\n\n"
+
+
+def topic_of(title: str, columns: tuple[str, ...]) -> str:
+    """A table of one topic: a row for each record, or for several that agree and follow one another."""
+    cells = {name: cell for name, _, cell in REVISION_ROWS}
+    rows: list[tuple[list[str], list[str]]] = []
+    for record in RECORDS:
+        row = [escaped(cells[name](record)) for name in columns]
+        name = f"`{record.name}`" + (" (default)" if record is DEFAULT else "")
+        if rows and rows[-1][1] == row:
+            rows[-1][0].append(name)
+        else:
+            rows.append(([name], row))
+    lines = [f"| Record | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
+    lines += [f"| {', '.join(names)} | {' | '.join(row)} |" for names, row in rows]
+    return f"### {title}\n\n" + "\n".join(lines) + "\n"
 
 
 def conditions_of(records: list[Revision]) -> str:
     """The conditions of revisions that have the same ones, by when they are there."""
     revision = records[0]
     texts = revision.conditions
-    names = ", ".join([name.strip("`") for record in records for name in names_of(record)])
+    names = ", ".join([record.name for record in records])
     head = f"## Conditions of {names}\n\nOf a PodCliqueSet, type `{texts.type}`:\n\n"
     rows = "| When | Status | Reason | Message |\n|---|---|---|---|\n"
     for title, field in CONDITION_ROWS:

@@ -12,8 +12,8 @@ from tests.places import ROOT
 
 __all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "revision_of"]
 
-ORDER = [record.name for record in RECORDS if not record.releases or record.name[0] != "v"]
-"""The designs, the earliest first."""
+ORDER = [record.name for record in RECORDS]
+"""The records of designs and releases, the earliest first."""
 
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from packwise.revisions import Revision
+from packwise.revisions import RECORDS, Revision
+from packwise.revisions.facts import RELEASES
 from tests.places import ROOT, TOOLS
 
 pytestmark = pytest.mark.client
@@ -116,6 +117,18 @@ def test_the_table_of_revisions_tells_every_field_of_the_records() -> None:
         "releases",
         "conditions",
     }
+
+
+def test_every_row_of_the_records_has_a_topic() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+
+    assert sorted(row for rows in page["TOPICS"].values() for row in rows) == sorted(
+        title for title, _, _ in page["REVISION_ROWS"]
+    )
+
+
+def test_every_release_has_its_facts() -> None:
+    assert [release.tag for release in RELEASES] == [tag for record in RECORDS for tag in record.releases]
 
 
 def test_generated_pages_are_what_the_code_says() -> None:

@@ -114,7 +114,9 @@ def test_a_release_is_a_record(source: Path) -> None:
     before = run(source, "grep-244", "render", "-")
     after = run(source, "v9.9.9", "render", "-")
     unknown = run(source, "v9.9.8", "check", "-")
+    newer = run(source, "v9.9.10", "check", "-")
 
+    assert 'must not be newer than "v9.9.9"' in newer.stdout
     assert (before.returncode, after.returncode, unknown.returncode) == (0, 0, 1)
     assert "preferred:" not in before.stdout
     assert "preferred: kubernetes.io/hostname" in after.stdout

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from packwise.cli.manifests import NAME as LIST
 
-__all__ = ["CONFIG", "SERVICE", "WORKLOAD", "Call", "Ran", "listing", "write"]
+__all__ = ["CHOSEN", "CONFIG", "SERVICE", "WORKLOAD", "Call", "Ran", "listing", "write"]
 
 CONFIG = """\
 apiVersion: packwise.dev/v1alpha1
@@ -46,6 +46,9 @@ spec:
           containers:
           - {name: router, image: "registry.example.com/router:1"}
 """
+
+CHOSEN = "; revision grep-244-multi, chosen by the key topologyAwareScheduling"
+"""What the last line of a check says of CONFIG."""
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web # mine\n"
 

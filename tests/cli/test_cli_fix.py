@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import WORKLOAD, Call, listing, write
+from tests.cli.calling import CHOSEN, WORKLOAD, Call, listing, write
 
 BROKEN = WORKLOAD.replace("  namespace: shop", "  namespace: shop\n  labels: {legacy: yes}").replace(
     "- {name: router, image:", "- {name: router, resources: {limits: {nvidia.com/gpu: 8}}, image:"
@@ -25,7 +25,7 @@ def test_files_are_mended_and_then_checked(call: Call, package: Path, newline: s
 
     assert (ran.code, ran.stdout, ran.stderr) == (
         0,
-        "no findings in 3 files\n",
+        f"no findings in 3 files{CHOSEN}\n",
         f"mended in/web/workload.yaml\n{NOTE}",
     )
     assert (package / "web/workload.yaml").read_bytes().decode() == (others + MENDED).replace("\n", newline)

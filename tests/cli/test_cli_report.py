@@ -19,7 +19,7 @@ from packwise.cli.report.lines import as_lines, count
 from packwise.cli.report.text import as_text
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.pipeline.rules import rule_table
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]
 
@@ -61,7 +61,7 @@ def test_every_format_has_its_expected_output() -> None:
 def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:
     ran = call("check", "in")
 
-    assert (ran.code, ran.stdout, ran.stderr) == (0, "no findings in 3 files\n", NOTE)
+    assert (ran.code, ran.stdout, ran.stderr) == (0, f"no findings in 3 files{CHOSEN}\n", NOTE)
     assert call("check", "in", "-o", "json").stdout == "[]\n"
     assert list(package.parent.iterdir()) == [package]
 

@@ -282,7 +282,7 @@ def _add_topologies(commands: Any) -> None:
 
 
 def _add_migrate(commands: Any) -> None:
-    text = "rewrite your objects for a later revision of the design"
+    text = "rewrite your objects for a later release of Grove"
     migrate = commands.add_parser(
         "migrate", help=text, description=help_texts.MIGRATE, epilog=help_texts.MIGRATE_EPILOG
     )
@@ -301,8 +301,8 @@ def _add_migrate(commands: Any) -> None:
     migrate.add_argument(
         "--keep-pack-domain",
         action="store_true",
-        help="upstream: name the topology, and leave packDomain to a later `packwise check --fix`; the webhook refuses "
-        "both changes at once for a workload that runs",
+        help="from alpha.10 on: name the topology, and leave packDomain to a later `packwise check --fix`; the webhook "
+        "refuses both changes at once for a workload that runs",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.inputs import read_inputs
-from packwise.cli.rendered_files import rendered_of
+from packwise.cli.rendered_files import rendered_of, revision_used
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.formats import printer
 
@@ -30,8 +30,15 @@ def check(command: Check) -> int:
             say([cannot_write(error)])
             return 1
     inputs = read_inputs(command.named)
-    results = rendered_of(inputs).results
-    checked = Checked(results, len(inputs.files), inputs.text_of, coloured=is_coloured(sys.stdout))
+    rendered = rendered_of(inputs)
+    results = rendered.results
+    checked = Checked(
+        results,
+        len(inputs.files),
+        inputs.text_of,
+        coloured=is_coloured(sys.stdout),
+        revision=revision_used(rendered),
+    )
     if command.output == "text" and _is_not_compared(inputs):
         say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
     return exit_code(results) if show(printer(command.output)(checked)) else 1

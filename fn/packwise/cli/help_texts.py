@@ -97,16 +97,16 @@ examples:
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 MIGRATE = """\
-Rewrites configuration, topologies and workloads in place for a later revision of the design: each field by its new name
-at its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
+Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at
+its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
 else, nothing is written."""
 
 MIGRATE_EPILOG = """\
 examples:
-  packwise migrate clusters/west --to grep-244-multi --dry-run
-  packwise migrate clusters/west --to upstream
-  packwise migrate workloads --from grep-244 --to upstream            # the configuration stands elsewhere
-  packwise migrate clusters/west --to upstream --keep-pack-domain     # for workloads that run, before the step above
+  packwise migrate clusters/west --to v0.1.0-alpha.13 --dry-run
+  packwise migrate clusters/west --to v0.1.0-alpha.13
+  packwise migrate workloads --from grep-244 --to v0.1.0-alpha.13         # the configuration stands elsewhere
+  packwise migrate clusters/west --to v0.1.0-alpha.13 --keep-pack-domain  # for workloads that run, before --fix
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 

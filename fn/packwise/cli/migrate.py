@@ -19,7 +19,7 @@ from packwise.objects.identity import identity
 from packwise.revisions import REVISIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.result import Result
     from packwise.cli.arguments import Migrate
@@ -52,13 +52,13 @@ def migrate(command: Migrate) -> int:
         say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
         shown = show("".join(_difference(name, before, after) for name, before, after in texts))
-        return _report(inputs, migrated.results) or int(not shown)
+        return _report(inputs, migrated.results, _running(migrated, command.target)) or int(not shown)
     try:
         _write(texts, inputs)
     except OSError as error:
         say([cannot_write(error)])
         return 1
-    return _report(inputs, migrated.results)
+    return _report(inputs, migrated.results, _running(migrated, command.target) if texts else ())
 
 
 def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
@@ -111,10 +111,22 @@ def _difference(name: str, before: str, after: str) -> str:
     return "".join([line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines])
 
 
-def _report(inputs: Inputs, results: Sequence[Result]) -> int:
-    """Prints the findings to stderr, since stdout holds the difference; returns the exit code."""
+def _running(migrated: Migrated, target: str) -> Iterator[str]:
+    """What becomes of workloads that run, where that can be said: whom the target's webhook refuses."""
+    if migrated.refused is None:
+        return
+    if not migrated.refused:
+        yield f"the webhook of {target} takes the workloads also where they run"
+        return
+    advice = "; --keep-pack-domain writes the first of two changes, which it takes" if migrated.steps else ""
+    yield f"where they run, the webhook of {target} refuses {', '.join(migrated.refused)}{advice}"
+
+
+def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> int:
+    """Prints the findings to stderr, since stdout holds the difference, `last` below; returns the exit code."""
     results = sort_results(results)
     if results:
         text = as_text(Checked(results, len(inputs.files), inputs.text_of, coloured=is_coloured(sys.stderr)))
         say(text.removesuffix("\n").split("\n"), as_they_are=True)
+    say(last)
     return exit_code(results)

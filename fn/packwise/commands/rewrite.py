@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from krmfn.errors import FieldError
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.steps import cluster_of, selected, topologies_of
+from packwise.topology.renamed_labels import with_new_labels
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
@@ -29,8 +30,8 @@ def mend(package: Package) -> tuple[KubeObject, ...]:
 
 
 def _mended(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
-    mended = item
     try:
+        mended = with_new_labels(item)
         for front_end in workload_front_ends():
             mended = front_end.mend(mended, cluster.revision)
         for scheduler in schedulers():

@@ -10,7 +10,7 @@ from packwise.pipeline import registry, steps
 from packwise.placement import limit
 from packwise.select import selection
 from packwise.settings import configuration, schedulers
-from packwise.topology import clustertopology, clustertopologybinding, known, protection
+from packwise.topology import clustertopology, clustertopologybinding, known, protection, renamed_labels
 from packwise.validate import definitions, objects
 from packwise.validate import judge as by_crd
 
@@ -29,6 +29,7 @@ _BEFORE_SCHEDULERS = (
     clustertopology,
     schedulers,
     clustertopologybinding,
+    renamed_labels,
 )
 _AFTER_SCHEDULERS = (by_crd, objects, render, annotate)
 

@@ -27,3 +27,8 @@ class Step(NamedTuple):
     def changes_topologies(self) -> bool:
         """Whether topologies are objects of another kind afterwards, which users make of the configuration's levels."""
         return self.source.topology_kind != self.target.topology_kind
+
+    @property
+    def packs(self) -> bool:
+        """Whether constraints say `pack` afterwards, and said packDomain before."""
+        return self.target.deprecates_pack_domain and not self.source.deprecates_pack_domain

@@ -20,6 +20,7 @@ from packwise.select.evidence import RULES as EVIDENCE_RULES
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
 from packwise.settings.sources import SOURCES, chosen_source
+from packwise.topology.renamed_labels import check_labels
 from packwise.validate.definitions import NO_DEFINITIONS, Definitions, definitions_of
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     revision = choice.revision
     evidence = NO_EVIDENCE if choice.is_named or results else evidence_against(revision, index)
     findings += _without_effect(settings, configuration, revision)
+    findings += check_labels(index, settings.item)
     settings = _as_applied(settings, revision, findings)
     name = configuration.name if configuration is not None else None
     revision = revision.configured(name, annotate_topology=settings.topology_name_annotation)

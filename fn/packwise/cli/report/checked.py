@@ -18,10 +18,11 @@ class Checked:
     """The sorted results of a check of that many `files`.
 
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
-    for the colours of a terminal, where a format has any.
+    for the colours of a terminal, where a format has any. `revision` is what workloads were judged as, and why.
     """
 
     results: tuple[Result, ...]
     files: int
     text_of: Callable[[str | None], str | None]
     coloured: bool = False
+    revision: str = ""

@@ -31,7 +31,8 @@ def as_text(checked: Checked) -> str:
         below = [*_excerpt(result, lines_of, coloured=checked.coloured), *_texts(result)]
         lines += [line, *below, ""] if below else [line]
     where = "1 file" if checked.files == 1 else f"{checked.files} files"
-    lines.append(f"{count(checked.results) or 'no findings'} in {where}")
+    revision = f"; {checked.revision}" if checked.revision else ""
+    lines.append(f"{count(checked.results) or 'no findings'} in {where}{revision}")
     return "".join([f"{line}\n" for line in lines])
 
 

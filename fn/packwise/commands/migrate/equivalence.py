@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from krmfn.edit import same
 from krmfn.kubeobject import KubeObject
-from krmfn.result import Severity, exit_code
-from packwise.findings.finding import Finding, Rule
+from krmfn.result import exit_code
+from packwise.commands.migrate.gangs import added_bounds, gang_key, normalized
+from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.kinds import PODGANG, TOPOLOGY
 from packwise.pipeline import render
@@ -16,12 +17,12 @@ from packwise.settings import API_VERSION, KIND
 if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.objects.identity import Identity
     from packwise.revisions.step import Step
     from packwise.select import Package
 
-__all__ = ["MEANING", "changed_meanings"]
+__all__ = ["GAINED", "MEANING", "as_admitted", "changed_meanings"]
 
+GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "revisions.md", Severity.WARNING)
 MEANING = Rule("migrate-meaning", "The scheduler is told the same before and after a migration.", "revisions.md")
 
 _COMPARED = (TOPOLOGY.name, PODGANG.name)
@@ -33,7 +34,7 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
     Labels and annotations count for nothing: later revisions write others. Nor does what every object of the source
     prefers, where the target has no words for it.
     """
-    drops = step.preferred is not None and (not step.target.constraints_choose or step.keep_pack_domain)
+    drops = step.preferred is not None and (not step.target.deprecates_pack_domain or step.keep_pack_domain)
     known, results = _scheduled_specs(before, step.source.name, drops=drops)
     if results:
         return results
@@ -42,15 +43,29 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
         return results
     renamed = {step.source.default_topology: step.topology}
     findings: list[Finding] = []
-    for key, spec in known.items():
-        group, kind, namespace, name = key
-        at = key if kind != TOPOLOGY.name or key in now else (group, kind, namespace, renamed.get(name, name))
-        spec_after = now.get(at)
+    for key, (name, spec) in known.items():
+        at = key if key in now or key[0] != TOPOLOGY.name else (*key[:2], renamed.get(key[2], key[2]))
+        _, spec_after = now.get(at, ("", None))
         if spec_after is None:
-            findings.append(Finding.of(MEANING, None, (), f"{format_identity(key)} would no longer be rendered"))
+            findings.append(Finding.of(MEANING, None, (), f"{name} would no longer be rendered"))
         elif not same(spec, spec_after):
-            findings.append(_otherwise(format_identity(key), spec, spec_after))
+            findings += _compared(name, spec, spec_after, step)
     return [finding.to_result() for finding in findings]
+
+
+def _compared(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
+    """What the target adds to a gang by its own rule, as a warning; any other difference as an error."""
+    if step.target.podgang_maps and not step.source.podgang_maps:
+        added = added_bounds(old, new)
+        if added == {}:
+            return []
+        if added is not None:
+            message = (
+                f"{name} would also be within the PodCliqueSet's own constraint, {_shown(added)}: revision "
+                f'"{step.target.name}" puts it on every PodGang'
+            )
+            return [Finding.of(GAINED, None, (), message)]
+    return [_otherwise(name, old, new)]
 
 
 def _otherwise(name: str, old: Value, new: Value) -> Finding:
@@ -63,34 +78,47 @@ def _otherwise(name: str, old: Value, new: Value) -> Finding:
     return Finding.of(MEANING, None, (), f"{name} would be told otherwise: {text}")
 
 
-def _scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[Identity, Value], list[Result]]:
-    """What the schedulers read of each rendered object; or the errors of the render."""
-    items = tuple([item for item in package.items if not is_generated(item.value)])
-    rendered = render(package._replace(items=items, function_config=_as_existing(package)))
+_Key = tuple[str, ...]
+
+
+def _scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_Key, tuple[str, Value]], list[Result]]:
+    """What the schedulers read of each rendered object, by what stays the same; or the errors of the render."""
+    rendered = render(as_admitted(package, "Existing", name))
     if exit_code(rendered.results):
         return {}, [
             result._replace(message=f'as revision "{name}": {result.message}')
             for result in rendered.results
             if result.severity is Severity.ERROR
         ]
-    specs = {identity(item.value): item.value.get("spec") for item in rendered.generated}
-    return {key: _without_preferred(spec) if drops else spec for key, spec in specs.items() if key[1] in _COMPARED}, []
+    specs: dict[_Key, tuple[str, Value]] = {}
+    for item in rendered.generated:
+        if item.kind in _COMPARED:
+            spec = normalized(item.value.get("spec"))
+            key = (item.kind, item.namespace, *gang_key(spec)) if item.kind == PODGANG.name else ()
+            spec = _without_preferred(spec) if drops else spec
+            specs[key if len(key) > 2 else (item.kind, item.namespace, item.name)] = (
+                format_identity(identity(item.value)),
+                spec,
+            )
+    return specs, []
 
 
-def _as_existing(package: Package) -> KubeObject:
-    """The package's TopologyRender for workloads that run: what only new ones may not say is no matter here."""
-    own = [item for item in package.items if item.kind == KIND and item.api_version == API_VERSION]
+def as_admitted(package: Package, admission: str, revision: str) -> Package:
+    """`package` without what was generated earlier, for workloads of that admission.
+
+    A package without a TopologyRender gets one, which names `revision`.
+    """
+    items = tuple([item for item in package.items if not is_generated(item.value)])
+    own = [item for item in items if item.kind == KIND and item.api_version == API_VERSION]
     configuration = package.function_config or (own[0] if own else None)
     if configuration is None:
-        return KubeObject.new(
-            {
-                "apiVersion": API_VERSION,
-                "kind": KIND,
-                "metadata": {"name": "migrate"},
-                "spec": {"admission": "Existing"},
-            }
+        spec: dict[str, Value] = {"admission": admission, "revision": revision}
+        config = KubeObject.new(
+            {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "migrate"}, "spec": spec}
         )
-    return configuration.set(("data" if configuration.kind == "ConfigMap" else "spec", "admission"), "Existing")
+    else:
+        config = configuration.set(("data" if configuration.kind == "ConfigMap" else "spec", "admission"), admission)
+    return package._replace(items=items, function_config=config)
 
 
 def _without_preferred(value: Value) -> Value:

@@ -12,14 +12,15 @@ from krmfn.kubeobject import KubeObject
 from krmfn.result import exit_code
 from krmfn.yamltext.comments import comments
 from packwise.commands.migrate.binding import levels_text
-from packwise.commands.migrate.equivalence import MEANING, changed_meanings
+from packwise.commands.migrate.equivalence import GAINED, MEANING, changed_meanings
+from packwise.commands.migrate.running import refused_workloads
 from packwise.commands.migrate.section import edited, renamed, text_at
 from packwise.commands.rewrite import migrate_workload
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.identity import is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, TOPOLOGY
 from packwise.pipeline.steps import results_of, selected, unreadable
-from packwise.revisions import REVISIONS
+from packwise.revisions import precedes, same_record
 from packwise.revisions.step import Step
 from packwise.settings.topologyrender import KAI_PROFILE, settings_place
 from packwise.topology import sort_levels
@@ -41,7 +42,6 @@ UNKNOWN = Rule("migrate-source", "What is migrated says which revision it is of.
 ORDER = Rule("migrate-order", "A listed order becomes a fixed one only where the two are the same.", _SOURCE)
 COMMENT = Rule("migrate-comment", "A migration loses no comment.", "product.md")
 LOST = Rule("migrate-lost", "What the later revision cannot say.", _SOURCE, Severity.WARNING)
-GAINED = Rule("migrate-gained", "What had no effect before and has one now.", _SOURCE, Severity.WARNING)
 RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 """Rules of migrations."""
 
@@ -55,11 +55,17 @@ class NewFile(NamedTuple):
 
 
 class Migrated(NamedTuple):
-    """`items` are those of the package in their order, `new` follow; with an error among `results` nothing changed."""
+    """`items` are those of the package in their order, `new` follow; with an error among `results` nothing changed.
+
+    `refused` are the workloads whose change the target's webhook refuses where they run already; None where nothing
+    tells. `steps`: whether `keep_pack_domain` would make two changes of it, which that webhook takes.
+    """
 
     items: tuple[KubeObject, ...]
     new: tuple[NewFile, ...]
     results: tuple[Result, ...]
+    refused: tuple[str, ...] | None = None
+    steps: bool = False
 
 
 def migrate(
@@ -71,15 +77,15 @@ def migrate(
     after the other only, once the workload runs (operator.md 5).
     """
     inventory, selection = selected(package)
-    problems = results_of(selection.findings, selection.results)
+    evidence = selection.evidence.findings if source is None else ()
+    problems = results_of((*selection.findings, *evidence), selection.results)
     if exit_code(problems):
         return Migrated(package.items, (), problems)
     configured = selection.configuration is not None
     if source is None and not configured and not selection.enabled:
         return Migrated(package.items, (), (_unknown_source().to_result(),))
     before = source or selection.revision
-    order = list(REVISIONS)
-    if order.index(before.name) >= order.index(target.name):
+    if not _is_later(target, before):
         return Migrated(package.items, (), tuple([f.to_result() for f in _not_later(selection, before, target)]))
     rewriting = _Rewriting(
         package, inventory, selection, _step(selection, source, target, keep_pack_domain=keep_pack_domain)
@@ -93,7 +99,16 @@ def migrate(
         results += changed_meanings(package, rewriting.package, rewriting.step)
     if exit_code(results):
         return Migrated(package.items, (), tuple(results))
-    return Migrated(rewriting.package.items[: len(package.items)], tuple(rewriting.new), tuple(results))
+    step, after = rewriting.step, rewriting.package
+    refused = refused_workloads(package, after, step) if configured else None
+    steps = step.packs and step.source.topology_kind != step.target.topology_kind and not keep_pack_domain
+    return Migrated(after.items[: len(package.items)], tuple(rewriting.new), tuple(results), refused, steps)
+
+
+def _is_later(target: Revision, source: Revision) -> bool:
+    """Whether `source` may become `target`: a later record or tag, or the design's name of the same record."""
+    is_design = same_record(source, target) and target.name not in target.releases
+    return precedes(source, target) or (is_design and source.name != target.name)
 
 
 def _unknown_source() -> Finding:
@@ -183,7 +198,7 @@ class _Rewriting:
                 self.findings.append(configuration.place.below("name").finding(LOST, message))
         if self.step.changes_topologies and configuration.levels:
             place = self._moved_levels(configuration, place)
-        if source.always_preferred and not target.always_preferred and not target.constraints_choose:
+        if source.always_preferred and not target.always_preferred and not target.deprecates_pack_domain:
             message = (
                 f'"{self.step.preferred}" is no longer preferred on everything that is rendered: revision '
                 f'"{target.name}" has no such wish'
@@ -238,7 +253,8 @@ class _Rewriting:
         settings, target = self._selection.settings, self.step.target
         original = settings.item
         if original is None:
-            if not target.chosen_by_key and not self.step.changes_topologies:
+            chosen = target.chosen_by_key or (self.step.changes_topologies and target.chosen_by_topologies)
+            if not chosen and not same_record(self.step.source, target):
                 message = (
                     f'revision "{target.name}" is chosen by `revision: {target.name}` in a TopologyRender only; add it '
                     "beside the configuration"

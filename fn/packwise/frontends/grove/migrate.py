@@ -1,6 +1,7 @@
 """A PodCliqueSet rewritten for a later revision of the API, every comment kept.
 
-Source: operator.md 12 (A -> M -> H), 4.3 (inheritance of topologyName), 3 (packDomain is deprecated).
+Source: operator.md 12 (A -> M -> H), 4.3 (inheritance of topologyName), 3 (packDomain is deprecated), grove-releases.md
+2.2, 2.3, 2.6 (what each release adds).
 """
 
 from __future__ import annotations
@@ -27,19 +28,43 @@ def migrate(workload: KubeObject, step: Step) -> KubeObject:
 
     Raises FieldError where an anchor is in the way, or a comment could not stay.
     """
-    if not step.target.constraints_choose or step.source.constraints_choose:
+    if step.packs and not step.keep_pack_domain:
+        workload = _packed(workload, step.preferred)
+    if step.target.constraints_choose and not step.source.constraints_choose:
+        workload = _named(workload, step)
+    return _with_min_available(workload, step)
+
+
+def _with_min_available(workload: KubeObject, step: Step) -> KubeObject:
+    """`workload` with every clique's minAvailable as the source has it by default, where the target has another one."""
+    if step.source.min_available_default == step.target.min_available_default:
         return workload
+    for path, clique in _entries(workload, "cliques"):
+        spec = clique.get("spec") if isinstance(clique, dict) else None
+        replicas = spec.get("replicas") if isinstance(spec, dict) else None
+        # Without replicas the source refuses the workload.
+        if isinstance(spec, dict) and spec.get("minAvailable") is None and type(replicas) is int and replicas > 0:
+            workload = workload.set((*path, "spec", "minAvailable"), replicas)
+    return workload
+
+
+def _packed(workload: KubeObject, preferred: str | None) -> KubeObject:
+    """`workload` with pack in the place of packDomain."""
+    for path in list(_constraints(workload)):
+        if workload.get((*path, "packDomain")) is not None:
+            workload = workload.rename((*path, "packDomain"), "required").nest((*path, "required"), "pack")
+    for path in _preferring(workload) if preferred is not None else ():
+        workload = workload.set((*path, "pack", "preferred"), preferred)
+    return workload
+
+
+def _named(workload: KubeObject, step: Step) -> KubeObject:
+    """`workload` with the topology's name in its constraints."""
     name = step.topology
     field = step.source.topology_name_field
     if field is not None:
         chosen = workload.get((*TEMPLATE, field))
         name = chosen if isinstance(chosen, str) else name
-    if not step.keep_pack_domain:
-        for path in list(_constraints(workload)):
-            if workload.get((*path, "packDomain")) is not None:
-                workload = workload.rename((*path, "packDomain"), "required").nest((*path, "required"), "pack")
-        for path in _preferring(workload) if step.preferred is not None else ():
-            workload = workload.set((*path, "pack", "preferred"), step.preferred)
     for path in _naming(workload):
         workload = workload.set((*path, "topologyName"), name)
     if field is not None:
