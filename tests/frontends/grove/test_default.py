@@ -26,11 +26,12 @@ ABSENT = "absent"
 
 
 def at(value: Any, path: str) -> Any:
+    part = value
     for step in parse_path(path):
-        if isinstance(value, dict) and step not in value:
+        if isinstance(part, dict) and step not in part:
             return ABSENT
-        value = value[step]
-    return value  # pyright: ignore[reportUnknownVariableType]
+        part = cast("Any", part[step])
+    return part
 
 
 DEFAULTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

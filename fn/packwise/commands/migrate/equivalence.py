@@ -33,7 +33,7 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
     Labels and annotations count for nothing: later revisions write others. Nor does what every object of the source
     prefers, where the target has no words for it.
     """
-    drops = step.preferred is not None and (not step.target.constraints_choose or step.keep_pack_domain)
+    drops = step.preferred is not None and (not step.target.deprecates_pack_domain or step.keep_pack_domain)
     known, results = _scheduled_specs(before, step.source.name, drops=drops)
     if results:
         return results

@@ -183,7 +183,7 @@ class _Rewriting:
                 self.findings.append(configuration.place.below("name").finding(LOST, message))
         if self.step.changes_topologies and configuration.levels:
             place = self._moved_levels(configuration, place)
-        if source.always_preferred and not target.always_preferred and not target.constraints_choose:
+        if source.always_preferred and not target.always_preferred and not target.deprecates_pack_domain:
             message = (
                 f'"{self.step.preferred}" is no longer preferred on everything that is rendered: revision '
                 f'"{target.name}" has no such wish'

@@ -27,19 +27,28 @@ def migrate(workload: KubeObject, step: Step) -> KubeObject:
 
     Raises FieldError where an anchor is in the way, or a comment could not stay.
     """
-    if not step.target.constraints_choose or step.source.constraints_choose:
-        return workload
-    name = step.topology
-    field = step.source.topology_name_field
+    source, target = step.source, step.target
+    if target.deprecates_pack_domain and not source.deprecates_pack_domain and not step.keep_pack_domain:
+        workload = _packed(workload, step.preferred)
+    return _named(workload, step) if target.constraints_choose and not source.constraints_choose else workload
+
+
+def _packed(workload: KubeObject, preferred: str | None) -> KubeObject:
+    """`workload` with pack.required in the place of packDomain, and `preferred` wherever the source prefers it."""
+    for path in list(_constraints(workload)):
+        if workload.get((*path, "packDomain")) is not None:
+            workload = workload.rename((*path, "packDomain"), "required").nest((*path, "required"), "pack")
+    for path in _preferring(workload) if preferred is not None else ():
+        workload = workload.set((*path, "pack", "preferred"), preferred)
+    return workload
+
+
+def _named(workload: KubeObject, step: Step) -> KubeObject:
+    """`workload` with its topology named by its constraints."""
+    name, field = step.topology, step.source.topology_name_field
     if field is not None:
         chosen = workload.get((*TEMPLATE, field))
         name = chosen if isinstance(chosen, str) else name
-    if not step.keep_pack_domain:
-        for path in list(_constraints(workload)):
-            if workload.get((*path, "packDomain")) is not None:
-                workload = workload.rename((*path, "packDomain"), "required").nest((*path, "required"), "pack")
-        for path in _preferring(workload) if step.preferred is not None else ():
-            workload = workload.set((*path, "pack", "preferred"), step.preferred)
     for path in _naming(workload):
         workload = workload.set((*path, "topologyName"), name)
     if field is not None:
