@@ -25,13 +25,12 @@ GROUP = T + "podCliqueScalingGroups[0]."
 ABSENT = "absent"
 
 
-def at(value: dict[str, Any], path: str) -> Any:
-    part: Any = value
+def at(value: Any, path: str) -> Any:
+    part = value
     for step in parse_path(path):
-        entries = cast("dict[Any, Any]", part)
-        if isinstance(part, dict) and step not in entries:
+        if isinstance(part, dict) and step not in part:
             return ABSENT
-        part = entries[step]
+        part = cast("Any", part[step])
     return part
 
 
