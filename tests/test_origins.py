@@ -10,6 +10,8 @@ import pytest
 
 from krmfn.fieldpath import FieldPath, format_path
 from krmfn.kubeobject import KubeObject
+from krmfn.resourcelist import ResourceList
+from krmfn.testing import case_input
 from krmfn.value import Value
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
@@ -18,6 +20,7 @@ from packwise.objects.place import Origin
 from packwise.pipeline import render
 from packwise.select import Package
 from tests.examples import EXAMPLES
+from tests.places import TESTDATA
 
 
 def leaves(value: Value, path: FieldPath = ()) -> Iterator[FieldPath]:
@@ -35,14 +38,38 @@ def origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> Origin | 
     return None
 
 
+CASES = [
+    TESTDATA / "render" / name
+    for name in (
+        "podgangs-are-built-from-the-podgangmap-of-their-replica",
+        "without-a-podgangmap-epochs-are-those-of-running-podgangs",
+        "replicas-that-an-autoscaler-added-scale-out",
+        "an-earlier-gang-of-another-epoch-is-the-same-object",
+        "podgroups-of-volcano-are-those-that-the-operator-makes",
+    )
+]
+"""Cases of what no example shows: epochs, and PodGroups of another scheduler."""
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_every_value_of_an_example_has_its_origin_in_the_input(example: Path) -> None:
-    package = read_inputs(Named((str(example),))).package
+    assert without_origin(read_inputs(Named((str(example),))).package) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_every_value_of_a_case_has_its_origin_in_the_input(case: Path) -> None:
+    read = ResourceList.parse(case_input(case))
+
+    assert without_origin(Package(read.items, read.function_config)) == []
+
+
+def without_origin(package: Package) -> list[tuple[str, str]]:
+    """The values of the render that have no origin in the package."""
     rendered = render(package)
-    known = {id(item) for item in (*package.items, *package.documents)}
+    known = {id(item) for item in (*package.items, *package.documents, package.function_config)}
 
     assert len(rendered.sources) == len(rendered.generated) > 0
-    without = [
+    return [
         (generated.source, format_path(path))
         for generated in rendered.sources
         for origins in [generated.origins()]
@@ -52,7 +79,6 @@ def test_every_value_of_an_example_has_its_origin_in_the_input(example: Path) ->
         or not origin.rule
         or not origin.place.description
     ]
-    assert without == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from krmfn.testing import case_input
+from tests.places import TESTDATA
 from tests.render.calling import render
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
@@ -23,6 +25,21 @@ def test_the_answer_to_a_failed_run_fails_again_with_the_same_bytes() -> None:
 
     assert failed.code == 1
     assert again == failed
+
+
+@pytest.mark.parametrize("case", [
+    "podgangs-are-built-from-the-podgangmap-of-their-replica",
+    "without-a-podgangmap-epochs-are-those-of-running-podgangs",
+    "without-either-the-epochs-are-placeholders-and-a-note-tells-so",
+    "replicas-that-an-autoscaler-added-scale-out",
+    "an-earlier-gang-of-another-epoch-is-the-same-object",
+    "podgroups-of-volcano-are-those-that-the-operator-makes",
+])  # fmt: skip
+def test_what_is_rendered_again_is_itself(case: str) -> None:
+    first = render(case_input(TESTDATA / "render" / case))
+
+    assert first.code == 0, first.stderr
+    assert render(first.stdout) == first
 
 
 @pytest.mark.parametrize("kind", ["apiVersion: v1\n  kind: ConfigMap", "apiVersion: grove.io/v1alpha1\n  kind: Other"])
