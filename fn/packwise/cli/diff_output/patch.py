@@ -23,7 +23,9 @@ def as_patches(compared: Compared) -> str:
 
 
 def _entry(change: Change) -> dict[str, Any]:
-    entry: dict[str, Any] = {"action": change.action.value, "resource": resource(change.subject)}
+    # Of a gang whose epoch differs, the patch is for the object that is there.
+    patched = change.before or change.subject
+    entry: dict[str, Any] = {"action": change.action.value, "resource": resource(patched)}
     if change.before is not None and change.after is not None:
         entry["patch"] = json_patch(change.before.value, change.after.value)
     if change.after is not None and change.action in (Action.CREATE, Action.RECREATE):
