@@ -159,6 +159,7 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
      lambda r: "the operator, with `minSubGroup`" if r.podgroups_by_operator else "KAI's pod-grouper"),
     ("Topology of these", ("follows_references",),
      lambda r: "the binding's `topologyReference` for KAI, else its name" if r.follows_references else "its name"),
+    ("KAI schedules the cliques of lpx-scheduler that ask for no LPU", ("splits_lpx",), lambda r: yes(r.splits_lpx)),
     ("PodGangs without pods have them", ("empty_podgroups",), lambda r: yes(r.empty_podgroups)),
     ("`minAvailable` of a clique is by default", ("min_available_default",),
      lambda r: "1" if r.min_available_default == "One" else "the `replicas` as written"),

@@ -47,13 +47,17 @@ class Bounds(NamedTuple):
 
 
 class PodSet(NamedTuple):
-    """A node of a gang's tree. A leaf holds `members` pods; an inner node (None) holds the sets whose parent it is."""
+    """A node of a gang's tree. A leaf holds `members` pods; an inner node (None) holds the sets whose parent it is.
+
+    `scheduler` is that of the pods where it is not the gang's, "" where it is.
+    """
 
     name: str
     parent: str | None
     members: int | None
     bounds: Bounds
     origin: Origin
+    scheduler: str = ""
 
     def origins(self, path: FieldPath, members: str) -> Iterator[tuple[FieldPath, Origin]]:
         """The origins of the part of a manifest at `path` that is written for the set; `members` is its count there."""

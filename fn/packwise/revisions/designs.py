@@ -72,6 +72,7 @@ DESIGN_1 = Revision(
     podgroups_by_operator=False,
     follows_references=False,
     empty_podgroups=True,
+    splits_lpx=False,
     podgang_maps=False,
     min_available_default="WrittenReplicas",
     min_replicas_default="WrittenReplicas",

@@ -101,6 +101,7 @@ ALPHA_14 = ALPHA_12._replace(
     workload_api="alpha14",
     follows_references=True,
     empty_podgroups=False,
+    splits_lpx=True,
     min_available_default="One",
     min_replicas_default="Replicas",
     rolling_updates=True,

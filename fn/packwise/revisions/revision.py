@@ -131,6 +131,9 @@ class Revision(NamedTuple):
     empty_podgroups: bool
     """Whether a PodGang without pods has such a PodGroup, which needs no member."""
 
+    splits_lpx: bool
+    """Whether lpx-scheduler leaves cliques that ask for no LPU to KAI, where that has a profile too."""
+
     podgang_maps: bool
     """Whether PodGangs are built from PodGangMaps: epochs are in their names and labels, every PodGang has the
     PodCliqueSet's constraint, a scaling group's is that of a group config, and one without a level is left out."""

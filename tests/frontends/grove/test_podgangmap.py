@@ -58,7 +58,8 @@ def converted(expected: dict[str, Any], topology_name: str | None) -> list[dict[
     if configs:
         base["spec"]["topologyConstraintGroupConfigs"] = configs
     base["metadata"]["name"] = f"{name}-0-{FIRST}"
-    groups: dict[str, Any] = {group["name"]: group for group in template.get("podCliqueScalingGroups") or []}
+    listed: list[dict[str, Any]] = template.get("podCliqueScalingGroups") or []
+    groups = {group["name"]: group for group in listed}
     for gang in scaled:
         spec, members = gang["spec"], [each["name"] for each in gang["spec"]["podgroups"]]
         group, index = group_of(gang["metadata"]["name"].removeprefix(f"{name}-0-"), groups)

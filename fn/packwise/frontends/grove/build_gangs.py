@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.clientmeta import is_client_key
 from packwise.frontends.grove import names
+from packwise.frontends.grove.lpx import asks_for_lpu, is_split
 from packwise.frontends.grove.queue import VOLCANO, queues_of, resolve_queue, volcano_queue
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.check import TEMPLATE
 from packwise.objects.place import Origin, Place
 from packwise.placement.model import Bounds, Gang, Grouper, PodSet
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
+    from packwise.placement.plan import Schedulers
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology, Level
 
@@ -70,19 +73,21 @@ def build_gangs(
     enabled: bool,
     revision: Revision,
     default_scheduler: str = "",
+    schedulers: Schedulers | None = None,
 ) -> tuple[Gang, ...]:
     """The gang of each plan, in their order.
 
     `workload` is the object that `pcs` is read from. `topology` is the one it resolves to (None: its constraints are
     dropped); `enabled` is whether TAS is. While it is not, sets without bounds are kept for what
     `preferred.keep_preferred` fills in. `default_scheduler` is that of pods which name none, where the revision has
-    one. The result can be large: `count_entries` computes its size cheaply.
+    one; `schedulers` are those with a profile. The result can be large: `count_entries` computes its size cheaply.
     """
     builder = _Builder(workload, pcs, topology if enabled else None, enabled=enabled, revision=revision)
     if revision.scheduler_label != "Never":
         builder.name_scheduler(default_scheduler, always=revision.scheduler_label == "Always")
     if revision.mirrors_metadata:
         builder.mirror_metadata()
+    builder.split(schedulers, revision)
     return tuple([builder.gang(plan) for plan in plans])
 
 
@@ -129,6 +134,7 @@ class _Builder:
 
     __slots__ = (
         "_annotate_always", "_annotations", "_by_name", "_group_parts", "_grouper", "_keeps_groups", "_labels",
+        "_left_to_kai",
         "_maps", "_owner", "_pcs", "_queue", "_queues", "_scheduler", "_set", "_standalone", "_topology",
         "_topology_annotation",
     )  # fmt: skip
@@ -172,6 +178,7 @@ class _Builder:
             "app.kubernetes.io/part-of": pcs.name,
         }
         self._annotations: Mapping[str, str] = {}
+        self._left_to_kai: frozenset[str] = frozenset()
 
     def name_scheduler(self, default: str, *, always: bool) -> None:
         """Gives the gangs the label of their scheduler, which is `default` where no clique names one."""
@@ -181,6 +188,11 @@ class _Builder:
             self._owner = self._owner._replace(fields={**_OWNER_FIELDS, "queue": ("metadata", "annotations")})
         if self._scheduler or always:
             self._labels = {**self._labels, SCHEDULER_NAME: self._scheduler}
+
+    def split(self, schedulers: Schedulers | None, revision: Revision) -> None:
+        """Leaves the cliques to KAI that the gangs' scheduler leaves to it."""
+        if is_split(self._scheduler, schedulers, revision):
+            self._left_to_kai = frozenset([clique.name for clique in self._pcs.cliques if not asks_for_lpu(clique)])
 
     def mirror_metadata(self) -> None:
         """Gives the gangs the workload's labels and annotations."""
@@ -199,6 +211,7 @@ class _Builder:
                 _least(clique, plan),
                 part.bounds,
                 part.origin,
+                self._scheduler_of(clique),
             )
             for clique, part in self._standalone
             if clique.name in plan.cliques
@@ -239,10 +252,19 @@ class _Builder:
         ]
         return [
             PodSet(
-                names.grouped_clique(fqn, index, clique.name), parent, clique.min_available, part.bounds, part.origin
+                names.grouped_clique(fqn, index, clique.name),
+                parent,
+                clique.min_available,
+                part.bounds,
+                part.origin,
+                self._scheduler_of(clique),
             )
             for clique, part in members
         ]
+
+    def _scheduler_of(self, clique: Clique) -> str:
+        """The scheduler of the clique where it is not that of the gang."""
+        return KAI_PROFILE if clique.name in self._left_to_kai else ""
 
     def _gang(self, plan: GangPlan, sets: tuple[PodSet, ...], bounds: Bounds, origin: Origin) -> Gang:
         packed = self._annotate_always or not bounds.is_empty or any(not pods.bounds.is_empty for pods in sets)

@@ -300,6 +300,7 @@ class _Planner:
             enabled=cluster.enabled,
             revision=revision,
             default_scheduler=cluster.schedulers.default if cluster.schedulers is not None else "",
+            schedulers=cluster.schedulers,
         )
         if cluster.enabled or not revision.keeps_preferred:
             return gangs, ()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["QUEUE", "VOLCANO", "queue_of", "queues_of", "resolve_queue", "volcano_queue"]
+__all__ = ["QUEUE", "VOLCANO", "VOLCANO_QUEUE", "queue_of", "queues_of", "resolve_queue", "volcano_queue"]
 
 QUEUE = "kai.scheduler/queue"
 """Label, or else annotation, of a PodCliqueSet and of its cliques."""
@@ -18,12 +18,13 @@ QUEUE = "kai.scheduler/queue"
 VOLCANO = "volcano"
 """The name of Volcano in pods and in Grove's scheduler profiles."""
 
-_VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
+VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
+"""Annotation of a PodCliqueSet and of its cliques: the queue where Volcano schedules them."""
 
 
 def volcano_queue(pcs: PodCliqueSet) -> str | None:
     """The queue of `pcs` where Volcano schedules it; None where nothing names one."""
-    queues = [owner.annotations.get(_VOLCANO_QUEUE) for owner in (pcs, *pcs.cliques)]
+    queues = [owner.annotations.get(VOLCANO_QUEUE, "").strip() for owner in (pcs, *pcs.cliques)]
     return next((queue for queue in queues if queue), None)
 
 

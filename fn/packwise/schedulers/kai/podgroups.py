@@ -113,8 +113,10 @@ class _Writer:
             if not isinstance(gang, Gang):
                 continue
             if gang.scheduler not in ("", PROFILE):
-                elsewhere.setdefault(gang.scheduler, gang.name)
-                continue
+                whole, gang = gang, _part_of_kai(gang)
+                if gang is None:
+                    elsewhere.setdefault(whole.scheduler, whole.name)
+                    continue
             if not gang.leaves and not self._empties:
                 empty.append(gang.name)
                 continue
@@ -182,6 +184,12 @@ class _Writer:
             severity = Severity.ERROR
             message += f"; change it, or render none: `emit` without {PODGROUP.name}"
         return Finding.of(REFUSED, workload.item, place, message, severity=severity, operator_message=text, stage=stage)
+
+
+def _part_of_kai(gang: Gang) -> Gang | None:
+    """The sets of a gang of another scheduler whose pods KAI schedules; None where there are none."""
+    sets = tuple([pods for pods in gang.sets if pods.scheduler == PROFILE])
+    return gang._replace(sets=sets, members=sum([pods.members or 0 for pods in sets])) if sets else None
 
 
 def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
 from packwise.findings.rule import Rule
-from packwise.frontends.grove.queue import QUEUE, queue_of
+from packwise.frontends.grove.lpx import LPX, asks_for_lpu
+from packwise.frontends.grove.queue import QUEUE, VOLCANO, VOLCANO_QUEUE, queue_of
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refused
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.constraints import constraints_at
@@ -15,10 +16,9 @@ from packwise.kubernetes.validation import dns_subdomain
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
     from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
@@ -38,10 +38,6 @@ _SPEC = Unquoted("{…}")
 """The operator prints the whole spec as the value."""
 
 _KAI = "kai-scheduler"
-_LPX = "lpx-scheduler"
-_LPU = frozenset({"lpu.nvidia.com/lpu", "nvidia.com/lpu"})
-_VOLCANO = "volcano"
-_VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
 _VOLCANO_DEFAULT = "default"
 _LPX_UNSUPPORTED = (
     "lpx-scheduler does not support Grove topology constraints; placement topology must be expressed through the LPX "
@@ -113,22 +109,10 @@ def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 def _queue_beside_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     """Of a workload of LPX, which KAI schedules the cliques of that use no LPU; not of one that LPX refuses anyway."""
     known = context.schedulers.names if context.schedulers is not None else ()
-    if _scheduler(pcs, context) != _LPX or _KAI not in known or pcs.is_constrained:
+    if _scheduler(pcs, context) != LPX or _KAI not in known or pcs.is_constrained:
         return
-    if not all(_uses_lpu(clique.pod_spec) for clique in pcs.cliques):
+    if not all(asks_for_lpu(clique) for clique in pcs.cliques):
         yield from _one_queue(pcs)
-
-
-def _uses_lpu(pod_spec: Mapping[str, Value]) -> bool:
-    """Whether a container requests an LPU, or is limited to some."""
-    for key in ("containers", "initContainers"):
-        containers = pod_spec.get(key)
-        for container in containers if isinstance(containers, list) else ():
-            resources = container.get("resources") if isinstance(container, dict) else None
-            amounts = resources.values() if isinstance(resources, dict) else ()
-            if any(isinstance(named, dict) and not named.keys().isdisjoint(_LPU) for named in amounts):
-                return True
-    return False
 
 
 def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
@@ -161,12 +145,12 @@ def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
 
 def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     scheduler = _scheduler(pcs, context)
-    if scheduler not in (_LPX, _VOLCANO):
+    if scheduler not in (LPX, VOLCANO):
         return
     place = next(iter(constraints_at(pcs)), None)
     if place is not None:
         text = _LPX_UNSUPPORTED
-        if scheduler == _VOLCANO:
+        if scheduler == VOLCANO:
             owner = place.kind if place.name is None else f"{place.kind} {go_quote(place.name)}"
             text = f"volcano scheduler backend does not support topologyConstraint on {owner}"
         yield _refused(place.path, text, f"must not be set: {scheduler} knows no topology; remove it")
@@ -174,16 +158,16 @@ def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     # It looks no further than the first constraint.
-    if _scheduler(pcs, context) != _VOLCANO or pcs.is_constrained:
+    if _scheduler(pcs, context) != VOLCANO or pcs.is_constrained:
         return
-    own, path = pcs.annotations.get(_VOLCANO_QUEUE, "").strip(), ("metadata", "annotations", _VOLCANO_QUEUE)
+    own, path = pcs.annotations.get(VOLCANO_QUEUE, "").strip(), ("metadata", "annotations", VOLCANO_QUEUE)
     if own and dns_subdomain(own):
         reasons = "; ".join(dns_subdomain(own))
         message = f'must be the name of a queue; got "{own}": {reasons}'
-        yield _refused(path, f"metadata.annotations[{_VOLCANO_QUEUE}]: {reasons}", message)
+        yield _refused(path, f"metadata.annotations[{VOLCANO_QUEUE}]: {reasons}", message)
         return
     faults = list(_volcano_cliques(pcs, own))
-    texts = [f"{format_path(path[:-1])}[{_VOLCANO_QUEUE}]: {text}" for path, text, _ in faults]
+    texts = [f"{format_path(path[:-1])}[{VOLCANO_QUEUE}]: {text}" for path, text, _ in faults]
     whole = texts[0] if len(texts) == 1 else f"[{', '.join(dict.fromkeys(texts))}]"
     for path, _, message in faults:
         # The operator has one error for all of them.
@@ -194,8 +178,8 @@ def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, s
     """What is wrong with the queues of the cliques, each with its path, the operator's words and packwise's message."""
     first = None
     for index, clique in enumerate(pcs.cliques):
-        path = (*TEMPLATE, "cliques", index, "annotations", _VOLCANO_QUEUE)
-        queue = clique.annotations.get(_VOLCANO_QUEUE, "").strip()
+        path = (*TEMPLATE, "cliques", index, "annotations", VOLCANO_QUEUE)
+        queue = clique.annotations.get(VOLCANO_QUEUE, "").strip()
         if queue and dns_subdomain(queue):
             reasons = "; ".join(dns_subdomain(queue))
             yield path, reasons, f'must be the name of a queue; got "{queue}": {reasons}'
