@@ -129,7 +129,7 @@ def test_only_the_versions_that_are_named_refuse(row: tuple[str, dict[str, Any],
     named = {OLD: {12, 13, 14}, NEW: {15, 16, 17, 18}, ALL: {12, 13, 14, 15, 16, 17, 18}}[who]
 
     refusing = {
-        minor for minor in range(12, 18) if (field, refuses(who), REFUSED, text) in told(value, Versions(minor, minor))
+        minor for minor in range(12, 19) if (field, refuses(who), REFUSED, text) in told(value, Versions(minor, minor))
     }
 
     assert refusing == named
