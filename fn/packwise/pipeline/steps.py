@@ -239,7 +239,7 @@ def _annotate(
     return tuple(kept), notices
 
 
-def _as_written(findings: Iterable[Finding]) -> Iterable[Finding]:
+def _as_written(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, each as severe as it is where objects are written."""
     return [finding._replace(severity=finding.when_written or finding.severity) for finding in findings]
 
