@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique
@@ -37,9 +37,8 @@ def asks_for_lpu(clique: Clique) -> bool:
 
 
 def _resources(clique: Clique) -> Iterator[Mapping[str, Value]]:
-    containers = clique.pod_spec.get("containers")
-    listed = cast("Sequence[Value]", containers) if isinstance(containers, list) else ()
-    for container in listed:
+    parts = [clique.pod_spec.get(key) for key in ("containers", "initContainers")]
+    for container in [entry for part in parts if isinstance(part, list) for entry in part]:
         resources = container.get("resources") if isinstance(container, dict) else None
         for key in ("requests", "limits"):
             amounts = resources.get(key) if isinstance(resources, dict) else None

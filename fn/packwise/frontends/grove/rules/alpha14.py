@@ -6,7 +6,7 @@ from packwise.frontends.grove.rules.cliques import CLIQUES_ANY_HEAD
 from packwise.frontends.grove.rules.head import HEAD
 from packwise.frontends.grove.rules.resource_sharing import CLIQUE_SHARING, GROUP_SHARING, SET_SHARING
 from packwise.frontends.grove.rules.rolling_update import CLIQUE_ROLLING, GROUP_ROLLING, UNDETERMINED
-from packwise.frontends.grove.rules.schedulers import SCHEDULER_NAMES
+from packwise.frontends.grove.rules.schedulers import KAI_QUEUE_BESIDE_LPX, SCHEDULER_NAMES
 from packwise.frontends.grove.rules.whole import name_first, whole_rules
 
 __all__ = ["ALPHA_14", "ALPHA_14_RC1"]
@@ -22,5 +22,6 @@ ALPHA_14 = HEAD._replace(
         schedulers=SCHEDULER_NAMES,
         group=(*GROUP_ROLLING, *GROUP_SHARING),
     ),
+    backend=(*HEAD.backend, *KAI_QUEUE_BESIDE_LPX),
 )
 """The rules of alpha.14's webhook: rolling updates, and KAI beside LPX."""

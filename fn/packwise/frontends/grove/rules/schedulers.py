@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
 from packwise.findings.rule import Rule
-from packwise.frontends.grove.lpx import LPX, asks_for_lpu, is_split
+from packwise.frontends.grove.lpx import LPX, asks_for_lpu
 from packwise.frontends.grove.queue import QUEUE, VOLCANO, VOLCANO_QUEUE, queue_of
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refused
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
@@ -26,6 +26,7 @@ __all__ = [
     "BACKEND_ENABLED",
     "BACKEND_SUPPORTED",
     "KAI_QUEUE",
+    "KAI_QUEUE_BESIDE_LPX",
     "OTHER_SCHEDULERS",
     "SCHEDULER_NAMES",
 ]
@@ -100,18 +101,21 @@ def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
     return name if name in schedulers.names else ""
 
 
-def _is_queued(pcs: PodCliqueSet, context: Context) -> bool:
-    """Whether KAI schedules pods of the workload."""
-    scheduler = _scheduler(pcs, context)
-    if is_split(scheduler, context.schedulers, context.revision):
-        # Of a constraint the operator says so and looks no further.
-        return not pcs.is_constrained and not all(asks_for_lpu(clique) for clique in pcs.cliques)
-    return scheduler == _KAI
-
-
 def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    if not _is_queued(pcs, context):
+    if _scheduler(pcs, context) == _KAI:
+        yield from _one_queue(pcs)
+
+
+def _queue_beside_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    """Of a workload of LPX, which KAI schedules the cliques of that use no LPU; not of one that LPX refuses anyway."""
+    known = context.schedulers.names if context.schedulers is not None else ()
+    if _scheduler(pcs, context) != LPX or _KAI not in known or pcs.is_constrained:
         return
+    if not all(asks_for_lpu(clique) for clique in pcs.cliques):
+        yield from _one_queue(pcs)
+
+
+def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
     own = queue_of(pcs.labels, pcs.annotations)
     named = [(index, queue_of(clique.labels, clique.annotations)) for index, clique in enumerate(pcs.cliques)]
     named = [(index, queue) for index, queue in named if queue]
@@ -223,3 +227,6 @@ OTHER_SCHEDULERS = (
 
 KAI_QUEUE = (Check(_QUEUE, _queue),)
 """What KAI asks where the operator makes its PodGroups."""
+
+KAI_QUEUE_BESIDE_LPX = (Check(_QUEUE, _queue_beside_lpx),)
+"""What it asks where these are of workloads of LPX too."""
