@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["agrees", "may_read"]
 
 _MAX_DEPTH = 100
-_LONGEST_KEY = 1000
+LONGEST_KEY = 1000
 _INT64 = 1 << 63
 # Where an anchor, alias, tag, complex key, marker or an odd number can start: the rare character, searched for first
 # because one character is found ten times faster than two, and the forms that are refused.
@@ -35,7 +35,8 @@ _ODD_START = ("&", "*", "!", "%", "...", "---", "?", "[", "{", " ")
 _UNDERSCORE = re.compile(r"_(?:(?<= _)|(?<= [-+.]_)|(?<=[0-9._][eE]_))")
 _ZERO = re.compile(r"0(?:(?<= 0)|(?<= [-+]0))[0-9_bo]")
 # yaml_rs makes an integer of any length, in time that grows with its square.
-_LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9_]{400}")
+MOST_DIGITS = 400
+_LONG_NUMBER = re.compile(rf"(?<![0-9_])[0-9_]{{{MOST_DIGITS}}}")
 _BREAK = re.compile(r"\n(?:(?<= \n)|---|\.\.\.)")
 _ESCAPE = re.compile(r'\\[^nt"\\]')
 _DASHES = re.compile(r"- +- +- +- ")
@@ -114,7 +115,7 @@ def agrees(value: Value, text: str) -> bool:
         for node in level:
             if type(node) is dict:
                 for name in node:
-                    if type(name) is not str or len(name) > _LONGEST_KEY:
+                    if type(name) is not str or len(name) > LONGEST_KEY:
                         return False
                 items = node.values()
             else:

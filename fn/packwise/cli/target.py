@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TargetError", "alike", "is_of_git", "target_field", "target_path"]
 
-_MAX_PATH = 1024
+MAX_PATH = 1024
 _MAX_NAME = 255
 """Bytes that macOS takes in a path, and every system in one name."""
 
@@ -53,9 +53,9 @@ def target_path(path: str) -> str:
             "start with no dot"
         )
     shortest = "/".join(parts)
-    if _size(shortest) > _MAX_PATH or any(_size(part) > _MAX_NAME for part in parts):
+    if _size(shortest) > MAX_PATH or any(_size(part) > _MAX_NAME for part in parts):
         raise TargetError(
-            f"must stand in a file whose path has at most {_MAX_PATH} bytes, and each name in it {_MAX_NAME}; "
+            f"must stand in a file whose path has at most {MAX_PATH} bytes, and each name in it {_MAX_NAME}; "
             f"got {_size(path)} bytes, {describe(path)}; choose shorter names"
         )
     return shortest

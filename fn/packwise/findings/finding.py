@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from packwise.findings.problem import Effect
+from packwise.findings.problem import MAX_TEXT, Effect
 from packwise.findings.rule import Rule, Severity, Stage
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from packwise.findings.problem import Problem
 
 __all__ = ["Finding", "Rule", "Severity", "Stage", "bounded", "findings_of", "from_field_error", "has_errors"]
-
-_LONGEST = 2000
 
 
 class Finding(NamedTuple):
@@ -179,7 +177,7 @@ def bounded(result: Result) -> Result:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
 
 
 def _index(subject: KubeObject) -> int | None:

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.rule import Stage
 
-__all__ = ["Cause", "Effect", "Problem"]
+__all__ = ["MAX_TEXT", "Cause", "Effect", "Problem"]
+
+MAX_TEXT = 2000
+"""Characters of a text that a result shows: a name of a megabyte makes no message of a megabyte."""
 
 
 class Effect(Enum):
@@ -68,6 +71,15 @@ class Problem(NamedTuple):
 
     at_key: bool = False
     """Whether the place of the problem is the field's name rather than its value."""
+
+    @property
+    def bounded(self) -> Problem:
+        """The problem with texts that are a little longer than is shown: thousands of them do not fill the memory."""
+        longest = MAX_TEXT + 1
+        text = self.operator_message
+        if len(self.message) <= longest and (text is None or len(text) <= longest):
+            return self
+        return self._replace(message=self.message[:longest], operator_message=None if text is None else text[:longest])
 
     @property
     def full_message(self) -> str:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.validate.syntax import Node
 
-__all__ = ["Answer", "Expression", "compiled"]
+__all__ = ["LONGEST", "MOST_COPIES", "Answer", "Expression", "compiled"]
 
-_LONGEST = 4000
-_MOST_COPIES = 5
+LONGEST = 4000
+MOST_COPIES = 5
 _COPYING = re.compile(r"\b(?:optFlatMap|optMap)\b")
 """Macros that write what they are called on twice: a chain of them doubles the tree with every link."""
 
@@ -96,10 +96,10 @@ def compiled(text: str, *, optional: bool = False) -> Expression:
 
     An optional one reads `__old__`, a list that is empty or holds the value.
     """
-    if len(text) > _LONGEST:
-        return Expression(None, trouble=f"it is longer than {_LONGEST} characters")
-    if len(_COPYING.findall(text)) > _MOST_COPIES:
-        return Expression(None, trouble=f"it calls optMap and optFlatMap more than {_MOST_COPIES} times")
+    if len(text) > LONGEST:
+        return Expression(None, trouble=f"it is longer than {LONGEST} characters")
+    if len(_COPYING.findall(text)) > MOST_COPIES:
+        return Expression(None, trouble=f"it calls optMap and optFlatMap more than {MOST_COPIES} times")
     source = _OPTIONAL.format(text) if optional else text
     try:
         program = _environment().compile(source)

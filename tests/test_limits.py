@@ -1,0 +1,63 @@
+"""The page of limits and the code's constants say the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn import run
+from krmfn.envelope import MAX_ITEMS
+from krmfn.yamltext import build, events, fastguard
+from krmfn.yamltext.bounds import MAX_NODES
+from packwise.cli import target
+from packwise.commands.diff import state
+from packwise.findings.problem import MAX_TEXT
+from packwise.placement.limit import LIMIT, MAX_GANGS
+from packwise.settings import no_configuration
+from packwise.validate import expression, read
+from packwise.validate.cost import MAX_COST, MAX_ITERATIONS
+from packwise.wording import MOST_COMPARED, MOST_LISTED
+from tests.places import ROOT
+
+PAGE = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
+SECTION = PAGE.split("\n## How much is read and written\n")[1].split("\n## ")[0]
+ROWS = [tuple(line.strip("| ").split(" | ")) for line in SECTION.splitlines() if line.startswith("| ")][1:]
+
+LIMITS: list[tuple[str, int, str]] = [
+    ("a stream or file", run.MAX_INPUT >> 20, "must be at most 512 MiB"),
+    ("items of a ResourceList", MAX_ITEMS, "must hold at most 1000000 items; split the package"),
+    ("nodes of a document", MAX_NODES, "must hold at most 5000000 mappings, lists and scalars; split"),
+    ("nodes once aliases are written out", build.MAX_NODES, "aliases expand to more than 1000000 nodes"),
+    ("depth of a document", events.MAX_DEPTH, "nested deeper than 500 levels"),
+    ("depth of what `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be compared"),
+    ("depth of a CRD's schema", read.MAX_DEPTH, "must not be nested deeper than 100 levels"),
+    ("a key in one line", fastguard.LONGEST_KEY, ""),
+    ("digits of a number", fastguard.MOST_DIGITS, ""),
+    ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
+    ("a text of a finding", MAX_TEXT, "…"),
+    ("known names that a message lists", MOST_LISTED, "and 900 more"),
+    ("known names that are compared for the nearest", MOST_COMPARED, ""),
+    ("characters of a CRD's rule", expression.LONGEST, "it is longer than 4000 characters"),
+    ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
+    ("MiB that a rule may take", MAX_COST >> 20, "it may ask for more than 128 MiB of memory"),
+    ("`optMap` and `optFlatMap` of a rule", expression.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
+    ("bytes of an output's path", target.MAX_PATH, "must stand in a file whose path has at most 1024 bytes"),
+]  # fmt: skip
+
+
+def test_the_page_lists_every_limit_with_its_number() -> None:
+    assert [(what, number) for what, number, *_ in ROWS] == [(what, f"{number:,}") for what, number, _ in LIMITS]
+
+
+@pytest.mark.parametrize(("what", "message"), [(what, message) for what, _, message in LIMITS])
+def test_the_page_has_the_message(what: str, message: str) -> None:
+    (row,) = [row for row in ROWS if row[0] == what]
+
+    assert message in row[2]
+
+
+def test_the_setting_is_named_and_has_the_default_that_the_page_says() -> None:
+    (row,) = [row for row in ROWS if row[0] == "gangs and entries of gangs of a run"]
+
+    assert row[3] == "`limits.gangs`"
+    assert no_configuration().limits.gangs == MAX_GANGS
+    assert [each[3] for each in ROWS if each is not row] == ["none"] * (len(ROWS) - 1)
