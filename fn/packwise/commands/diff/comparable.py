@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from krmfn.clientmeta import is_client_key
 from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE, has_epoch

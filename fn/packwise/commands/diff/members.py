@@ -32,8 +32,8 @@ def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
     if len(holder) < 3 or not isinstance(name := holder[2], Entry):
         return leaves(value)
     if holder[1] == "topologyConstraintGroupConfigs":
-        configs = [config for config in _entries(value, "topologyConstraintGroupConfigs") if config.get("name") == name.name]
-        listed = [config.get("podGroupNames") for config in configs]
+        configs = _entries(value, "topologyConstraintGroupConfigs")
+        listed = [config.get("podGroupNames") for config in configs if config.get("name") == name.name]
         return frozenset([str(each) for part in listed if isinstance(part, list) for each in part])
     children = [entry.get("name") for entry in _entries(value, "subGroups") if entry.get("parent") == name.name]
     return frozenset([str(each) for each in children] or [name.name])
