@@ -51,9 +51,7 @@ def _replicas(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
-    if pcs.startup_type is None:
-        yield required((*TEMPLATE, "cliqueStartupType"), "field is required", "must be set where there is no template")
-    elif pcs.startup_type not in _STARTUP_TYPES:
+    if pcs.startup_type not in _STARTUP_TYPES:
         known = " ".join([f"{name}:{{}}" for name in _STARTUP_TYPES])
         message = f'must be one of {list_known(_STARTUP_TYPES)}; got "{pcs.startup_type}"'
         path = (*TEMPLATE, "cliqueStartupType")
