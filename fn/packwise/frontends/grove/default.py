@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.frontends.grove.schema.table import known_fields
+from packwise.kubernetes.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.findings.rule import Rule
-from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, invalid, refused, required
+from packwise.kubernetes.duration import format_duration, parse_duration
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
 from packwise.kubernetes.validation import is_dns_subdomain
 from packwise.wording import list_known

@@ -8,7 +8,6 @@ from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from packwise.findings.problem import Effect, Problem
 from packwise.findings.rule import Stage
-from packwise.frontends.grove.duration import duration_fault, parse_duration
 from packwise.frontends.grove.schema.embedded import struct as struct_of
 from packwise.frontends.grove.schema.fits import fits, matches
 from packwise.frontends.grove.schema.kinds import (
@@ -27,7 +26,8 @@ from packwise.frontends.grove.schema.kinds import (
     TextMap,
 )  # fmt: skip
 from packwise.frontends.grove.schema.table import podcliqueset, replacement
-from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
+from packwise.kubernetes.duration import duration_fault, parse_duration
+from packwise.kubernetes.field_error import ErrorType, OperatorError, go_number, go_quote
 from packwise.kubernetes.quantity import quantity_fault
 from packwise.wording import closest, list_known, told_known
 
@@ -294,5 +294,5 @@ def _go_kind(value: Value, kind: Kind) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
-        return f"number {value}" if isinstance(kind, Number) else "number"
+        return f"number {go_number(value)}" if isinstance(kind, Number) else "number"
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
