@@ -44,9 +44,9 @@ class ResourceRef(NamedTuple):
         return cls(object_id.api_version, object_id.kind, object_id.namespace, object_id.name)
 
     @property
-    def complete(self) -> bool:
-        """Whether the schema takes it: API version, kind and name are all there."""
-        return bool(self.api_version and self.kind and self.name)
+    def typed(self) -> bool:
+        """Whether anything tells what kind of object it is; the schema has a place for its field then."""
+        return bool(self.api_version or self.kind)
 
     def __str__(self) -> str:
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
@@ -84,12 +84,12 @@ class Result(NamedTuple):
     def to_value(self) -> dict[str, Value]:
         """The entry of `results`, its keys in the schema's order.
 
-        The schema wants a field only with a resource, and a resource only with API version, kind and name: what is
-        incomplete is left out.
+        The schema wants a field only with a resource, and a resource only with API version, kind and name: of these an
+        empty text stands for what the object has not.
         """
         value: dict[str, Value] = {"message": self.message, "severity": self.severity.value}
         ref = self.resource_ref
-        if ref is not None and ref.complete:
+        if ref is not None and ref.typed:
             value["resourceRef"] = _ref_value(ref)
             if self.field is not None and self.field.path:
                 value["field"] = _field_value(self.field)

@@ -45,8 +45,28 @@ CASES: list[tuple[Result, Value, str]] = [
     ),
     (
         Result("no name", resource_ref=ResourceRef("v1", "ConfigMap", "", ""), field=ResultField("metadata.name")),
-        {"message": "no name", "severity": "error"},
+        {
+            "message": "no name",
+            "severity": "error",
+            "resourceRef": {"apiVersion": "v1", "kind": "ConfigMap", "name": ""},
+            "field": {"path": "metadata.name"},
+        },
         "error: ConfigMap metadata.name: no name",
+    ),
+    (
+        Result("no kind", resource_ref=ResourceRef("v1", "", "team-a", ""), field=ResultField("kind")),
+        {
+            "message": "no kind",
+            "severity": "error",
+            "resourceRef": {"apiVersion": "v1", "kind": "", "namespace": "team-a", "name": ""},
+            "field": {"path": "kind"},
+        },
+        "error: team-a/ kind: no kind",
+    ),
+    (
+        Result("no object", resource_ref=ResourceRef("", "", "", "a"), field=ResultField("spec")),
+        {"message": "no object", "severity": "error"},
+        "error: a spec: no object",
     ),
     (
         Result("two\nlines", Severity.INFO, field=ResultField("spec.x"), tags={"line": "3"}),

@@ -46,3 +46,45 @@ def test_the_order_of_the_input_makes_no_difference(bindings: tuple[str, ...]) -
     ]
 
     assert found == [("a100", LOWEST), ("h100", LOWEST), ("b200", UNSEEN)]
+
+
+ONE = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopologyBinding
+metadata: {name: a100}
+spec:
+  levels: [{domain: rack, key: example.com/rack}]
+  schedulerTopologyBindings: [{schedulerName: kai-scheduler, topologyReference: a100}]
+"""
+TOPOLOGY = """\
+apiVersion: kai.scheduler/v1alpha1
+kind: Topology
+metadata: {name: a100}
+spec: {levels: [{nodeLabel: example.com/rack}]}
+"""
+MISSING = (
+    'KAI Topology "a100" not found: the binding lists it, so the operator makes none, and none is rendered to be '
+    "applied; let the operator make it, without an entry of kai-scheduler in schedulerTopologyBindings, or apply one"
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "others", "reason", "messages"),
+    [
+        pytest.param("", (), "InSync", [], id="rendered, and applied"),
+        pytest.param(", apply: false", (), "Drift", [MISSING], id="for review only"),
+        pytest.param(", emit: [PodGang]", (), "Drift", [MISSING], id="not rendered"),
+        pytest.param(", emit: [PodGang]", (TOPOLOGY,), "InSync", [], id="the input has it"),
+    ],
+)
+def test_a_topology_that_a_binding_lists_is_there_or_not(
+    settings: str, others: tuple[str, ...], reason: str, messages: list[str]
+) -> None:
+    texts = (CONFIG.rstrip("\n").removesuffix("}") + settings + "}\n", ONE, *others)
+    rendered = render(Package(tuple([KubeObject.parse(text) for text in texts])))
+
+    found = [result.message for result in rendered.results if result.tags["rule"] == "binding-drift"]
+    assert found == messages
+    texts_after = "".join([item.text for item in rendered.items]).replace('\\"', '"')
+    messages_after = " ".join([result.message for result in rendered.results])
+    assert f'"reason":"{reason}"' in texts_after or f"({reason})" in messages_after

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["ErrorType", "OperatorError", "Sentence", "TypedText", "Unquoted", "go_json", "go_quote"]
+__all__ = ["ErrorType", "OperatorError", "Sentence", "TypedText", "Unquoted", "go_json", "go_number", "go_quote"]
 
 
 class ErrorType(StrEnum):
@@ -87,6 +87,15 @@ def go_json(value: Value) -> str:
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text
+
+
+def go_number(value: float) -> str:
+    """`value` as Go's `json.Marshal` prints a number: whole ones without a point, very large ones with an exponent."""
+    if isinstance(value, int):
+        return str(value)
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value).replace("e-0", "e-")
 
 
 def _go_char(char: str) -> str:

@@ -9,7 +9,7 @@ from packwise.objects import index
 from packwise.pipeline import registry, steps
 from packwise.placement import limit
 from packwise.select import selection
-from packwise.settings import configuration, schedulers
+from packwise.settings import configuration, operator, schedulers
 from packwise.topology import clustertopology, clustertopologybinding, known, protection, renamed_labels
 from packwise.validate import definitions, objects
 from packwise.validate import judge as by_crd
@@ -24,6 +24,7 @@ _BEFORE_SCHEDULERS = (
     selection,
     definitions,
     configuration,
+    operator,
     known,
     protection,
     clustertopology,

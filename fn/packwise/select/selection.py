@@ -19,7 +19,7 @@ from packwise.select.evidence import NO_EVIDENCE, Evidence, evidence_against
 from packwise.select.evidence import RULES as EVIDENCE_RULES
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
-from packwise.settings.sources import SOURCES, chosen_source
+from packwise.settings.sources import SOURCES, chosen_source, operators_of
 from packwise.topology.renamed_labels import check_labels
 from packwise.validate.definitions import NO_DEFINITIONS, Definitions, definitions_of
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from packwise.placement.plan import Schedulers
     from packwise.revisions import Revision
     from packwise.select.package import Package
+    from packwise.settings.sources import Operator
 
 __all__ = ["ABSENT", "RULES", "Selection", "index_package", "select"]
 
@@ -92,10 +93,13 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     findings: list[Finding] = [*index.findings, *definitions.findings]
     results: list[Result] = []
     settings = _settings(package, index, findings, results)
-    source = chosen_source(settings, index, findings)
-    configuration = read_source(source, findings) if source is not None and not results else None
+    operators = operators_of(index, findings)
+    source = chosen_source(settings, operators, findings)
+    shape: list[Finding] = []
+    configuration = read_source(source, shape) if source is not None and not results else None
     choice = choose_revision(settings, configuration, index, findings)
     revision = choice.revision
+    findings += _shape_findings(operators, revision, shape)
     evidence = NO_EVIDENCE if choice.is_named or results else evidence_against(revision, index)
     findings += _without_effect(settings, configuration, revision)
     findings += check_labels(index, settings.item)
@@ -146,6 +150,18 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
     message = f"must be the only {KIND}; there is another, {first}; keep one, or move this one elsewhere"
     findings += [Finding.of(SOURCES, other, (), message) for other in items]
     return settings
+
+
+def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
+    """What is wrong with the types of configurations: what Grove's decoder says, and the rest of `shape`."""
+    if not operators:
+        return shape
+    from packwise.settings.operator import operator_findings
+
+    findings = operator_findings(operators, revision)
+    decoded = {(id(finding.subject), finding.path, finding.location) for finding in findings}
+    rest = [finding for finding in shape if (id(finding.subject), finding.path, finding.location) not in decoded]
+    return [*findings, *rest]
 
 
 def _function_config(package: Package) -> KubeObject | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.settings.sources import Source
 
-__all__ = ["RULES", "Configuration", "check_levels", "read_source"]
+__all__ = ["RULES", "SHAPE", "Configuration", "check_levels", "read_source"]
 
 _SOURCE = "revisions.md Configuration"
 SHAPE = Rule("configuration-shape", "The topology configuration has Grove's own shape.", _SOURCE)

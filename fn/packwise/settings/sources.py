@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.settings.topologyrender import TopologyRender
 
-__all__ = ["SOURCES", "Source", "chosen_source"]
+__all__ = ["SOURCES", "Operator", "Source", "chosen_source", "operators_of"]
 
 SOURCES = Rule(
     "configuration-sources", "There is one topology configuration, spelt one way.", "revisions.md Configuration"
@@ -30,6 +30,13 @@ SOURCES = Rule(
 
 _OPERATOR_GROUP = "operator.config.grove.io"
 _OPERATOR_KIND = "OperatorConfiguration"
+
+
+class Operator(NamedTuple):
+    """A Grove OperatorConfiguration: an object, or a document in the data of a ConfigMap."""
+
+    place: Place
+    value: Mapping[str, Value]
 
 
 class Source(NamedTuple):
@@ -47,12 +54,18 @@ class Source(NamedTuple):
     scheduler_place: Place | None = None
 
 
-def chosen_source(settings: TopologyRender, index: Index, findings: list[Finding]) -> Source | None:
+def operators_of(index: Index, findings: list[Finding]) -> list[Operator]:
+    """The OperatorConfigurations of the input; those that are no YAML are added to `findings`."""
+    items = [Operator(Place(item), item.value) for item in index.of_kind(_OPERATOR_GROUP, _OPERATOR_KIND)]
+    return [*items, *_operator_documents(index, findings)]
+
+
+def chosen_source(settings: TopologyRender, configurations: list[Operator], findings: list[Finding]) -> Source | None:
     """The source of the topology configuration, completed by the others; None where there is none.
 
     Every further source with a topology section is added to `findings`.
     """
-    operators = [*_operator_items(index), *_operator_documents(index, findings)]
+    operators = [_operator_source(operator) for operator in configurations]
     with_topology = [source for source in operators if source.sections]
     if settings.sections:
         own = Source(f"the {KIND}", settings_place(settings), settings.sections, settings.scheduler)
@@ -70,26 +83,24 @@ def _with_section(operator: Source, settings: TopologyRender) -> Source:
     return operator._replace(sections={REVISIONS.get(settings.revision or "", DEFAULT).configuration_key: {}})
 
 
-def _operator_items(index: Index) -> list[Source]:
-    return [
-        Source(f"the {_OPERATOR_KIND}", Place(item), _sections(item.value), item.get("scheduler"), item.get("network"))
-        for item in index.of_kind(_OPERATOR_GROUP, _OPERATOR_KIND)
-    ]
+def _operator_source(operator: Operator) -> Source:
+    place, value = operator
+    return Source(f"the {_OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
 
 
-def _operator_documents(index: Index, findings: list[Finding]) -> list[Source]:
+def _operator_documents(index: Index, findings: list[Finding]) -> list[Operator]:
     """OperatorConfigurations in the data of ConfigMaps, as Grove's Helm chart renders them."""
-    sources: list[Source] = []
+    operators: list[Operator] = []
     for item in index.of_kind("", "ConfigMap"):
         data = item.get("data")
         for key, text in data.items() if isinstance(data, dict) else ():
             if isinstance(text, str) and f"{_OPERATOR_GROUP}/" in text:
-                source = _operator_document(item, key, text, findings)
-                sources += [source] if source is not None else []
-    return sources
+                operator = _operator_document(item, key, text, findings)
+                operators += [operator] if operator is not None else []
+    return operators
 
 
-def _operator_document(item: KubeObject, key: str, text: str, findings: list[Finding]) -> Source | None:
+def _operator_document(item: KubeObject, key: str, text: str, findings: list[Finding]) -> Operator | None:
     from krmfn.yamltext import YamlError, read
 
     place = Place(item, ("data", key), embedded=True)
@@ -101,7 +112,7 @@ def _operator_document(item: KubeObject, key: str, text: str, findings: list[Fin
         return None
     if not isinstance(value, dict) or value.get("kind") != _OPERATOR_KIND:
         return None
-    return Source(f"the {_OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
+    return Operator(place, value)
 
 
 def _second_sources(sources: list[Source]) -> Iterator[Finding]:

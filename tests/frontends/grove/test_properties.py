@@ -13,12 +13,12 @@ from krmfn import KubeObject
 from packwise.frontends.grove.build_gangs import build_gangs
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.frontends.grove.gang_plans import plans_of_template
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.rules.startup import cycles
 from packwise.frontends.grove.schema import check_shape
+from packwise.kubernetes.duration import format_duration, parse_duration
 from packwise.kubernetes.field_error import go_json, go_quote
 from packwise.revisions import REVISIONS
 from packwise.schedulers.grove.podgang import podgang_value

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from krmfn.fieldpath import format_path
+from krmfn.yamltext import read
 from packwise.findings import Effect, Stage
+from packwise.frontends.grove.default import default
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.schema import check_shape
-from packwise.revisions import GREP_244, GREP_244_MULTI, REVISIONS
+from packwise.revisions import GREP_244, GREP_244_MULTI, REVISIONS, UPSTREAM
+from packwise.revisions.releases import ALPHA_14
+from tests.kyaml import KyamlOracle
 
 from .cases import edited
 
@@ -34,6 +40,16 @@ DECODE = [
      'time: invalid duration "soon"'),
     (T + "terminationDelay", 5, 'must be a duration such as 4h0m0s or 90s; got 5',
      INTO.format("number", "PodCliqueSetTemplateSpec.spec.template.terminationDelay", "string")),
+    ("metadata", 5, "must be a mapping; got 5", "json: cannot unmarshal number into Go value of type v1.ObjectMeta"),
+    ("metadata.labels", 5, "must be a mapping; got 5", INTO.format("number", "ObjectMeta.labels", "map[string]string")),
+    ("metadata.deletionTimestamp", 5, "must be a string; got 5",
+     INTO.format("number", "ObjectMeta.deletionTimestamp", "string")),
+    ("metadata.ownerReferences", [{"name": 5}], "must be a string; got 5",
+     INTO.format("number", "OwnerReference.ownerReferences.name", "string")),
+    ("spec.replicas", 2.5, "must be an integer; got 2.5",
+     INTO.format("number 2.5", "PodCliqueSetSpec.spec.replicas", "int32")),
+    ("spec.replicas", 1e21, "must be an integer; got 1e+21",
+     INTO.format("number 1e+21", "PodCliqueSetSpec.spec.replicas", "int32")),
     (T + "terminationDelay", "4 hours", 'must be a duration such as 4h0m0s or 90s; got "4 hours"',
      'time: unknown unit " hours" in duration "4 hours"'),
 ]  # fmt: skip
@@ -55,6 +71,12 @@ SCHEMA: list[tuple[dict[str, Any], str]] = [
      '"block", "rack", "host", "numa"'),
     ({"spec.updateStrategy.type": "Never"},
      'spec.updateStrategy.type: Unsupported value: "Never": supported values: "RollingRecreate", "OnDelete"'),
+    ({"spec.updateStrategy": {"type": ""}},
+     'spec.updateStrategy.type: Unsupported value: "": supported values: "RollingRecreate", "OnDelete"'),
+    ({CLIQUE + "spec.podSpec.containers[0].env": [None, None]},
+     f'{CLIQUE}spec.podSpec.containers[0].env[1]: Duplicate value: {{"name":""}}'),
+    ({CLIQUE + "spec.podSpec.containers[0].ports": [None, {"protocol": "TCP"}]},
+     f'{CLIQUE}spec.podSpec.containers[0].ports[1]: Duplicate value: {{"containerPort":0,"protocol":"TCP"}}'),
     ({CLIQUE + "spec.podSpec": None}, f"{CLIQUE}spec.podSpec.containers: Required value"),
     ({CLIQUE + "spec": None}, f"{CLIQUE}spec.podSpec.containers: Required value"),
     ({T + "podCliqueScalingGroups[0].cliqueNames": None},
@@ -72,10 +94,90 @@ def test_schema(edits: dict[str, Any], text: str) -> None:
     assert (problem.stage, problem.operator_message) == (Stage.SCHEMA, text)
 
 
+PACK = f"{T}topologyConstraint.pack"
+EMPTY: list[tuple[dict[str, Any], list[str]]] = [
+    ({"pack": {"required": ""}}, [f'{PACK}.required: Invalid value: "": {PACK}.required in body {{}}']),
+    ({"pack": {"required": "rack", "preferred": ""}},
+     [f'{PACK}.preferred: Invalid value: "": {PACK}.preferred in body {{}}']),
+    ({"pack": {"required": None}},
+     [f"{PACK}: Required value: pack must specify at least one of required or preferred"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraint", "texts"), EMPTY)
+def test_an_empty_domain_is_kept_as_it_is_written(constraint: dict[str, Any], texts: list[str]) -> None:
+    problems = check_shape(edited({T + "topologyConstraint": {"topologyName": "t", **constraint}}), UPSTREAM)
+    wanted = [text.format("should be at least 1 chars long") for text in texts]
+    assert [problem.operator_message for problem in problems] == wanted
+
+
+def test_an_empty_update_strategy_is_filled_in_where_updates_roll() -> None:
+    assert check_shape(edited({"spec.updateStrategy": {"type": ""}}), ALPHA_14) == []
+
+
 def test_what_the_round_trip_heals_is_no_problem() -> None:
     edits = {CLIQUE + "name": None, CLIQUE + "spec.roleName": None, CLIQUE + "spec.replicas": None}
     assert check_shape(edited(edits), GREP_244) == []
     assert check_shape({"spec": None}, GREP_244) == []
+
+
+def test_what_the_api_server_refuses_hides_what_the_webhook_would() -> None:
+    edits = {"metadata.labels": 5, T + "terminationDelay": "soon", "spec.replicas": "two"}
+    problems = check_shape(edited(edits), GREP_244)
+    assert [(format_path(problem.path), problem.operator_message) for problem in problems] == [
+        ("metadata.labels", INTO.format("number", "ObjectMeta.labels", "map[string]string")),
+        ("spec.replicas", None),
+        (T + "terminationDelay", None),
+    ]
+
+
+NULLS = [
+    *[CLIQUE + f"spec.podSpec.containers[0].{field}" for field in ("args", "command", "env", "envFrom", "ports")],
+    *[CLIQUE + f"spec.podSpec.{field}" for field in ("containers", "initContainers", "tolerations", "volumes")],
+    CLIQUE + "spec.startsAfter",
+    T + "podCliqueScalingGroups[0].cliqueNames",
+    "metadata.finalizers",
+    "metadata.ownerReferences",
+]
+
+
+@pytest.mark.parametrize("path", NULLS)
+def test_an_entry_that_is_null_is_a_zero_value(path: str) -> None:
+    assert check_shape(edited({path: [None]}), GREP_244) == []
+
+
+def test_a_scaling_group_that_is_null_has_no_cliques() -> None:
+    (problem,) = check_shape(edited({T + "podCliqueScalingGroups": [None]}), GREP_244)
+    assert problem.operator_message == f"{T}podCliqueScalingGroups[0].cliqueNames: Required value"
+
+
+def test_a_clique_that_is_null_crashes_the_webhook() -> None:
+    (problem,) = check_shape(edited({T + "cliques": [None]}), GREP_244)
+    assert (problem.stage, problem.message) == (
+        Stage.DECODE,
+        "must be a mapping; got null; remove the entry or fill it in",
+    )
+
+
+WHOLE = [
+    ("2.0", 2), ("1e0", 1), ("2.", 2), ("08", 8), ("1E1", 10), (".5e1", 5), ("20e-1", 2), ("1_0.0", 10), ("010", 8),
+    ("0x2", 2), ("0o10", 8), ("+2", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "meant"), WHOLE)
+def test_a_whole_number_is_an_integer_however_it_is_written(written: str, meant: int) -> None:
+    value = edited({"spec.replicas": read(written)})
+    assert check_shape(value, GREP_244) == []
+    assert PodCliqueSet.read(default(value, GREP_244)).replicas == meant
+
+
+@pytest.mark.client
+def test_kyaml_reads_these_numbers_alike(kyaml_oracle: Path) -> None:
+    with KyamlOracle(kyaml_oracle) as oracle:
+        answers = [oracle.document(written) for written, _ in WHOLE]
+    assert [float(text) for _, text in answers] == [meant for _, meant in WHOLE]
+    assert {kind for kind, _ in answers} == {"int", "float"}
 
 
 def test_unknown_fields_name_what_is_meant() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.findings.rule import Stage
+from packwise.frontends.grove.baseline import inherit_annotation, stored
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.record import with_record
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.findings import Problem, Rule
+    from packwise.frontends.grove.baseline import Stored
     from packwise.frontends.grove.rules import Context
     from packwise.revisions import Revision
 
@@ -45,8 +47,10 @@ def admit(value: Mapping[str, Value], history: History, admission: str, context:
     if is_new(value, history, admission):
         pcs = PodCliqueSet.read(default(value, context.revision, auto_mnnvl=context.auto_mnnvl))
         return Admitted(pcs, validate_create(pcs, context), existing=False)
-    new = PodCliqueSet.read(default(value, context.revision, create=False))
-    old = _before(new, history, context.revision, recorded=admission == "Auto")
+    stored = _stored(history.baseline, context)
+    defaulted = default(value, context.revision, create=False)
+    new = PodCliqueSet.read(defaulted if stored is None else inherit_annotation(defaulted, stored, context))
+    old = PodCliqueSet.read(stored.value) if stored else _recorded(new, history, recorded=admission == "Auto")
     return Admitted(new, validate_update(old, new, context), existing=True)
 
 
@@ -59,11 +63,15 @@ def _is_known(value: Mapping[str, Value], history: History) -> bool:
     return bool(value.get("status")) or history.baseline is not None or history.record is not None
 
 
-def _before(new: PodCliqueSet, history: History, revision: Revision, *, recorded: bool) -> PodCliqueSet:
-    """The workload before the change; `new` itself where no change is known."""
-    baseline = history.baseline
-    if baseline is not None and not _is_undecodable(baseline, revision):
-        return PodCliqueSet.read(default(baseline, revision, create=False))
+def _stored(baseline: Mapping[str, Value] | None, context: Context) -> Stored | None:
+    """The baseline as the cluster has it; None where there is none, or no decoder ever took it."""
+    if baseline is None or _is_undecodable(baseline, context.revision):
+        return None
+    return stored(baseline, context)
+
+
+def _recorded(new: PodCliqueSet, history: History, *, recorded: bool) -> PodCliqueSet:
+    """The workload before the change, by an earlier render; `new` itself where no change is known."""
     if recorded and history.record is not None:
         return with_record(new, history.record) or new
     return new

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.frontends.grove.schema.table import known_fields
+from packwise.kubernetes.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -22,6 +22,8 @@ __all__ = ["default"]
 
 _GPU = "nvidia.com/gpu"
 _ZERO_QUANTITY = re.compile(r"[+-]?[0.]*(?:[A-Za-z].*)?")
+_TEXT_MAPS = ("labels", "annotations")
+_KEPT_EMPTY = frozenset({"containers", "topologySpreadConstraints"})
 _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 
 
@@ -41,11 +43,7 @@ def default(
     if _is_blank(metadata.get("namespace")):
         metadata["namespace"] = "default"
     spec = _keep(_mapping(value.get("spec")), fields.spec)
-    written = spec.pop("template", None)
-    template = _template(_mapping(written), fields, revision)
-    if written is None:
-        # The API server fills in nothing below an object that is not there.
-        del template["cliqueStartupType"]
+    template = _template(_mapping(spec.pop("template", None)), fields, revision)
     if spec.get("replicas") == 0 and spec.get("replicas") is not False:
         del spec["replicas"]
     strategy = spec.get("updateStrategy")
@@ -79,7 +77,7 @@ def _template(value: Mapping[str, Value], fields: KnownFields, revision: Revisio
     groups = out.get("podCliqueScalingGroups")
     if isinstance(groups, list):
         out["podCliqueScalingGroups"] = [
-            _group(entry, fields) if isinstance(entry, dict) else entry for entry in groups
+            _group(_zero(entry), fields) if entry is None or isinstance(entry, dict) else entry for entry in groups
         ]
     delay = out.get("terminationDelay")
     if delay is None:
@@ -110,12 +108,12 @@ def _clique(value: Mapping[str, Value], fields: KnownFields, revision: Revision)
     spec.setdefault("roleName", "")
     pod_spec = spec.get("podSpec")
     spec["podSpec"] = _pod_spec(_mapping(pod_spec)) if pod_spec is None or isinstance(pod_spec, dict) else pod_spec
-    out["spec"] = _without_empty(spec, ("startsAfter",))
+    out["spec"] = spec
     out.setdefault("name", "")
     _keep_rolling_update(out, fields)
     _default_constraint(out, fields)
     _default_sharing(out)
-    return _without_empty(out, ("labels", "annotations"))
+    return _without_empty(_without_nulls(out), _TEXT_MAPS)
 
 
 def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Value]:
@@ -129,7 +127,7 @@ def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Valu
     _keep_rolling_update(out, fields)
     _default_constraint(out, fields)
     _default_sharing(out)
-    return _without_empty(out, ("annotations",))
+    return _without_empty(_without_nulls(out), _TEXT_MAPS)
 
 
 def _keep_rolling_update(owner: dict[str, Value], fields: KnownFields) -> None:
@@ -195,7 +193,7 @@ def _auto_scaling(value: Mapping[str, Value], replicas: Value, fields: KnownFiel
 
 def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
     out: dict[str, Value] = {
-        key: entry for key, entry in value.items() if entry is not None and (entry != [] or key == "containers")
+        key: entry for key, entry in value.items() if entry is not None and (entry != [] or key in _KEPT_EMPTY)
     }
     if "containers" not in out:
         out["containers"] = None
@@ -205,7 +203,9 @@ def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
     for key in _CONTAINER_LISTS:
         containers = out.get(key)
         if isinstance(containers, list):
-            out[key] = [_container(entry) if isinstance(entry, dict) else entry for entry in containers]
+            out[key] = [
+                _container(_zero(entry)) if entry is None or isinstance(entry, dict) else entry for entry in containers
+            ]
     return out
 
 
@@ -247,6 +247,20 @@ def _has_gpu(container: Value) -> bool:
     resources = _mapping(_mapping(container).get("resources"))
     amounts = [_mapping(resources.get(key)).get(_GPU) for key in ("limits", "requests")]
     return any(amount is not None and not _ZERO_QUANTITY.fullmatch(str(amount)) for amount in amounts)
+
+
+def _zero(entry: Mapping[str, Value] | None) -> Mapping[str, Value]:
+    """What Go reads from an entry of a list: from null an object without fields."""
+    return {} if entry is None else entry
+
+
+def _without_nulls(owner: dict[str, Value]) -> dict[str, Value]:
+    """`owner`, its labels and annotations without those that are null, which the API server prunes."""
+    for key in _TEXT_MAPS:
+        texts = owner.get(key)
+        if isinstance(texts, dict) and None in texts.values():
+            owner[key] = {name: text for name, text in texts.items() if text is not None}
+    return owner
 
 
 def _mapping(value: Value) -> Mapping[str, Value]:

@@ -115,7 +115,7 @@ class PodCliqueSet(NamedTuple):
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     replicas: int
-    startup_type: str | None
+    startup_type: str
     priority_class: str
     termination_delay: str
     topology: TopologyConstraint | None
@@ -139,7 +139,7 @@ class PodCliqueSet(NamedTuple):
             labels=_texts_by_key(metadata, "labels"),
             annotations=_texts_by_key(metadata, "annotations"),
             replicas=_number(spec, "replicas", 0),
-            startup_type=_text(template, "cliqueStartupType") if "cliqueStartupType" in template else None,
+            startup_type=_text(template, "cliqueStartupType"),
             priority_class=_text(template, "priorityClassName"),
             termination_delay=_text(template, "terminationDelay"),
             topology=_topology(template),
@@ -178,7 +178,7 @@ def _clique(value: Mapping[str, Value]) -> Clique:
         min_available=_number(spec, "minAvailable", 0),
         labels=_texts_by_key(value, "labels"),
         annotations=_texts_by_key(value, "annotations"),
-        starts_after=_texts(spec, "startsAfter") or None,
+        starts_after=_texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
         auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
         topology=_topology(value),
         pod_spec=_mapping(spec, "podSpec"),
@@ -218,8 +218,8 @@ def _auto_scaling(value: Mapping[str, Value], key: str) -> AutoScaling | None:
     scaling = value.get(key)
     if not isinstance(scaling, dict):
         return None
-    least = scaling.get("minReplicas")
-    return AutoScaling(least if type(least) is int else None, _number(scaling, "maxReplicas", 0))
+    least = _whole(scaling.get("minReplicas"))
+    return AutoScaling(least, _number(scaling, "maxReplicas", 0))
 
 
 def _rolling_update(value: Mapping[str, Value]) -> RollingUpdate | None:
@@ -247,8 +247,15 @@ def _text(value: Mapping[str, Value], key: str) -> str:
 
 
 def _number(value: Mapping[str, Value], key: str, default: int) -> int:
-    number = value.get(key)
-    return number if type(number) is int else default
+    number = _whole(value.get(key))
+    return default if number is None else number
+
+
+def _whole(value: Value) -> int | None:
+    """The integer that `value` is to Kubernetes, whose tools read 2.0 as 2; None where it is none."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return value if type(value) is int else None
 
 
 def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
     """The Topology of each binding that does not list another; the conditions of all bindings.
 
     A binding that lists a Topology of its own name means the object that is rendered of it, unless the input has that
-    object.
+    object; it has drifted where that is not applied.
     """
     findings = list(users_topologies(source))
     bindings = source.topologies.by_name.values()
@@ -65,7 +65,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
     if PROFILE not in schedulers.names:
         return KaiTopologies((), tuple(findings), {}, conditions)
     users = {item.name: item for item in source.inventory.items.of_kind(*TOPOLOGY.key)}
-    rendered = source.settings.emits(TOPOLOGY.name)
+    rendered, is_applied = source.settings.emits(TOPOLOGY.name), _is_applied(schedulers, source.settings)
     generated: list[Generated] = []
     compared: list[tuple[KnownTopology, str]] = []
     keys = {name: read_keys(item.value) for name, item in users.items()}
@@ -80,11 +80,14 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
             judgement = judge_known(binding, source, way_out=way_out if rendered else None)
             findings += judgement.findings
             surely_valid = judgement.surely_valid
-            if reference is None and _is_applied(schedulers, source.settings):
+            if reference is None and is_applied:
                 findings.append(_unlisted(binding))
         generated.append(_generated(binding, recreate=surely_valid))
         keys.setdefault(name, read_keys(generated[-1].value))
-        conditions[id(binding.item)] = (_IN_SYNC,)
+        # The operator makes none that is listed.
+        is_missing = reference is not None and not is_applied
+        conditions[id(binding.item)] = (_DRIFTED if is_missing else _IN_SYNC,)
+        findings += [_missing(binding)] if is_missing else []
     revision = source.cluster.revision
     unfollowed = revision.podgroups_by_operator and not revision.follows_references
     used = _topologies_used(source) if unfollowed else set[str]()
@@ -163,6 +166,16 @@ def _unseen(binding: KnownTopology, reference: str) -> Finding:
         "it must have those of the binding, in their order"
     )
     return Finding.of(UNSEEN, binding.item, REFERENCES, message)
+
+
+def _missing(binding: KnownTopology) -> Finding:
+    name = binding.topology.name
+    message = (
+        f'KAI {TOPOLOGY.name} "{name}" not found: the binding lists it, so the operator makes none, and none is '
+        f"rendered to be applied; let the operator make it, without an entry of {PROFILE} in {REFERENCES[-1]}, or "
+        "apply one"
+    )
+    return Finding.of(DRIFT, binding.item, REFERENCES, message)
 
 
 def _drifted(binding: KnownTopology, reference: str, levels: Sequence[str]) -> Finding:

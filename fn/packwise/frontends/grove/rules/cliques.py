@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.findings.rule import Rule
-from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, invalid, refused, required
+from packwise.kubernetes.duration import format_duration, parse_duration
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
 from packwise.kubernetes.validation import is_dns_subdomain
 from packwise.wording import list_known
@@ -51,9 +51,7 @@ def _replicas(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
-    if pcs.startup_type is None:
-        yield required((*TEMPLATE, "cliqueStartupType"), "field is required", "must be set where there is no template")
-    elif pcs.startup_type not in _STARTUP_TYPES:
+    if pcs.startup_type not in _STARTUP_TYPES:
         known = " ".join([f"{name}:{{}}" for name in _STARTUP_TYPES])
         message = f'must be one of {list_known(_STARTUP_TYPES)}; got "{pcs.startup_type}"'
         path = (*TEMPLATE, "cliqueStartupType")

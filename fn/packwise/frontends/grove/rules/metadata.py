@@ -100,7 +100,8 @@ def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     path: FieldPath = ("metadata", "finalizers")
     finalizers = pcs.metadata.get("finalizers")
-    names = [name for name in finalizers if isinstance(name, str)] if isinstance(finalizers, list) else []
+    # Go reads null as an empty name.
+    names = [name if isinstance(name, str) else "" for name in finalizers] if isinstance(finalizers, list) else []
     for index, name in enumerate(names):
         for text in kubernetes.qualified_name(name, context.revision.apimachinery):
             message = f'must be a qualified name; got "{name}": {text}'
@@ -115,7 +116,7 @@ def _bytes(text: str) -> int:
 
 
 def _mappings(value: Value) -> list[Mapping[str, Value]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    return [entry if isinstance(entry, dict) else {} for entry in value] if isinstance(value, list) else []
 
 
 def _owner_value(owner: Mapping[str, Value]) -> Mapping[str, Value]:

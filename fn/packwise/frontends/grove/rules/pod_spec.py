@@ -96,7 +96,7 @@ def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
 def _as_typed(entry: Value) -> Value:
     """A constraint as Go's type prints it: fields in their order, those that are never left out with their zero."""
     if not isinstance(entry, dict):
-        return entry
+        entry = {}
     present = {name: entry[name] for name in _SPREAD_FIELDS if entry.get(name) is not None}
     return {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "", **present}
 

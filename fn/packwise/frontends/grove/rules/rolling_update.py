@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
-from packwise.frontends.grove.duration import format_duration, parse_duration
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, forbidden, invalid
+from packwise.kubernetes.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

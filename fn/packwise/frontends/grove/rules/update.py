@@ -124,7 +124,7 @@ def _clique_starts_after(change: CliqueChange, _context: Context) -> Iterator[Pr
     old, new = change.old, change.at.clique
     if old and (old.starts_after or ()) != (new.starts_after or ()):
         path = change.at.path("spec", "startsAfter")
-        value = list(new.starts_after) if new.starts_after else None
+        value = None if new.starts_after is None else list(new.starts_after)
         yield immutable(path, f"{_CLIQUES}.spec.startsAfter", list(old.starts_after or ()), value)
 
 
@@ -132,8 +132,7 @@ def _startup_type(update: Update, _context: Context) -> Iterator[Problem]:
     old, new = update.old.startup_type, update.new.startup_type
     if old != new:
         path = (*TEMPLATE, "cliqueStartupType")
-        value = None if new is None else TypedText(new)
-        yield immutable(path, "spec.template.cliqueStartupType", old, value)
+        yield immutable(path, "spec.template.cliqueStartupType", old, TypedText(new))
 
 
 def _group_count(update: Update, _context: Context) -> Iterator[Problem]:

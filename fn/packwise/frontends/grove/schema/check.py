@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from packwise.findings.problem import Effect, Problem
 from packwise.findings.rule import Stage
-from packwise.frontends.grove.duration import duration_fault, parse_duration
 from packwise.frontends.grove.schema.embedded import struct as struct_of
 from packwise.frontends.grove.schema.fits import fits, matches
 from packwise.frontends.grove.schema.kinds import (
@@ -27,7 +26,8 @@ from packwise.frontends.grove.schema.kinds import (
     TextMap,
 )  # fmt: skip
 from packwise.frontends.grove.schema.table import podcliqueset, replacement
-from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
+from packwise.kubernetes.duration import duration_fault, parse_duration
+from packwise.kubernetes.field_error import ErrorType, OperatorError, go_number, go_quote
 from packwise.kubernetes.quantity import quantity_fault
 from packwise.wording import closest, list_known, told_known
 
@@ -73,10 +73,11 @@ def explain_shape(value: Value, revision: Revision, *, new: bool = True) -> list
 class _Check:
     """Collects problems on one walk. `struct` and `dotted` are the decoder's own names for the place."""
 
-    __slots__ = ("_new", "_stopped", "decode", "schema", "unknown")
+    __slots__ = ("_new", "_settled", "_stopped", "decode", "schema", "unknown")
 
     def __init__(self, *, new: bool) -> None:
         self._new = new
+        self._settled = False
         self._stopped = False
         self.decode: list[Problem] = []
         self.schema: list[Problem] = []
@@ -95,7 +96,11 @@ class _Check:
                 if not field.zero_when_absent:
                     continue
                 entry = "" if isinstance(field.kind, Text) else _EMPTY
-            self._value(entry, field.kind, (*path, name), kind.struct, f"{dotted}.{name}" if dotted else name)
+            if isinstance(field.kind, Object) and field.kind.apart:
+                self._value(entry, field.kind, (*path, name), kind.struct, "")
+                self._settled = bool(self.decode)
+            else:
+                self._value(entry, field.kind, (*path, name), kind.struct, f"{dotted}.{name}" if dotted else name)
         if not value.keys() <= fields.keys():
             self._unknown(value, sorted(fields), path)
         for rule in kind.rules:
@@ -112,14 +117,15 @@ class _Check:
             self._type(value, kind, path, struct, dotted)
             return
         for index, entry in enumerate(value):
-            if entry is None and not isinstance(kind.item, Open):
-                # Go would take it for an empty string or crash on it; nobody means it.
-                message = f"must be {_NOUNS[kind.item.json]}; got null; remove the entry or fill it in"
+            if entry is None and kind.go.startswith("[]*"):
+                # The webhook crashes on it.
+                message = "must be a mapping; got null; remove the entry or fill it in"
                 self.decode.append(Problem((*path, index), message, stage=Stage.DECODE))
             else:
-                self._value(entry, kind.item, (*path, index), struct, dotted)
+                zero: Value = "" if isinstance(kind.item, Text) else _EMPTY
+                self._value(zero if entry is None else entry, kind.item, (*path, index), struct, dotted)
         if kind.keys and len(value) > 1:
-            self._duplicates(value, kind.keys, path)
+            self._duplicates(value, kind, path)
 
     def text(self, value: Value, kind: Text, path: FieldPath, struct: str, dotted: str) -> None:
         if not isinstance(value, str):
@@ -129,7 +135,7 @@ class _Check:
             message = f'must be one of {list_known(kind.enum)}; got "{value}"{closest(value, kind.enum)}'
             self._schema(path, ErrorType.NOT_SUPPORTED, value, f"supported values: {known}", message)
 
-        elif kind.pattern and not (kind.empty_is_absent and not value):
+        elif kind.pattern:
             self._matches(value, kind, path)
 
     def _matches(self, value: str, kind: Text, path: FieldPath) -> None:
@@ -202,15 +208,16 @@ class _Check:
     def open(self, _value: Value, _kind: Open, _path: FieldPath, _struct: str, _dotted: str) -> None:
         return
 
-    def _duplicates(self, entries: Sequence[Value], keys: Mapping[str, str | None], path: FieldPath) -> None:
+    def _duplicates(self, entries: Sequence[Value], kind: Array, path: FieldPath) -> None:
         seen: set[tuple[str, ...]] = set()
+        absences = {key: _zero_of(key, kind) if absent is None else absent for key, absent in kind.keys.items()}
         for index, entry in enumerate(entries):
-            if not isinstance(entry, dict):
+            if entry is not None and not isinstance(entry, dict):
                 continue
-            parts: dict[str, Value] = {key: entry.get(key, absent) for key, absent in keys.items()}
-            parts = {key: part for key, part in parts.items() if part is not None}
+            written = {key: part for key, part in (entry or _EMPTY).items() if part is not None}
+            parts: dict[str, Value] = {key: written.get(key, absent) for key, absent in absences.items()}
             identity = tuple([repr(part) for part in parts.values()])
-            if parts and identity in seen:
+            if identity in seen:
                 shown = ", ".join([f'{key} "{part}"' for key, part in parts.items()])
                 self._schema((*path, index), ErrorType.DUPLICATE, parts, "", f"must be the only entry with {shown}")
             seen.add(identity)
@@ -233,7 +240,9 @@ class _Check:
 
     def _decode(self, path: FieldPath, message: str, text: str, *, stops: bool = False) -> None:
         """The decoder reports the problem of a type that reads itself, which stops it; otherwise its first problem."""
-        if stops and not self._stopped:
+        if self._settled:
+            text = ""
+        elif stops and not self._stopped:
             self._stopped = True
             self.decode = [problem._replace(operator_message=None) for problem in self.decode]
         elif self.decode:
@@ -261,13 +270,23 @@ _CHECKS: dict[type, Callable[[_Check, Value, Kind, FieldPath, str, str], None]] 
 }
 
 
+def _zero_of(key: str, kind: Array) -> str | int:
+    """What Go writes for the field `key` of an entry that has none."""
+    owner = struct_of(kind.item.go) if isinstance(kind.item, Reference) else kind.item
+    is_number = isinstance(owner, Object) and isinstance(owner.fields[key].kind, Number)
+    return 0 if is_number else ""
+
+
 def _is_integer(value: Value, kind: Number) -> bool:
+    """Whether Go reads it as one: 2.0 is 2 in JSON."""
     limit = 1 << (kind.bits - 1)
-    return type(value) is int and -limit <= value < limit
+    is_whole = type(value) is int or (type(value) is float and value.is_integer())
+    return is_whole and -limit <= cast("float", value) < limit
 
 
 def _type_text(value: Value, kind: Kind, go: str, struct: str, dotted: str) -> str:
-    return f"json: cannot unmarshal {_go_kind(value, kind)} into Go struct field {struct}.{dotted} of type {go}"
+    into = f"struct field {struct}.{dotted} of" if dotted else "value of"
+    return f"json: cannot unmarshal {_go_kind(value, kind)} into Go {into} type {go}"
 
 
 def _go_kind(value: Value, kind: Kind) -> str:
@@ -275,5 +294,5 @@ def _go_kind(value: Value, kind: Kind) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
-        return f"number {value}" if isinstance(kind, Number) else "number"
+        return f"number {go_number(value)}" if isinstance(kind, Number) else "number"
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"

@@ -9,7 +9,6 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from packwise.frontends.grove.duration import parse_duration
 from packwise.frontends.grove.schema.embedded import struct
 from packwise.frontends.grove.schema.kinds import (
     Array,
@@ -26,6 +25,7 @@ from packwise.frontends.grove.schema.kinds import (
     TextMap,
 )  # fmt: skip
 from packwise.frontends.grove.schema.table import podcliqueset
+from packwise.kubernetes.duration import parse_duration
 from packwise.kubernetes.quantity import quantity_fault
 
 if TYPE_CHECKING:

@@ -34,25 +34,25 @@ class ObjectRule(NamedTuple):
 _TEXT = Field(Text())
 _NAMES = Field(Array(Text(), "[]string"))
 _DOMAIN = Field(Text(
-    go="v1alpha1.TopologyDomain", empty_is_absent=True, pattern="^[a-z][a-z0-9-]*$", max_length=63
+    go="v1alpha1.TopologyDomain", pattern="^[a-z][a-z0-9-]*$", max_length=63, min_length=1
 ))  # fmt: skip
 
 
 def _has(value: Value, key: str) -> bool:
-    """Whether Go writes the field back: neither null nor an empty text."""
-    return isinstance(value, dict) and value.get(key) not in (None, "")
+    """Whether the field is there; the API server prunes null."""
+    return isinstance(value, dict) and value.get(key) is not None
 
 
 def _names_no_domain(pack: Mapping[str, Value]) -> Sequence[FieldPath]:
-    return () if any(pack.get(key) not in (None, "") for key in ("required", "preferred")) else ((),)
+    return () if _has(pack, "required") or _has(pack, "preferred") else ((),)
 
 
 def _packs_nothing(constraint: Mapping[str, Value]) -> Sequence[FieldPath]:
-    return () if constraint.get("pack") is not None or constraint.get("packDomain") not in (None, "") else ((),)
+    return () if _has(constraint, "pack") or _has(constraint, "packDomain") else ((),)
 
 
 def _packs_twice(constraint: Mapping[str, Value]) -> Sequence[FieldPath]:
-    if constraint.get("packDomain") in (None, "") or not _has(constraint.get("pack"), "required"):
+    if not _has(constraint, "packDomain") or not _has(constraint.get("pack"), "required"):
         return ()
     return (("packDomain",),)
 

@@ -114,13 +114,17 @@ class Array(NamedTuple):
 
 
 class Object(NamedTuple):
-    """A mapping with known fields, which keeps `rules`. `struct` is its Go type's name."""
+    """A mapping with known fields, which keeps `rules`. `struct` is its Go type's name.
+
+    `apart`: the API server decodes it before all the rest, and names its fields without what is around it.
+    """
 
     struct: str
     fields: Mapping[str, Field]
     package: str = "v1alpha1"
     json: str = "object"
     rules: tuple[ObjectRule, ...] = ()
+    apart: bool = False
 
     @property
     def go(self) -> str:

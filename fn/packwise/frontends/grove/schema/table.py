@@ -23,7 +23,7 @@ from packwise.frontends.grove.tables import api
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Mapping
 
     from krmfn.fieldpath import FieldPath
     from packwise.revisions import Revision
@@ -44,10 +44,6 @@ _TEXT = Field(Text())
 def replacement(path: FieldPath) -> str | None:
     """The field that has replaced one of an earlier design or sample; a pod's fields have other such names."""
     return None if "podSpec" in path else _REPLACED.get(str(path[-1]))
-
-
-def _open(names: Iterable[str]) -> dict[str, Field]:
-    return dict.fromkeys(names, _ANY)
 
 
 _AUTO_SCALING = Field(Object("AutoScalingConfig", {
@@ -90,15 +86,22 @@ _TEMPLATE = {
 
 _METADATA = Object("ObjectMeta", {
     "annotations": Field(TextMap()),
+    "clusterName": Field(Open()),
+    "creationTimestamp": _TEXT,
+    "deletionGracePeriodSeconds": Field(INT64),
+    "deletionTimestamp": _TEXT,
     "finalizers": Field(Array(Text(), "[]string")),
     "generateName": _TEXT,
     "generation": Field(INT64),
     "labels": Field(TextMap()),
+    "managedFields": Field(Array(Reference("v1.ManagedFieldsEntry"), "[]v1.ManagedFieldsEntry")),
     "name": _TEXT,
     "namespace": _TEXT,
-    **_open(("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "managedFields", "ownerReferences",
-             "resourceVersion", "selfLink", "uid", "clusterName")),
-}, package="v1")  # fmt: skip
+    "ownerReferences": Field(Array(Reference("v1.OwnerReference"), "[]v1.OwnerReference")),
+    "resourceVersion": _TEXT,
+    "selfLink": _TEXT,
+    "uid": _TEXT,
+}, package="v1", apart=True)  # fmt: skip
 
 
 ALPHA7 = API(Object("TopologyConstraint", {
@@ -174,7 +177,8 @@ def podcliqueset(revision: Revision) -> Object:
         "podCliqueScalingGroups": Field(Array(group, "[]v1alpha1.PodCliqueScalingGroupConfig")),
     }))  # fmt: skip
     strategy = Object("PodCliqueSetUpdateStrategy", {
-        "type": Field(Text(own.update_strategies, "v1alpha1.UpdateStrategyType", empty_is_absent=True)),
+        # Where updates roll, the webhook fills in an empty one.
+        "type": Field(Text(own.update_strategies, "v1alpha1.UpdateStrategyType", revision.rolling_updates)),
     })  # fmt: skip
     spec = Object("PodCliqueSetSpec", {
         "replicas": Field(INT32),

@@ -1,0 +1,211 @@
+"""Grove's OperatorConfiguration as its operator checks it at its start: all but topology, schedulers and MNNVL.
+
+With a configuration that breaks a rule the operator does not start. Source: Grove, operator/api/config/validation and
+cmd/main.go; controller-runtime v0.22, client-go v0.34.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.findings.finding import Finding, Rule, Severity, Stage
+from packwise.findings.problem import Effect, Problem
+from packwise.kubernetes.duration import format_duration, parse_duration
+from packwise.kubernetes.field_error import ErrorType, OperatorError, Sentence, TypedText, go_quote
+from packwise.settings.configuration import SHAPE
+from packwise.settings.operatorfields import API, decode_problems
+from packwise.settings.topologyrender import DIALECTS
+from packwise.wording import closest, list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from krmfn.value import Value
+    from packwise.objects.place import Place
+    from packwise.revisions import Revision
+    from packwise.settings.sources import Operator
+
+__all__ = ["RULES", "operator_findings"]
+
+_SOURCE = "Grove, operator/api/config"
+DECODE = Rule("operator-decode", "Every field of an OperatorConfiguration has the type that Grove gives it.", _SOURCE)
+FIELD = Rule("operator-field", "The operator knows every field of its configuration.", _SOURCE)
+LOG = Rule("operator-log", "logLevel and logFormat are some that the operator has.", _SOURCE)
+ELECTION = Rule("operator-leader-election", "The times of the leader election fit together.", _SOURCE)
+CLIENT = Rule("operator-client", "The burst of the operator's client is not negative.", _SOURCE)
+SYNCS = Rule("operator-syncs", "Every controller has a worker.", _SOURCE)
+SERVER = Rule("operator-server", "The operator's servers have ports and certificates that exist.", _SOURCE)
+RULES = (DECODE, FIELD, LOG, ELECTION, CLIENT, SYNCS, SERVER)
+"""Rules of the operator's own configuration."""
+
+_READ = frozenset({"topologyAwareScheduling", "scheduler", "network"})
+"""The sections that packwise renders by; the configuration's own rules are about them."""
+
+_LOG = {"logLevel": ("debug", "info", "error"), "logFormat": ("json", "text")}
+_DURATIONS = {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
+_GONE_LOCKS = {
+    "endpoints": "migrate", "configmaps": "migrate", "endpointsleases": "migrate", "configmapsleases": "migrated",
+}  # fmt: skip
+_CONTROLLERS = ("podCliqueSet", "podCliqueScalingGroup", "podClique", "podGang")
+_LAST_PORT = 65535
+
+
+def operator_findings(operators: Iterable[Operator], revision: Revision) -> list[Finding]:
+    """What the operator of `revision` has against each configuration, in its order."""
+    if revision.duplicate_level is not None:
+        # A design that was never built.
+        return []
+    profiles = bool(revision.scheduler_backends) or revision.scheduler_profiles
+    api = API(levels=revision.default_topology is not None, profiles=profiles)
+    findings: list[Finding] = []
+    for place, value in operators:
+        findings += _findings(place, value, api)
+    return findings
+
+
+def _findings(place: Place, value: Mapping[str, Value], api: API) -> Iterator[Finding]:
+    refused, unknown = decode_problems(value, api)
+    checked = [(_decode_rule(problem), problem) for problem in refused] if refused else [*_checks(value, api)]
+    for order, (rule, problem) in enumerate(checked):
+        yield place.about(problem, rule, order=order)
+    for problem in unknown:
+        # Other sections and levels that the release has not are the selection's business.
+        if problem.path[0] not in DIALECTS or problem.path[1:] not in {(), ("levels",)}:
+            # A name that is nearly right is one that its author counts on.
+            misspelt = problem.effect is Effect.UNKNOWN
+            yield place.about(problem, FIELD, severity=None if misspelt else Severity.WARNING)
+
+
+def _decode_rule(problem: Problem) -> Rule:
+    return SHAPE if problem.path[0] in _READ else DECODE
+
+
+def _checks(value: Mapping[str, Value], api: API) -> Iterator[tuple[Rule, Problem]]:
+    """In the operator's order: what its validation finds, and where that finds nothing, what its start fails with."""
+    election = _mapping(value, "leaderElection")
+    elected = [election] if election.get("enabled") is True else []
+    validated = [
+        *((LOG, problem) for problem in _log(value)),
+        *((ELECTION, problem) for section in elected for problem in _times(_durations(section))),
+        *((CLIENT, problem) for problem in _burst(value)),
+        *((SYNCS, problem) for problem in _syncs(value, api)),
+    ]
+    yield from validated
+    started = [
+        *((ELECTION, problem) for section in elected for problem in _lock(section)),
+        *((SERVER, problem) for problem in _server(_mapping(value, "server"))),
+    ]
+    for rule, problem in started:
+        yield rule, problem._replace(operator_message=None) if validated else problem
+
+
+def _log(value: Mapping[str, Value]) -> Iterator[Problem]:
+    for name, known in _LOG.items():
+        text = value.get(name)
+        if isinstance(text, str) and text.strip() and text not in known:
+            supported = ", ".join([go_quote(entry) for entry in known])
+            error = OperatorError(name, ErrorType.NOT_SUPPORTED, TypedText(text), f"supported values: {supported}")
+            yield _refused(error, f'must be one of {list_known(known)}; got "{text}"{closest(text, known)}', name)
+
+
+def _times(times: Mapping[str, int]) -> Iterator[Problem]:
+    for name, time in times.items():
+        if time <= 0:
+            error = OperatorError(f"leaderElection.{name}", ErrorType.INVALID, format_duration(time), _POSITIVE)
+            yield _refused(error, f'{_POSITIVE}; got "{format_duration(time)}"', "leaderElection", name)
+    lease, deadline = times["leaseDuration"], times["renewDeadline"]
+    if lease <= deadline:
+        # The operator prints the other value.
+        text = "LeaseDuration must be greater than RenewDeadline"
+        error = OperatorError("leaderElection.leaseDuration", ErrorType.INVALID, format_duration(deadline), text)
+        message = f'must be greater than renewDeadline, "{format_duration(deadline)}"; got "{format_duration(lease)}"'
+        yield _refused(error, message, "leaderElection", "leaseDuration")
+
+
+_POSITIVE = "must be greater than 0"
+
+
+def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
+    lock = election.get("resourceLock")
+    if isinstance(lock, str) and lock not in ("", "leases"):
+        migrate = _GONE_LOCKS.get(lock)
+        text = f"Invalid lock-type {lock}" if migrate is None else f"{lock} lock is removed, {migrate} to leases"
+        yield _refused(Sentence(text), f'must be "leases"; got "{lock}"', "leaderElection", "resourceLock")
+    times = _durations(election)
+    deadline, retry = times["renewDeadline"], times["retryPeriod"]
+    if retry > 0 and deadline > 0 and 5 * deadline <= 6 * retry:
+        text = "renewDeadline must be greater than retryPeriod*JitterFactor"
+        message = (
+            f'must be greater than 1.2 times retryPeriod, "{format_duration(retry)}"; got "{format_duration(deadline)}"'
+        )
+        yield _refused(Sentence(text), message, "leaderElection", "renewDeadline")
+
+
+def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
+    burst = _integer(_mapping(value, "runtimeClientConnection").get("burst"))
+    if burst is not None and burst < 0:
+        # The operator calls the section by another name.
+        error = OperatorError("clientConnection.burst", ErrorType.INVALID, burst, "must be non-negative")
+        yield _refused(error, f'must not be negative; got "{burst}"', "runtimeClientConnection", "burst")
+
+
+def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
+    controllers = _mapping(value, "controllers")
+    # alpha.7 checks two controllers, and calls both by the first one's name.
+    for name in _CONTROLLERS if api.profiles else _CONTROLLERS[:2]:
+        count = _integer(_mapping(controllers, name).get("concurrentSyncs"))
+        if count is not None and count <= 0:
+            field = f"controllers.{name if api.profiles else _CONTROLLERS[0]}.concurrentSyncs"
+            error = OperatorError(field, ErrorType.INVALID, count, _POSITIVE)
+            yield _refused(error, f'{_POSITIVE}; got "{count}"', "controllers", name, "concurrentSyncs")
+
+
+def _server(server: Mapping[str, Value]) -> Iterator[Problem]:
+    for name in ("healthProbes", "webhooks", "metrics"):
+        section = _mapping(server, name)
+        if name == "webhooks":
+            yield from _certificates(section)
+        port = _integer(section.get("port"))
+        # Zero is the default port; a negative one of the webhooks too.
+        if port is not None and (port > _LAST_PORT or (port < 0 and name != "webhooks")):
+            text = f"listen tcp: address {port}: invalid port"
+            if name == "metrics":
+                text = f"failed to start metrics server: failed to create listener: {text}"
+            elif name == "healthProbes":
+                text = f"error listening on {_address(section.get('bindAddress'), port)}: {text}"
+            message = f'must be a port, 1 to {_LAST_PORT}; got "{port}"'
+            yield _refused(Sentence(text), message, "server", name, "port")
+
+
+def _certificates(webhooks: Mapping[str, Value]) -> Iterator[Problem]:
+    mode = webhooks.get("certProvisionMode")
+    if isinstance(mode, str) and mode not in ("", "auto", "manual"):
+        text = f"unsupported cert provision mode: {go_quote(mode)}"
+        known = ("auto", "manual")
+        message = f'must be one of {list_known(known)}; got "{mode}"{closest(mode, known)}'
+        yield _refused(Sentence(text), message, "server", "webhooks", "certProvisionMode")
+
+
+def _address(host: Value, port: int) -> str:
+    shown = host if isinstance(host, str) else ""
+    return f"[{shown}]:{port}" if ":" in shown else f"{shown}:{port}"
+
+
+def _refused(error: OperatorError | Sentence, message: str, *path: str) -> Problem:
+    return Problem(path, message, error.text(), Stage.CONFIG)
+
+
+def _durations(election: Mapping[str, Value]) -> dict[str, int]:
+    """The times in nanoseconds; the operator fills in what is absent or zero."""
+    written = {name: election.get(name) for name in _DURATIONS}
+    parsed = {name: parse_duration(text) if isinstance(text, str) else None for name, text in written.items()}
+    return {name: parsed[name] or parse_duration(default) or 0 for name, default in _DURATIONS.items()}
+
+
+def _mapping(value: Mapping[str, Value], key: str) -> Mapping[str, Value]:
+    entry = value.get(key)
+    return entry if isinstance(entry, dict) else {}
+
+
+def _integer(value: Value) -> int | None:
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
