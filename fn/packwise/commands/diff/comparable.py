@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from krmfn.clientmeta import is_client_key
 from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE, has_epoch
@@ -120,8 +120,7 @@ def _metadata(value: Value) -> dict[str, Value]:
 
 def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: Collection[str]) -> dict[str, Value]:
     """What counts of an object without these fields and labels of its metadata."""
-    metadata = cast("Mapping[str, Value]", parts["metadata"])
-    kept = {key: part for key, part in metadata.items() if key not in fields}
+    kept = {key: part for key, part in _metadata(parts["metadata"]).items() if key not in fields}
     own = kept.get("labels")
     if isinstance(own, dict):
         kept["labels"] = {key: text for key, text in own.items() if key not in labels}
@@ -130,12 +129,15 @@ def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: 
 
 def _with_own_epoch(mine: Value, theirs: Value) -> Value:
     """The metadata of a gang in another state with the name, and the labels of the clock, that it has in this one."""
-    own, new = cast("Mapping[str, Value]", mine), cast("Mapping[str, Value]", theirs)
-    labels = {**cast("Mapping[str, Value]", new["labels"])}
-    for key in _CLOCK_LABELS:
-        labels.pop(key, None)
-    kept = {key: text for key, text in cast("Mapping[str, Value]", own["labels"]).items() if key in _CLOCK_LABELS}
+    own, new = _metadata(mine), _metadata(theirs)
+    labels = {key: text for key, text in _labels(new).items() if key not in _CLOCK_LABELS}
+    kept = {key: text for key, text in _labels(own).items() if key in _CLOCK_LABELS}
     return {**new, "name": own["name"], "labels": {**labels, **kept}}
+
+
+def _labels(metadata: Mapping[str, Value]) -> Mapping[str, Value]:
+    labels = metadata.get("labels")
+    return labels if isinstance(labels, dict) else {}
 
 
 def _spec(spec: Mapping[str, Value], kind: str) -> dict[str, Value]:
