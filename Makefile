@@ -168,7 +168,7 @@ fuzz: setup $(FUZZ)/library ## SECONDS (120) of atheris for each target of tests
 
 fuzz-merge: setup $(FUZZ)/library ## take into testdata/fuzz what `make fuzz` found and what covers more than the files there
 	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/$$target; \
-	  $(FUZZ_RUN) $$target -merge=1 -max_len=2000 -rss_limit_mb=3000 -verbosity=0 testdata/fuzz/$$target $(FUZZ)/$$target || exit 1; done
+	  $(FUZZ_RUN) $$target -set_cover_merge=1 -max_len=2000 -rss_limit_mb=3000 -verbosity=0 testdata/fuzz/$$target $(FUZZ)/$$target || exit 1; done
 
 $(FUZZ)/library: tests/fuzz/requirements.txt | setup
 	rm -rf $@

@@ -1,7 +1,8 @@
 """The places in the code that report something to users, and which of them a run of tests comes by.
 
-As a plugin of pytest (`-p tests.reports`) it notes every place that is evaluated, in the file that PACKWISE_REPORTS
-names. The code is instrumented as it is imported: no tracing, so that a run costs what it costs anyway.
+As a plugin of pytest (`-p tests.reports`) it notes every place that is evaluated, in a file of each process in the
+folder that PACKWISE_REPORTS names. The code is instrumented as it is imported: no tracing, so that a run costs what it
+costs anyway.
 """
 
 from __future__ import annotations
@@ -157,4 +158,4 @@ if NOTED in os.environ:
 
     def pytest_sessionfinish() -> None:
         places = [json.loads(place) for place in sorted(seen)]
-        Path(os.environ[NOTED]).write_text(json.dumps(places), encoding="utf-8")
+        (Path(os.environ[NOTED]) / f"{os.getpid()}.json").write_text(json.dumps(places), encoding="utf-8")

@@ -7,6 +7,7 @@ agrees.
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ REVISIONS = ("alpha7", "head", "alpha12", "alpha14", "osmo")
 GOLDENS = comparer()
 
 
+@cache
 def cases() -> list[Any]:
     """One parameter for each case of the revisions in scope; one that skips or fails when the goldens are not there."""
     if GOLDENS is None:

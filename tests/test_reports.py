@@ -29,19 +29,20 @@ def files() -> list[str]:
 
 def reported(folder: Path) -> set[Site]:
     """The places that the cases come by; neither laws nor clients, whose examples differ from run to run."""
-    noted = folder / "noted.json"
-    words = ["-p", "tests.reports", "-p", "no:cacheprovider", "-n", "0", "-q"]
+    # As many processes as the run that this is a part of, which is near its end.
+    workers = os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")
+    words = ["-p", "tests.reports", "-p", "no:cacheprovider", "-n", workers, "-q"]
     cases = ["-m", "not (hypothesis or slow or client)", *files()]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words, *cases],
         cwd=ROOT,
-        env={**os.environ, NOTED: str(noted)},
+        env={name: text for name, text in os.environ.items() if "XDIST" not in name} | {NOTED: str(folder)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return {Site(*place) for place in json.loads(noted.read_text(encoding="utf-8"))}
+    return {Site(*place) for noted in folder.iterdir() for place in json.loads(noted.read_text(encoding="utf-8"))}
 
 
 @pytest.mark.slow

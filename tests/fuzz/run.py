@@ -29,12 +29,14 @@ def main() -> None:
     atheris: Any = import_module("atheris")
     # It prints the name of every module that it instruments.
     with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["krmfn", "packwise"]):
-        for name in modules():
-            import_module(name)
+        for module in modules():
+            import_module(module)
         from tests.fuzz.targets import TARGETS
-    target = TARGETS[sys.argv.pop(1)]
+    _, name, *options = sys.argv
     write_words(WORDS)
-    atheris.Setup([*sys.argv, f"-dict={WORDS}"], target)
+    # A merge starts the first word anew, by a shell.
+    itself = f"{sys.executable} -m tests.fuzz.run {name}"
+    atheris.Setup([itself, *options, f"-dict={WORDS}"], TARGETS[name])
     atheris.Fuzz()
 
 
