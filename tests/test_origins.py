@@ -91,6 +91,14 @@ def test_all_origins_of_an_example(
     expect(f"origins/{example.name}.txt", "\n".join([listed(generated) for generated in rendered.sources]))
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_all_origins_of_a_case(case: Path, expect: Callable[[str, str], None]) -> None:
+    read = ResourceList.parse(case_input(case))
+    rendered = render(Package(read.items, read.function_config))
+
+    expect(f"origins/{case.name}.txt", "\n".join([listed(generated) for generated in rendered.sources]))
+
+
 def listed(generated: Generated) -> str:
     """The object, what it is rendered from and where that is, and each of its parts that has an origin of its own."""
     subject = "nowhere" if generated.subject is None else generated.subject.location()

@@ -148,6 +148,27 @@ TOPOLOGY_REFUSED = [
 ]
 
 
+POOL = "name: deep\nbackend: cluster\ntopology_keys:\n" + "".join(
+    [f"- {{key: k{number}, label: example.com/l{number}}}\n" for number in range(17)]
+)
+
+
+@pytest.mark.parametrize(("crds", "stage", "text"), [
+    ([], None, None),
+    (["--crds", "crds"], "schema", "spec.levels: Too many: 17: must have at most 3 items"),
+])  # fmt: skip
+def test_what_a_cluster_refuses_of_a_pool_has_its_text(
+    crds: list[str], stage: str | None, text: str | None, call: Call, tmp_path: Path
+) -> None:
+    write(tmp_path, {"in/pool.yaml": POOL, "crds/topology.json": TOPOLOGIES})
+
+    found = call("check", "in", *crds, "-o", "json").findings
+
+    assert [(f["rule"], f["path"], f.get("stage"), f.get("operatorMessage")) for f in found] == [
+        ("scheduler-topology", "topology_keys", stage, text)
+    ]
+
+
 def test_rules_about_a_change_hold_against_a_baseline(call: Call, files: Path) -> None:
     write(files, {"in/web.yaml": GOLD, "crds/topology.json": TOPOLOGIES})
     assert call("render", "in", "--crds", "crds", "-o", "before").code == 0

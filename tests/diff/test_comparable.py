@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.yamltext import read
-from packwise.commands.diff.comparable import counted, is_deeper, with_counted
+from packwise.commands.diff.comparable import counted, counted_both, is_deeper, with_counted
 from packwise.commands.diff.patch import json_patch
 
 GANG = "kind: PodGang\n"
@@ -119,6 +119,19 @@ spec:
   new: 1
 status: {phase: Running}
 """
+LABELS = (
+    'grove.io/epoch: "%s", grove.io/podcliqueset-generation-hash: %s, team: %s, '
+    'grove.io/podcliqueset-replica-index: "0", grove.io/podgang-role: Anchor, app.kubernetes.io/part-of: web'
+)
+
+
+def of_epoch(epoch: str, generation: str, team: str) -> str:
+    """A gang of an epoch, in flow style."""
+    labels = LABELS % (epoch, generation, team)
+    head = "apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang"
+    return f"{{{head}, metadata: {{name: web-0-{epoch}, labels: {{{labels}}}}}}}"
+
+
 WITH: list[tuple[str, str, str, str]] = [
     ("a gang of a cluster, and another one", LIVE, WANTED, RESULT),
     ("a PodGroup keeps what KAI fills in", "{kind: PodGroup, spec: {markUnschedulable: true, minMember: 1}}",
@@ -134,8 +147,35 @@ WITH: list[tuple[str, str, str, str]] = [
     ("groups that were texts", "{kind: PodGang, spec: {podgroups: [a, {podReferences: [x]}]}}",
      "{kind: PodGang, spec: {podgroups: [{name: a}, {minReplicas: 1}]}}",
      "{kind: PodGang, spec: {podgroups: [{name: a, podReferences: []}, {minReplicas: 1, podReferences: [x]}]}}"),
+    ("a gang keeps its epoch, with the labels that follow from it", of_epoch("7", "old", "a"),
+     of_epoch("9", "new", "b"), of_epoch("7", "old", "b")),
     ("a spec of another type afterwards", "{spec: {a: b}}", "{spec: [c]}", "{spec: [c]}"),
 ]  # fmt: skip
+
+
+def without_epoch(team: str) -> str:
+    """What counts of a gang of an epoch beside one of another."""
+    labels = LABELS.partition("team: %s, ")[2]
+    head = "apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang"
+    return f"{{{head}, metadata: {{labels: {{team: {team}, {labels}}}}}}}"
+
+
+BESIDE: list[tuple[str, str, str, str, str]] = [
+    ("two epochs", of_epoch("7", "old", "a"), of_epoch("9", "new", "b"), without_epoch("a"), without_epoch("b")),
+    ("an epoch, and none", of_epoch("7", "old", "a"), "{kind: PodGang, metadata: {name: web-0, labels: {a: b}}}",
+     "{apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang, metadata: {name: web-0-7, labels: {team: a, "
+     "app.kubernetes.io/part-of: web}}}", "{kind: PodGang, metadata: {name: web-0, labels: {a: b}}}"),
+    ("none", "{metadata: {name: a, uid: b}}", "{metadata: {name: c}, status: d}", "{metadata: {name: a}}",
+     "{metadata: {name: c}}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "counts", "others"), [row[1:] for row in BESIDE], ids=[row[0] for row in BESIDE]
+)
+def test_what_counts_of_two_states_of_a_gang(one: str, other: str, counts: str, others: str) -> None:
+    assert counted_both(value(one), value(other)) == (value(counts), value(others))
+    assert counted_both(value(other), value(one)) == (value(others), value(counts))
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), [row[1:] for row in WITH], ids=[row[0] for row in WITH])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from packwise.findings.finding import Severity
+from packwise.objects.place import Origin, Place
 from packwise.placement.model import Grouper
 from packwise.placement.plan import Placement
 from packwise.schedulers.kai import KAI
@@ -20,17 +21,20 @@ PODGANG: dict[str, Any] = {
 
 
 def test_a_constraint_of_no_topology_is_refused() -> None:
-    gang = gang_of(PODGANG, Grouper.OPERATOR, topology="")._replace(queues=("shop",))
+    origin = Origin(Place(SUBJECT, ("metadata", "name")), "test")
+    gang = gang_of(PODGANG, Grouper.OPERATOR, topology="")._replace(queues=("shop",), origin=origin)
 
     answer = KAI.objects(input_of("  emit: [PodGroup]\n", [Placement(gang, "workload web", SUBJECT)]))
 
     assert answer.generated == ()
     assert [
-        (finding.rule, finding.severity, finding.message, finding.operator_message) for finding in answer.findings
+        (finding.rule, finding.severity, finding.path, finding.message, finding.operator_message)
+        for finding in answer.findings
     ] == [
         (
             "scheduler-podgroup",
             Severity.ERROR,
+            ("metadata", "name"),
             "becomes a PodGang with a constraint of no topology: KAI refuses it; change it, or render none: `emit` "
             "without PodGroup",
             "topology name cannot be empty when topology constraints are defined",
