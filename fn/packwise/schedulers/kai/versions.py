@@ -43,5 +43,5 @@ def suited(version: str | None, *, counts_subgroups: bool = False) -> Versions:
     A PodGroup that counts subgroups suits none before v0.15, whatever is asked. Source: product.md "Names".
     """
     if version is not None:
-        return Versions(int(version.rpartition(".")[2]), KNOWN.last)
+        return Versions(int(version.removeprefix("v0.")), KNOWN.last)
     return Versions(SUBGROUP_COUNTS, KNOWN.last) if counts_subgroups else KNOWN
