@@ -230,7 +230,12 @@ TOPICS = {
         "labels and annotations of PodGangs",
         "`grove.io/scheduler-name` of PodGangs",
     ),
-    "PodGroups of KAI": ("KAI PodGroups are made by", "Topology of these", "PodGangs without pods have them"),
+    "PodGroups of KAI": (
+        "KAI PodGroups are made by",
+        "Topology of these",
+        "PodGangs without pods have them",
+        "KAI schedules the cliques of lpx-scheduler that ask for no LPU",
+    ),
 }
 """The rows by topic; every row is in one."""
 

@@ -52,7 +52,7 @@ def migrate(command: Migrate) -> int:
         say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
         shown = show("".join(_difference(name, before, after) for name, before, after in texts))
-        return _report(inputs, migrated.results, _running(migrated, command.target)) or int(not shown)
+        return _report(inputs, migrated.results, _running(migrated, command.target)) if shown else 1
     try:
         _write(texts, inputs)
     except OSError as error:
