@@ -311,15 +311,15 @@ def test_the_versions_that_the_output_suits(version: str | None, counts: bool, e
     assert suited(version, counts_subgroups=counts) == expected
 
 
-@pytest.mark.parametrize(("versions", "other", "shared"), [
+@pytest.mark.parametrize(("versions", "other", "common"), [
     (Versions(12, 17), Versions(15, 17), Versions(15, 17)),
     (Versions(12, 15), Versions(15, 17), Versions(15, 15)),
     (Versions(13, 14), Versions(12, 17), Versions(13, 14)),
     (Versions(12, 14), Versions(15, 17), None),
     (Versions(15, 17), Versions(12, 14), None),
 ])  # fmt: skip
-def test_what_versions_have_in_common(versions: Versions, other: Versions, shared: Versions | None) -> None:
-    assert versions.within(other) == shared
+def test_what_versions_have_in_common(versions: Versions, other: Versions, common: Versions | None) -> None:
+    assert versions.within(other) == common
 
 
 @pytest.mark.parametrize(("versions", "text"), [
