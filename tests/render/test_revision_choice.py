@@ -57,6 +57,13 @@ def test_a_name_that_no_revision_has(name: str, message: str) -> None:
     ]
 
 
+def test_each_revision_has_its_own_key_of_the_topology_section() -> None:
+    assert lines(rendered(named("design-1")).results) == [
+        'error: TopologyRender topology spec.topologyAwareScheduling: must be "topology" for revision "design-1"; got '
+        '"topologyAwareScheduling" [revision]'
+    ]
+
+
 def test_a_release_that_is_newer_than_all_that_are_known_is_refused() -> None:
     assert lines(rendered(named("v0.1.0-alpha.15"), WORKLOAD).results)[0] == (
         'error: TopologyRender topology spec.revision: must not be newer than "v0.1.0-alpha.14", the newest release '
