@@ -66,6 +66,7 @@ class WorkloadPlan(NamedTuple):
 
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
     annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
+    `entries` is how much the placements count towards the run's limit, None where the front end did not count them.
     """
 
     workload: KubeObject
@@ -74,3 +75,4 @@ class WorkloadPlan(NamedTuple):
     conditions: tuple[Condition, ...] = ()
     topology: str | None = None
     notes: Mapping[str, str | None] = {}
+    entries: int | None = None

@@ -57,7 +57,7 @@ def render(
     first: dict[Identity, Generated] = {}
     objects: list[KubeObject] = []
     for each, stable in zip(wanted, stable_identities([each.value for each in wanted]), strict=True):
-        key = identity(each.value)
+        key = identity(each.value) if has_epoch(each.value) else stable
         if key in index.users and has_epoch(index.users[key].value) and has_epoch(each.value):
             # The operator's own, from which the epoch is known: it stays as it is.
             continue

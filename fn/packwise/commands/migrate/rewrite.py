@@ -77,7 +77,7 @@ def migrate(
     after the other only, once the workload runs (operator.md 5).
     """
     inventory, selection = selected(package)
-    evidence = selection.evidence.findings if source is None else ()
+    evidence = selection.evidence.findings if source is None and selection.evidence is not None else ()
     problems = results_of((*selection.findings, *evidence), selection.results)
     if exit_code(problems):
         return Migrated(package.items, (), problems)

@@ -12,10 +12,8 @@ from packwise.frontends.grove.build_gangs import build_gangs, count_entries
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.dropped import RULES as DROPPED_RULES
 from packwise.frontends.grove.dropped import dropped_constraints, preferred_unknown
-from packwise.frontends.grove.gang_names import long_names
-from packwise.frontends.grove.gang_plans import plans_of_entries, plans_of_template
+from packwise.frontends.grove.gang_plans import plans_of_template
 from packwise.frontends.grove.live import live_replicas, scheduled_pods
-from packwise.frontends.grove.mend import mend
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.preferred import earlier_podgangs, keep_preferred
 from packwise.frontends.grove.removed_fields import REMOVED, removed_fields, without_optional
@@ -23,7 +21,6 @@ from packwise.frontends.grove.resolution import chosen_topology, resolve_topolog
 from packwise.frontends.grove.rules import Context, all_rules
 from packwise.frontends.grove.rules.check import rules_of
 from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.stored import STORED, Stored, stored_problems
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
@@ -41,6 +38,7 @@ if TYPE_CHECKING:
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.grove.epoch_sources import EpochSources
     from packwise.frontends.grove.gang_plans import GangPlan
+    from packwise.frontends.grove.stored import Before
     from packwise.objects.inventory import Inventory
     from packwise.placement.model import Gang
     from packwise.placement.plan import Cluster
@@ -87,6 +85,8 @@ class _Grove:
         """A PodCliqueSet, mended."""
         if identity(item.value)[:2] != POD_CLIQUE_SET.key:
             return item
+        from packwise.frontends.grove.mend import mend
+
         return mend(item, revision)
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
@@ -132,6 +132,13 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
     return EpochSources(inventory, settings)
 
 
+def _before(inventory: Inventory) -> Before:
+    """The time before the change; nothing is imported for the releases that fill in nothing that stays."""
+    from packwise.frontends.grove.stored import Before
+
+    return Before.of(inventory)
+
+
 def _with_notice(
     plans: list[WorkloadPlan], placeholders: list[KubeObject], settings: TopologyRender
 ) -> list[WorkloadPlan]:
@@ -172,7 +179,7 @@ class _Planner:
     """What all workloads of one run have in common."""
 
     __slots__ = (
-        "_baseline", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_inventory", "_live", "_records",
+        "_baseline", "_before", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_live", "_records",
         "_scheduled", "_settings", "placeholders",
     )  # fmt: skip
 
@@ -180,7 +187,6 @@ class _Planner:
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definition: Definition | None
     ) -> None:
         self._settings = settings
-        self._inventory = inventory
         self._definition = definition
         self._cluster = cluster
         self._context = Context(
@@ -200,20 +206,23 @@ class _Planner:
         keeps = cluster.revision.keeps_preferred and not cluster.enabled
         self._earlier = earlier_podgangs(inventory) if keeps else {}
         self._records = _records(inventory)
+        self._before = _before(inventory) if cluster.revision.rolling_updates else None
 
     def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
         """What becomes of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
         most, total = self._settings.limits.gangs, 0
         refused: dict[int, Finding] = {}
+        counted: list[int] = []
         for place, (workload, _, admitted, _) in enumerate(judgements):
             entries = 0 if admitted is None else self._entries(admitted.pcs, most)
+            counted.append(entries)
             if total + entries > most:
                 message = excess(f"{entries} PodGangs and entries of their podgroups", total, most)
                 refused[place] = Finding.of(LIMIT, workload, ("spec", "replicas"), message)
             else:
                 total += entries
         if not refused:
-            return [self._plan(judgement) for judgement in judgements]
+            return [self._plan(judgement, entries) for judgement, entries in zip(judgements, counted, strict=True)]
         return [
             WorkloadPlan(each.workload, (*each.findings, refused[place]) if place in refused else each.findings)
             for place, each in enumerate(judgements)
@@ -240,13 +249,12 @@ class _Planner:
         admitted = admit(value, history, self._settings.admission, context)
         findings += findings_of(admitted.problems, workload)
         findings += findings_of(advise(workload, admitted.pcs, context), workload)
-        if revision.rolling_updates:
-            stored = Stored.of(value, baseline, admitted.pcs, self._inventory)
-            findings += findings_of(stored_problems(stored, context), workload)
+        if self._before is not None:
+            findings += findings_of(self._before.problems(value, baseline, admitted.pcs, context), workload)
         admitted = None if has_errors(findings) else admitted
         return _Judgement(workload, findings, admitted, history.record is not None)
 
-    def _plan(self, judgement: _Judgement) -> WorkloadPlan:
+    def _plan(self, judgement: _Judgement, entries: int) -> WorkloadPlan:
         workload, findings, admitted, is_recorded = judgement
         if admitted is None:
             return WorkloadPlan(workload, findings)
@@ -270,12 +278,15 @@ class _Planner:
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         conditions = () if condition is None else (condition,)
         own = {record.NOTE: text if is_left else None}
-        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own)
+        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own, entries)
 
     def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:
         """Which gangs the workload becomes, and what is wrong with the PodGangMaps that say so."""
         if self._epochs is None:
             return plans_of_template(pcs, self._live), ()
+        from packwise.frontends.grove.gang_names import long_names
+        from packwise.frontends.grove.gang_plans import plans_of_entries
+
         entries = self._epochs.entries(workload, pcs)
         if entries.placeholders:
             self.placeholders.append(workload)
@@ -353,10 +364,10 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    from packwise.frontends.grove import epoch_sources, gang_names
+    from packwise.frontends.grove import epoch_sources, gang_names, stored
 
     rules = (*epoch_sources.RULES, *gang_names.RULES, *all_rules())
-    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(STORED)]
+    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(stored.STORED)]
 
 
 GROVE: FrontEnd = _Grove()
