@@ -6,8 +6,9 @@ Nothing else in packwise lists them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.frontends.osmo import recognition as osmo_documents
 
 if TYPE_CHECKING:

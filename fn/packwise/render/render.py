@@ -5,9 +5,10 @@ Source: product.md "What goes in, what comes out".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.gangkey import has_epoch, stable_identities
 from packwise.objects.identity import format_identity, identity, is_generated

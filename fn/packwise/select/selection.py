@@ -5,9 +5,10 @@ Source: revisions.md "Configuration", product.md "What goes in".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, has_errors
 from packwise.objects.identity import identity
 from packwise.objects.index import Index

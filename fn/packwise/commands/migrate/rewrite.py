@@ -5,10 +5,11 @@ Source: revisions.md (the table), operator.md 12.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from krmfn.yamltext.comments import comments
 from packwise.commands.migrate.binding import levels_text

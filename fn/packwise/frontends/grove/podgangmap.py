@@ -6,8 +6,9 @@ Without the PodGangMap its entries follow from the workload, and their epochs fr
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.frontends.grove import names
 
 if TYPE_CHECKING:
