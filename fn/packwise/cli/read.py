@@ -16,6 +16,7 @@ from krmfn.source import Location, Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.document import Document, InputFile
 from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
+from packwise.objects.spelling import is_nearly_known
 from packwise.pipeline.registry import is_document, may_be_document
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ def _document(document: SplitDocument, path: InputPath) -> Document:
     else:
         if is_document(value):
             foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
-        elif isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
+        elif isinstance(value, dict) and (
+            all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")) or is_nearly_known(value)
+        ):
             item = KubeObject.cut(source, value)
     entries = entries_of(item) if item is not None and is_read else ()
     return Document(document.separator, document.text, item, document.line, foreign, entries)
