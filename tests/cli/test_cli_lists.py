@@ -41,7 +41,7 @@ def test_findings_have_the_entrys_place(call: Call, package: Path, kind: str) ->
 
     (finding,) = call("check", "in", "-o", "json").findings
 
-    assert (finding["rule"], finding["line"], finding["column"]) == ("topology-domain-unknown", 12, 38)
+    assert (finding["rule"], finding["line"], finding["column"]) == ("topology-domain-unknown", 12, 40)
     assert finding["path"] == "items[0].spec.template.topologyConstraint.packDomain"
 
 

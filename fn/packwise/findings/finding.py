@@ -129,9 +129,8 @@ class Finding(NamedTuple):
             is_part = self.location is not None and isinstance(current, str) and "\n" in current
             shown = None if is_part or isinstance(current, (dict, list)) else current
             # An entry of a List is shown below the list that its file holds.
-            root = subject.origin.root if subject is not None else ()
-            path = (*root, *self.path) if "items" in root else self.path
-            field = ResultField(format_path(path), shown, self.proposed)
+            entry = subject.origin.entry if subject is not None and subject.written else ()
+            field = ResultField(format_path((*entry, *self.path)), shown, self.proposed)
         return bounded(Result(self.message, self.severity, ref, field, file, tags))
 
 

@@ -245,6 +245,10 @@ def _annotate(
     notices: list[Finding] = []
     for item in package.items:
         if id(item) in statuses:
+            if item.source.entry:
+                # What a List holds is read, and not written.
+                kept.append(item)
+                continue
             annotated, findings = annotate(finalized.get(id(item), item), statuses[id(item)], settings)
             kept.append(with_notes(annotated, notes.get(id(item), {})))
             notices += findings
