@@ -44,6 +44,8 @@ spec:
   kai: {version: v0.15}
   annotate: true
   apply: true
+  network: {autoMNNVLEnabled: false}
+  exclude: [drafts, "*.gen.yaml"]
 """
 SHOWN = sorted(
     path
