@@ -44,7 +44,6 @@ def test_commands(words: str) -> None:
 REFUSED = {
     "": "packwise: error: the following arguments are required: COMMAND",
     "render": "packwise render: error: the following arguments are required: PATH",
-    "check": "packwise check: error: the following arguments are required: PATH",
     "render in --in-pl": "packwise render: error: unrecognized arguments: --in-pl",
     "render in -o out --in-place": "packwise render: error: argument --in-place: not allowed with argument -o/--output",
     "rules a b": "packwise rules: error: unrecognized arguments: b",

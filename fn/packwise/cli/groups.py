@@ -22,7 +22,7 @@ from packwise.cli.inputs import (
 )
 from packwise.cli.read import entries_of
 from packwise.cli.reader import Reader, readable_items
-from packwise.cli.surroundings import traits_of
+from packwise.cli.surroundings import is_broken_configuration, traits_of
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
 
@@ -112,6 +112,7 @@ def _groups(
             is_part=folder is None and is_split,
         )
         for folder, own in mine.items()
+        if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
     ]
 
 
