@@ -9,6 +9,8 @@ from krmfn import FieldError, ResourceList, ResourceListError, Result
 from krmfn.edit import same
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.build import read_libyaml
+from krmfn.yamltext.eventplaces import places_by_events
+from krmfn.yamltext.lineplaces import LinePlaces, Place
 from krmfn.yamltext.reader import read_fast
 from tests.render.calling import render
 
@@ -31,7 +33,7 @@ PLACE = re.compile(r'^    (?:line|column): "\d+"\n', re.MULTILINE)
 
 
 def reader(data: bytes) -> None:
-    """Both readers agree, and nothing but YamlError comes out of them."""
+    """Both readers agree, also on places, and nothing but YamlError comes out of them."""
     text = data.decode("utf-8", "replace")
     agreed, fast = read_fast(text)
     try:
@@ -41,6 +43,18 @@ def reader(data: bytes) -> None:
         return
     assert not agreed or same(fast, value)
     assert same(read(text), value)
+    lines = LinePlaces(text)
+    if lines.deepest(("no such key",)) is not None and lines.root is not None:
+        assert_alike(lines.root, places_by_events(text))
+
+
+def assert_alike(by_lines: Place, by_events: Place) -> None:
+    """What lines say of places is what events say."""
+    assert (by_lines.start, by_lines.key) == (by_events.start, by_events.key)
+    if not by_lines.is_closed:
+        assert by_lines.parts.keys() == by_events.parts.keys()
+        for step, part in by_lines.parts.items():
+            assert_alike(part, by_events.parts[step])
 
 
 def splicer(data: bytes) -> None:
