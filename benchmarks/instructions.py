@@ -25,6 +25,8 @@ HERE = Path(__file__).resolve().parent
 RECORD = HERE / "instructions.json"
 PACKWISE = (sys.executable, "-m", "packwise", "fn")
 UNIT = (sys.executable, "-c", "import yaml")
+PERF = ("perf", "stat", "-x", ",", "-e", "instructions:u", "-o", "/dev/fd/1", "--")
+PERF += ("sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh")
 RUNS = 3
 FEW, MANY = 10, 510
 MOST = 1.1
@@ -87,9 +89,8 @@ def instructions(command: tuple[str, ...], text: str) -> int:
         for _ in range(RUNS + 1):
             source.seek(0)
             ran = subprocess.run(
-                ["perf", "stat", "-x", ",", "-e", "instructions:u", "-o", "/dev/fd/1", "--", "sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh", *command],
-                stdin=source, stdout=subprocess.PIPE, text=True, check=True, env=environment,
-            )  # fmt: skip
+                [*PERF, *command], stdin=source, stdout=subprocess.PIPE, text=True, check=True, env=environment
+            )
             counts.append(_count(ran.stdout))
     # The first run writes bytecode.
     return min(counts[1:])

@@ -143,6 +143,4 @@ def _entry(number: int) -> str:
 
 if __name__ == "__main__":
     words = sys.argv[2:]
-    sys.stdout.writelines(
-        resource_list(int(sys.argv[1]), findings="findings" in words, different="different" in words)
-    )
+    sys.stdout.writelines(resource_list(int(sys.argv[1]), findings="findings" in words, different="different" in words))
