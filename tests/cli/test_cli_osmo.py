@@ -291,6 +291,15 @@ def test_of_layers_of_values_the_whole_one_is_taken(call: Call, tmp_path: Path) 
     )]  # fmt: skip
 
 
+def test_a_template_may_leave_no_workflow(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {"in/train.yaml": "workflow:{{ 'a' }}\n# b\n{% if true %}{% endif %}\n"})
+
+    (found,) = [f for f in call("check", "in", "-o", "json").findings if f["severity"] == "error"]
+
+    message = 'must be a mapping with `workflow`, once it is filled in; got "workflow:a"'
+    assert (found["rule"], found["line"], found["message"]) == ("osmo-template", 1, message)
+
+
 FOREIGN = {
     "gitlab.yaml": "workflow:\n  rules:\n  - if: $CI\n",
     "answer.json": '{"name": "w-1", "uuid": "a", "backend": "west", "status": "RUNNING", "groups": []}',

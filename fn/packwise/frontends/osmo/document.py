@@ -111,7 +111,9 @@ def _workflow_text(place: Place, text: str, values: Mapping[str, Value]) -> tupl
     except YamlError as error:
         return None, [*_sections_of_text(place, text), _unreadable(place, filled, error)]
     if not isinstance(read.value, dict) or "workflow" not in read.value:
-        return None, list(_sections_of_text(place, text))
+        line = next((section.line for section in sections(text) if section.key == "workflow"), 1)
+        absent = Unfilled(f"must be a mapping with `workflow`, once it is filled in; got {describe(read.value)}", line)
+        return None, list(_sections_of_text(place, text)) or [_unfilled(place, absent)]
     findings = [_duplicate(place, filled, each) for each in read.duplicates]
     if filled.lines or read.duplicates:
         place = _derived(place, filled, read.value)
