@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings import Finding
+    from packwise.objects.generated import Generated
     from packwise.placement.model import Node
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology
@@ -66,6 +67,7 @@ class WorkloadPlan(NamedTuple):
 
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
     annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
+    `previews` are objects that another operator makes of the workload, for review.
     """
 
     workload: KubeObject
@@ -74,3 +76,4 @@ class WorkloadPlan(NamedTuple):
     conditions: tuple[Condition, ...] = ()
     topology: str | None = None
     notes: Mapping[str, str | None] = {}
+    previews: tuple[Generated, ...] = ()

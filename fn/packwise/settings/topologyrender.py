@@ -23,6 +23,7 @@ __all__ = [
     "GROUP",
     "KAI_PROFILE",
     "KIND",
+    "Dynamo",
     "Osmo",
     "RunLimits",
     "TopologyRender",
@@ -54,6 +55,19 @@ class Osmo(NamedTuple):
     priority: str = "NORMAL"
     submitted_by: str = ""
     key_sets: str = "Uniform"
+
+
+class Dynamo(NamedTuple):
+    """What no DynamoGraphDeployment says of its operator: the release, and how that is configured.
+
+    `release` is None where nobody names it. `grove` and `kai_scheduler`: whether these are switched on there.
+    `termination_delay` is the one of the PodCliqueSets it makes.
+    """
+
+    release: str | None = None
+    grove: bool = True
+    kai_scheduler: bool = True
+    termination_delay: str = "15m"
 
 
 class RunLimits(NamedTuple):
@@ -92,6 +106,7 @@ class TopologyRender(NamedTuple):
     apply_is_set: bool = False
     podgang_epoch: int = 1_000_000_000_000_000_000
     podgang_epoch_is_set: bool = False
+    dynamo: Dynamo = Dynamo()
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
         """Whether objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
@@ -149,6 +164,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         apply_is_set="apply" in spec,
         podgang_epoch=spec.get("podGangEpoch", default.podgang_epoch),
         podgang_epoch_is_set="podGangEpoch" in spec,
+        dynamo=_dynamo(spec.get("dynamo") or {}),
     )
 
 
@@ -159,6 +175,16 @@ def _osmo(section: dict[str, Any]) -> Osmo:
         priority=section.get("priority", default.priority),
         submitted_by=section.get("submittedBy", default.submitted_by),
         key_sets=section.get("keySets", default.key_sets),
+    )
+
+
+def _dynamo(section: dict[str, Any]) -> Dynamo:
+    default = Dynamo()
+    return Dynamo(
+        release=section.get("release", default.release),
+        grove=section.get("grove", default.grove),
+        kai_scheduler=section.get("kaiScheduler", default.kai_scheduler),
+        termination_delay=section.get("terminationDelay", default.termination_delay),
     )
 
 
