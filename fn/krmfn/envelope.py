@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.error import line_and_column

@@ -6,7 +6,9 @@ Source: functions-spec.md (schema of ResourceList.results); kyaml fn/framework/r
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

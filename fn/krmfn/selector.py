@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping  # noqa: TC003 (pydantic evaluates the annotations)
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from krmfn.errors import describe
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.clientmeta import is_client_key
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath

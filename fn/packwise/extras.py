@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+
+from krmfn.record import NamedTuple
 
 __all__ = ["COMPLETION", "CRDS", "PATCH", "Extra"]
 

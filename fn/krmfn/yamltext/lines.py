@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
+from krmfn.record import NamedTuple
 from krmfn.yamltext.plainlines import is_usual_line
 from krmfn.yamltext.quote import scalar
 from krmfn.yamltext.writer import block_lines

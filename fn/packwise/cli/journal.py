@@ -12,8 +12,9 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import naming, say
 from packwise.cli.input_paths import contains, real

@@ -7,8 +7,9 @@ none.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.inputs import read_inputs

@@ -34,7 +34,7 @@ def _mended(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> Kub
         mended = with_new_labels(item)
         for front_end in workload_front_ends():
             mended = front_end.mend(mended, cluster.revision)
-        for scheduler in schedulers():
+        for scheduler in schedulers(cluster.revision):
             mended = scheduler.mend(mended, cluster, settings)
     except FieldError:
         # The finding stays, and says what to mend by hand.

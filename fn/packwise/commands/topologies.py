@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.pipeline.registry import brings_topologies, front_ends
 from packwise.pipeline.steps import results_of, selected, topologies_of, unreadable

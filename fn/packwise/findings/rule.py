@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
+from krmfn.record import NamedTuple
 from krmfn.result import Severity
 
 __all__ = ["Rule", "Severity", "Stage"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.value import Value

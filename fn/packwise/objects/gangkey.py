@@ -6,7 +6,7 @@ in what a gang is and not in its name. A PodGroup of a PodGang has its labels, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from packwise.objects.identity import Identity, identity
 from packwise.objects.kinds import PODGANG, PODGROUP, VOLCANO_PODGROUP
@@ -34,6 +34,7 @@ PART_OF = "app.kubernetes.io/part-of"
 """Label of what belongs to a PodCliqueSet: its name."""
 
 _ANCHOR = "Anchor"
+_NO_LABELS: Mapping[str, Value] = {}
 _KINDS = frozenset([PODGANG.key, PODGROUP.key, VOLCANO_PODGROUP.key])
 
 
@@ -43,6 +44,8 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
     Several anchors of one replica are numbered in the order of their epochs.
     """
     listed = [(value, _labels(value)) if has_epoch(value) else (value, None) for value in values]
+    if not any(labels for _, labels in listed):
+        return [identity(value) for value, _ in listed]
     keys = [identity(value) if labels is None else _stable(value, labels) for value, labels in listed]
     anchors: dict[Identity, set[int]] = {}
     for key, (_, labels) in zip(keys, listed, strict=True):
@@ -56,7 +59,8 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
 
 def has_epoch(value: Mapping[str, Value]) -> bool:
     """Whether the object is a gang with an epoch in its name: others are never parsed as one."""
-    if identity(value)[:2] not in _KINDS:
+    # Nearly every object is done with after this look.
+    if EPOCH not in _written_labels(value) or identity(value)[:2] not in _KINDS:
         return False
     labels = _labels(value)
     if not all(labels.get(key) for key in (EPOCH, REPLICA, ROLE, PART_OF)):
@@ -81,7 +85,10 @@ def _prefix(labels: Mapping[str, str]) -> str:
 
 def _labels(value: Mapping[str, Value]) -> Mapping[str, str]:
     """The labels that are texts."""
+    return {key: text for key, text in _written_labels(value).items() if isinstance(text, str)}
+
+
+def _written_labels(value: Mapping[str, Value]) -> Mapping[str, Value]:
     metadata = value.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    texts = {key: text for key, text in labels.items() if isinstance(text, str)} if isinstance(labels, dict) else {}
-    return cast("Mapping[str, str]", texts)
+    return labels if isinstance(labels, dict) else _NO_LABELS

@@ -5,7 +5,9 @@ Source: product.md "What goes in, what comes out", gitops.md, kai.md, operator.m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
+from krmfn.record import NamedTuple
 from krmfn.source import Location
 from packwise.findings.finding import Finding
 from packwise.findings.problem import Problem

@@ -6,8 +6,9 @@ Nothing else in packwise lists them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.frontends.osmo import recognition as osmo_documents
 from packwise.objects.kinds import DYNAMO_GRAPH
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd
     from packwise.objects.inventory import Inventory
+    from packwise.revisions import Revision
     from packwise.schedulers.scheduler import Scheduler
 
 __all__ = [
@@ -58,10 +60,14 @@ class FrontEndEntry(NamedTuple):
 
 
 class SchedulerEntry(NamedTuple):
-    """A scheduler: `load` imports it, `rules` its table of rules."""
+    """A scheduler: `load` imports it, `rules` its table of rules.
+
+    One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name.
+    """
 
     load: Callable[[], Scheduler]
     rules: Callable[[], Iterable[Rule]]
+    backend: str | None = None
 
 
 def _grove() -> FrontEnd:
@@ -138,7 +144,7 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
 SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(_kai, _kai_rules),
     SchedulerEntry(_podgangs, tuple),
-    SchedulerEntry(_volcano, tuple),
+    SchedulerEntry(_volcano, tuple, "volcano"),
 )
 """Every scheduler, in the order in which their findings are reported."""
 
@@ -153,9 +159,10 @@ def workload_front_ends() -> tuple[FrontEnd, ...]:
     return tuple([entry.load() for entry in FRONT_ENDS if entry.has_documents is None])
 
 
-def schedulers() -> tuple[Scheduler, ...]:
-    """The schedulers."""
-    return tuple([entry.load() for entry in SCHEDULERS])
+def schedulers(revision: Revision) -> tuple[Scheduler, ...]:
+    """The schedulers that `revision` knows."""
+    backends = (None, *revision.scheduler_backends)
+    return tuple([entry.load() for entry in SCHEDULERS if entry.backend in backends])
 
 
 def brings_topologies(inventory: Inventory) -> bool:

@@ -8,7 +8,7 @@ from packwise import annotate, render
 from packwise.objects import index
 from packwise.pipeline import registry, steps
 from packwise.placement import limit
-from packwise.select import selection
+from packwise.select import evidence, selection
 from packwise.settings import configuration, operator, schedulers
 from packwise.topology import clustertopology, clustertopologybinding, known, protection, renamed_labels
 from packwise.validate import definitions, objects
@@ -22,6 +22,7 @@ __all__ = ["rule_table"]
 _BEFORE_SCHEDULERS = (
     index,
     selection,
+    evidence,
     definitions,
     configuration,
     operator,

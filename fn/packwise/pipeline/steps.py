@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code
 from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
@@ -102,9 +103,10 @@ def _render(package: Package, *, writes: bool) -> Rendered:
         *rendering.findings,
         *_judge(generated, inventory, definitions, settings),
     ]
-    evidence = selection.evidence
-    findings = evidence.without_consequences(_as_written(findings) if writes else findings)
-    results = (*results, *results_of([*findings, *evidence.findings]))
+    findings = _as_written(findings) if writes else findings
+    if selection.evidence is not None:
+        findings = [*selection.evidence.without_consequences(findings), *selection.evidence.findings]
+    results = (*results, *results_of(findings))
     if exit_code(results):
         return Rendered(package.items, (), results, selection)
     notes = {id(plan.workload): plan.notes for plan in plans}
@@ -169,7 +171,7 @@ def _protect(inventory: Inventory, cluster: Cluster, settings: TopologyRender) -
 
 def _write(source: SchedulerInput) -> SchedulerObjects:
     """The objects of all schedulers, and what these refuse."""
-    written = [scheduler.objects(source) for scheduler in schedulers()]
+    written = [scheduler.objects(source) for scheduler in schedulers(source.cluster.revision)]
     return SchedulerObjects(
         tuple([generated for objects in written for generated in objects.generated]),
         tuple([finding for objects in written for finding in objects.findings]),

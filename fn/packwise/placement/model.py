@@ -7,7 +7,9 @@ those of the objects to come. Every node has an origin. Source: product.md "Shap
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

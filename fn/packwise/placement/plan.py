@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +70,7 @@ class WorkloadPlan(NamedTuple):
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
     annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
     `previews` are objects that another operator makes of the workload, for review.
+    `entries` is how much the placements count towards the run's limit, None where the front end did not count them.
     """
 
     workload: KubeObject
@@ -77,3 +80,4 @@ class WorkloadPlan(NamedTuple):
     topology: str | None = None
     notes: Mapping[str, str | None] = {}
     previews: tuple[Generated, ...] = ()
+    entries: int | None = None

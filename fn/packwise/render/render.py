@@ -5,9 +5,10 @@ Source: product.md "What goes in, what comes out".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.gangkey import has_epoch, stable_identities
 from packwise.objects.identity import format_identity, identity, is_generated
@@ -58,7 +59,7 @@ def render(
     first: dict[Identity, Generated] = {}
     objects: list[KubeObject] = []
     for each, stable in zip(wanted, stable_identities([each.value for each in wanted]), strict=True):
-        key = identity(each.value)
+        key = identity(each.value) if has_epoch(each.value) else stable
         if key in index.users and has_epoch(index.users[key].value) and has_epoch(each.value):
             # The operator's own, from which the epoch is known: it stays as it is.
             continue

@@ -6,8 +6,9 @@ A minor release is one record: what changed within one is not known (dynamo.md 6
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from krmfn.record import NamedTuple
 from packwise.revisions.records import REVISIONS, precedes
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Source: grove-releases.md 1 and 7.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from krmfn.record import NamedTuple
 
 __all__ = ["RELEASES", "Release"]
 

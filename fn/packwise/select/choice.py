@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.kinds import kind_of
 from packwise.revisions import DEFAULT, RECORDS, REVISIONS, Revision

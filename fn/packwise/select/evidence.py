@@ -8,8 +8,9 @@ Source: grove-releases.md 1.1, 2.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes

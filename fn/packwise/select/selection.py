@@ -5,9 +5,10 @@ Source: revisions.md "Configuration", product.md "What goes in".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, has_errors
 from packwise.objects.identity import identity
 from packwise.objects.index import Index
@@ -15,8 +16,6 @@ from packwise.objects.inventory import Inventory
 from packwise.objects.kinds import PODGANG, PODGROUP
 from packwise.select.choice import RULES as CHOICE_RULES
 from packwise.select.choice import choose_revision, has_topologies
-from packwise.select.evidence import NO_EVIDENCE, Evidence, evidence_against
-from packwise.select.evidence import RULES as EVIDENCE_RULES
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
 from packwise.settings.sources import SOURCES, chosen_source, operators_of
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.placement.plan import Schedulers
     from packwise.revisions import Revision
+    from packwise.select.evidence import Evidence
     from packwise.select.package import Package
     from packwise.settings.sources import Operator
 
@@ -46,16 +46,16 @@ ABSENT = Rule("configuration-absent", "Some object configures the topology.", "r
 APPLY = Rule(
     "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "grove-releases.md 3.4"
 )
-RULES = (*CHOICE_RULES, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT, *EVIDENCE_RULES)
+RULES = (*CHOICE_RULES, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 """Rules of packwise's own configuration."""
 
 
 class Selection(NamedTuple):
     """What configures a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
 
-    `chosen_by` is what chose the revision, `evidence` what in the input contradicts it. `configuration` is None where
-    nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the revision has them. `results` are
-    krmfn's about packwise's own configuration.
+    `chosen_by` is what chose the revision, `evidence` what in the input contradicts it; None where somebody named it.
+    `configuration` is None where nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the
+    revision has them. `results` are krmfn's about packwise's own configuration.
     """
 
     settings: TopologyRender
@@ -67,7 +67,7 @@ class Selection(NamedTuple):
     findings: tuple[Finding, ...] = ()
     results: tuple[Result, ...] = ()
     chosen_by: str = ""
-    evidence: Evidence = NO_EVIDENCE
+    evidence: Evidence | None = None
 
     @property
     def is_configured(self) -> bool:
@@ -100,7 +100,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     choice = choose_revision(settings, configuration, index, findings)
     revision = choice.revision
     findings += _shape_findings(operators, revision, shape)
-    evidence = NO_EVIDENCE if choice.is_named or results else evidence_against(revision, index)
+    evidence = None if choice.is_named or results else _evidence(revision, index)
     findings += _without_effect(settings, configuration, revision)
     findings += check_labels(index, settings.item)
     settings = _as_applied(settings, revision, findings)
@@ -126,6 +126,13 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         chosen_by=choice.reason,
         evidence=evidence,
     )
+
+
+def _evidence(assumed: Revision, index: Index) -> Evidence:
+    """What contradicts a revision that nobody named; nothing is imported for one that somebody named."""
+    from packwise.select.evidence import evidence_against
+
+    return evidence_against(assumed, index)
 
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:

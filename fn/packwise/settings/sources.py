@@ -5,8 +5,9 @@ Source: revisions.md "Configuration".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Rule
 from packwise.objects.index import READABLE
 from packwise.objects.place import Place

@@ -5,8 +5,9 @@ Source: product.md "Names". The types and defaults that users see are `packwise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from krmfn.record import NamedTuple
 from packwise.objects.place import Place
 from packwise.placement.limit import MAX_GANGS
 from packwise.settings.plain import is_plain

@@ -5,7 +5,9 @@ Source: revisions.md "Conditions", ClusterTopology `Ready`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from packwise.revisions import Revision

@@ -6,8 +6,9 @@ entry that `map` adds. The bound is in bytes: of what is kept, and of what is lo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
+from krmfn.record import NamedTuple
 from packwise.validate.syntax import Call, Comprehension, Constant, Ident, ListOf, Select
 
 if TYPE_CHECKING:

@@ -5,7 +5,9 @@ Source: cel-spec, proto/cel/expr/checked.proto and syntax.proto. Macros are expa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from krmfn import KubeObject
 from krmfn.yamltext import split_documents
+from packwise.frontends.grove import stored
 from packwise.pipeline import render
 from packwise.select import Package
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
+    from packwise.objects.inventory import Inventory
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1
@@ -145,3 +154,15 @@ def test_gangs_of_an_earlier_render_were_larger() -> None:
 
 def test_a_release_that_fills_in_replicas_says_nothing() -> None:
     assert warnings(workload(), workload(), ALPHA_14, ALPHA_13) == []
+
+
+def test_the_gangs_before_a_change_are_listed_once_for_all_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[object] = []
+
+    def earlier_podgangs(inventory: Inventory) -> dict[tuple[str, str], Mapping[str, Value]]:
+        listed.append(inventory)
+        return {}
+
+    monkeypatch.setattr(stored, "earlier_podgangs", earlier_podgangs)
+    assert warnings("---\n".join([workload().replace("wl", f"wl-{number}") for number in range(3)]), None) == []
+    assert len(listed) == 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.commands.diff.comparable import counted_both
 from packwise.commands.diff.fields import field_changes
 from packwise.objects.gangkey import stable_identities

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.commands.diff.change import changes
 from packwise.commands.diff.consequences import dropped_constraints, with_meaning
 from packwise.commands.diff.renamed import rekeyed

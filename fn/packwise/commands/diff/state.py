@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code
 from packwise.commands.diff.change import ORDER, by_identity
 from packwise.commands.diff.comparable import is_deeper

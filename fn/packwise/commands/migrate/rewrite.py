@@ -5,10 +5,11 @@ Source: revisions.md (the table), operator.md 12.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from krmfn.yamltext.comments import comments
 from packwise.commands.migrate.binding import levels_text
@@ -77,7 +78,7 @@ def migrate(
     after the other only, once the workload runs (operator.md 5).
     """
     inventory, selection = selected(package)
-    evidence = selection.evidence.findings if source is None else ()
+    evidence = selection.evidence.findings if source is None and selection.evidence is not None else ()
     problems = results_of((*selection.findings, *evidence), selection.results)
     if exit_code(problems):
         return Migrated(package.items, (), problems)

@@ -6,8 +6,9 @@ was after the way back. Values of a wrong type are left out: `schema` reports th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from krmfn.record import NamedTuple
 from packwise.frontends.dynamo.trace import IDENTITY, Trace, Written
 from packwise.frontends.dynamo.values import mapping, mappings, text
 

@@ -5,9 +5,10 @@ Source: dynamo.md. What comes of it is a preview: the operator of the cluster ow
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, findings_of, has_errors
 from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1
 from packwise.frontends.dynamo.graph import Graph
@@ -29,6 +30,7 @@ from packwise.frontends.dynamo.rules import (
 from packwise.frontends.dynamo.rules.admission import PROVIDER
 from packwise.frontends.dynamo.schema import shape_problems
 from packwise.frontends.dynamo.shape import shape_of
+from packwise.frontends.dynamo.values import mapping
 from packwise.objects.generated import Generated
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
@@ -312,14 +314,23 @@ def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
 
 def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
     """What becomes of a derived PodCliqueSet, as what becomes of its graph."""
+    value = derived.item.value
+    metadata = mapping(value.get("metadata"))
     preview = Generated(
-        derived.item.value, derived.source, derived.workload, derived.origins, emit_by_default=True, judged=True
-    )
-    return WorkloadPlan(
+        {**value, "metadata": {**metadata, "namespace": metadata.get("namespace", "default")}},
+        derived.source,
         derived.workload,
-        tuple([derived.finding(finding) for finding in plan.findings]),
-        tuple([derived.placement(placement) for placement in plan.placements]),
-        topology=plan.topology,
+        derived.origins,
+        emit_by_default=True,
+        judged=True,
+    )
+    return plan._replace(
+        workload=derived.workload,
+        findings=tuple([derived.finding(finding) for finding in plan.findings]),
+        placements=tuple([derived.placement(placement) for placement in plan.placements]),
+        # They are the PodCliqueSet's, and so are the notes: the graph keeps every byte.
+        conditions=(),
+        notes={},
         previews=() if has_errors(plan.findings) else (preview,),
     )
 

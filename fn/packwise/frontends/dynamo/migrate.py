@@ -7,10 +7,11 @@ within as lines above the component. The result is held to the conversion, and t
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.edit import same
 from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.comments import comments
 from packwise.frontends.dynamo.convert import BETA, SAVED, to_v1beta1

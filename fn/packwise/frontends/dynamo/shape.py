@@ -6,8 +6,9 @@ variables, volumes, flags of the launch) is left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from krmfn.record import NamedTuple
 from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.graph import WORKERS
 from packwise.frontends.dynamo.names import clique_names, set_name

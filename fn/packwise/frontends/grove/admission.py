@@ -5,8 +5,9 @@ Source: revisions.md "New and existing workloads".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.findings.rule import Stage
 from packwise.frontends.grove.baseline import inherit_annotation, stored
 from packwise.frontends.grove.default import default

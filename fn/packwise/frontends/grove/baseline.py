@@ -5,8 +5,9 @@ Source: operator.md 2 (D9), 5 (U13).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.frontends.grove.default import default
 
 if TYPE_CHECKING:

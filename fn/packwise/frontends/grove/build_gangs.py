@@ -5,11 +5,11 @@ Source: operator.md 7, grove-releases.md 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.clientmeta import is_client_key
+from krmfn.record import NamedTuple
 from packwise.frontends.grove import names
-from packwise.frontends.grove.lpx import asks_for_lpu, is_split
 from packwise.frontends.grove.queue import VOLCANO, queues_of, resolve_queue, volcano_queue
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.check import TEMPLATE
@@ -87,7 +87,8 @@ def build_gangs(
         builder.name_scheduler(default_scheduler, always=revision.scheduler_label == "Always")
     if revision.mirrors_metadata:
         builder.mirror_metadata()
-    builder.split(schedulers, revision)
+    if revision.splits_lpx:
+        builder.split(schedulers)
     return tuple([builder.gang(plan) for plan in plans])
 
 
@@ -189,9 +190,11 @@ class _Builder:
         if self._scheduler or always:
             self._labels = {**self._labels, SCHEDULER_NAME: self._scheduler}
 
-    def split(self, schedulers: Schedulers | None, revision: Revision) -> None:
+    def split(self, schedulers: Schedulers | None) -> None:
         """Leaves the cliques to KAI that the gangs' scheduler leaves to it."""
-        if is_split(self._scheduler, schedulers, revision):
+        from packwise.frontends.grove.lpx import asks_for_lpu, is_split
+
+        if is_split(self._scheduler, schedulers):
             self._left_to_kai = frozenset([clique.name for clique in self._pcs.cliques if not asks_for_lpu(clique)])
 
     def mirror_metadata(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.findings import Effect, Finding, Rule, Severity, Stage, findings_of, has_errors
 from packwise.frontends.grove import record
 from packwise.frontends.grove.admission import Admitted, History, admit, is_new
@@ -12,10 +13,8 @@ from packwise.frontends.grove.build_gangs import build_gangs, count_entries
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.dropped import RULES as DROPPED_RULES
 from packwise.frontends.grove.dropped import dropped_constraints, preferred_unknown
-from packwise.frontends.grove.gang_names import long_names
-from packwise.frontends.grove.gang_plans import plans_of_entries, plans_of_template
+from packwise.frontends.grove.gang_plans import plans_of_template
 from packwise.frontends.grove.live import live_replicas, scheduled_pods
-from packwise.frontends.grove.mend import mend
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.preferred import earlier_podgangs, keep_preferred
 from packwise.frontends.grove.removed_fields import REMOVED, removed_fields, without_optional
@@ -23,7 +22,6 @@ from packwise.frontends.grove.resolution import chosen_topology, resolve_topolog
 from packwise.frontends.grove.rules import Context, all_rules
 from packwise.frontends.grove.rules.check import rules_of
 from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.stored import STORED, Stored, stored_problems
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.grove.epoch_sources import EpochSources
     from packwise.frontends.grove.gang_plans import GangPlan
+    from packwise.frontends.grove.stored import Before
     from packwise.objects.inventory import Inventory
     from packwise.placement.model import Gang
     from packwise.placement.plan import Cluster
@@ -87,6 +86,8 @@ class _Grove:
         """A PodCliqueSet, mended."""
         if identity(item.value)[:2] != POD_CLIQUE_SET.key:
             return item
+        from packwise.frontends.grove.mend import mend
+
         return mend(item, revision)
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
@@ -132,6 +133,13 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
     return EpochSources(inventory, settings)
 
 
+def _before(inventory: Inventory) -> Before:
+    """The time before the change; nothing is imported for the releases that fill in nothing that stays."""
+    from packwise.frontends.grove.stored import Before
+
+    return Before.of(inventory)
+
+
 def _with_notice(
     plans: list[WorkloadPlan], placeholders: list[KubeObject], settings: TopologyRender
 ) -> list[WorkloadPlan]:
@@ -159,12 +167,13 @@ def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
 class _Judgement(NamedTuple):
     """A workload, what is wrong with it, and what admission makes of it; None where it is refused.
 
-    `is_recorded`: whether an earlier render recorded its constraints.
+    `record` is that of its constraints; `is_recorded`: whether an earlier render recorded them.
     """
 
     workload: KubeObject
     findings: tuple[Finding, ...]
     admitted: Admitted | None = None
+    record: str = ""
     is_recorded: bool = False
 
 
@@ -172,7 +181,7 @@ class _Planner:
     """What all workloads of one run have in common."""
 
     __slots__ = (
-        "_baseline", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_inventory", "_live", "_records",
+        "_baseline", "_before", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_live", "_records",
         "_scheduled", "_settings", "placeholders",
     )  # fmt: skip
 
@@ -180,7 +189,6 @@ class _Planner:
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definition: Definition | None
     ) -> None:
         self._settings = settings
-        self._inventory = inventory
         self._definition = definition
         self._cluster = cluster
         self._context = Context(
@@ -200,28 +208,31 @@ class _Planner:
         keeps = cluster.revision.keeps_preferred and not cluster.enabled
         self._earlier = earlier_podgangs(inventory) if keeps else {}
         self._records = _records(inventory)
+        self._before = _before(inventory) if cluster.revision.rolling_updates else None
 
     def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
         """What becomes of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
         most, total = self._settings.limits.gangs, 0
         refused: dict[int, Finding] = {}
-        for place, (workload, _, admitted, _) in enumerate(judgements):
-            entries = 0 if admitted is None else self._entries(admitted.pcs, most)
+        counted: list[int] = []
+        for place, (workload, _, admitted, text, _) in enumerate(judgements):
+            entries = 0 if admitted is None else self._entries(admitted.pcs, text, most)
+            counted.append(entries)
             if total + entries > most:
                 message = excess(f"{entries} PodGangs and entries of their podgroups", total, most)
                 refused[place] = Finding.of(LIMIT, workload, ("spec", "replicas"), message)
             else:
                 total += entries
         if not refused:
-            return [self._plan(judgement) for judgement in judgements]
+            return [self._plan(judgement, entries) for judgement, entries in zip(judgements, counted, strict=True)]
         return [
             WorkloadPlan(each.workload, (*each.findings, refused[place]) if place in refused else each.findings)
             for place, each in enumerate(judgements)
         ]
 
-    def _entries(self, pcs: PodCliqueSet, most: int) -> int:
-        """How many gangs and entries of gangs a workload would become."""
-        copied = len(record.record_of(pcs)) + len(pcs.priority_class)
+    def _entries(self, pcs: PodCliqueSet, text: str, most: int) -> int:
+        """How many gangs and entries of gangs a workload would become; `text` is its record."""
+        copied = len(text) + len(pcs.priority_class)
         if self._cluster.revision.mirrors_metadata:
             copied += length(pcs.labels) + length(pcs.annotations)
         mapped = 0 if self._epochs is None else self._epochs.count
@@ -240,14 +251,14 @@ class _Planner:
         admitted = admit(value, history, self._settings.admission, context)
         findings += findings_of(admitted.problems, workload)
         findings += findings_of(advise(workload, admitted.pcs, context), workload)
-        if revision.rolling_updates:
-            stored = Stored.of(value, baseline, admitted.pcs, self._inventory)
-            findings += findings_of(stored_problems(stored, context), workload)
-        admitted = None if has_errors(findings) else admitted
-        return _Judgement(workload, findings, admitted, history.record is not None)
+        if self._before is not None:
+            findings += findings_of(self._before.problems(value, baseline, admitted.pcs, context), workload)
+        if has_errors(findings):
+            return _Judgement(workload, findings)
+        return _Judgement(workload, findings, admitted, record.record_of(admitted.pcs), history.record is not None)
 
-    def _plan(self, judgement: _Judgement) -> WorkloadPlan:
-        workload, findings, admitted, is_recorded = judgement
+    def _plan(self, judgement: _Judgement, entries: int) -> WorkloadPlan:
+        workload, findings, admitted, text, is_recorded = judgement
         if admitted is None:
             return WorkloadPlan(workload, findings)
         pcs, cluster = admitted.pcs, self._cluster
@@ -258,7 +269,6 @@ class _Planner:
         if has_errors(problems):
             return WorkloadPlan(workload, findings)
         gangs, notices = self._gangs(workload, admitted, topology, plans)
-        text = record.record_of(pcs)
         notes = {record.NOTE: text}
         # Without a PodGang the workload carries the record that there was: to the next render it would be new.
         is_left = is_recorded and not (gangs and self._settings.emits(PODGANG.name))
@@ -270,12 +280,15 @@ class _Planner:
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         conditions = () if condition is None else (condition,)
         own = {record.NOTE: text if is_left else None}
-        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own)
+        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own, entries)
 
     def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:
         """Which gangs the workload becomes, and what is wrong with the PodGangMaps that say so."""
         if self._epochs is None:
             return plans_of_template(pcs, self._live), ()
+        from packwise.frontends.grove.gang_names import long_names
+        from packwise.frontends.grove.gang_plans import plans_of_entries
+
         entries = self._epochs.entries(workload, pcs)
         if entries.placeholders:
             self.placeholders.append(workload)
@@ -353,10 +366,10 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    from packwise.frontends.grove import epoch_sources, gang_names
+    from packwise.frontends.grove import epoch_sources, gang_names, stored
 
     rules = (*epoch_sources.RULES, *gang_names.RULES, *all_rules())
-    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(STORED)]
+    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(stored.STORED)]
 
 
 GROVE: FrontEnd = _Grove()

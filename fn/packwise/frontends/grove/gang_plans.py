@@ -5,10 +5,10 @@ Source: operator.md 6 and 7, grove-releases.md 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.frontends.grove import names
-from packwise.frontends.grove.podgangmap import Role
 from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str],
 
 def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[Entry]) -> Iterator[GangPlan]:
     """The PodGangs of one replica, in the order of its entries; these stand in the order of their epochs."""
+    # No other release pays for the import.
+    from packwise.frontends.grove.podgangmap import Role
+
     first = {entry.generation: entry.epoch for entry in reversed(entries) if entry.role is Role.ANCHOR}
     for entry in entries:
         labels = _labels(replica, entry)

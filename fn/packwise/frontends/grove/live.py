@@ -7,20 +7,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.frontends.grove.podgangmap import Replicas
+from krmfn.record import NamedTuple
 from packwise.objects.gangkey import PART_OF
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from packwise.objects.index import Index
 
-__all__ = ["live_replicas", "scheduled_pods"]
+__all__ = ["Replicas", "live_replicas", "scheduled_pods"]
 
 _GROUP = POD_CLIQUE_SET.group
 
 Named = tuple[str, str]
 """Namespace and name."""
+
+
+class Replicas(NamedTuple):
+    """The replicas of live scaling groups and cliques, by namespace and name."""
+
+    groups: Mapping[Named, int] = {}
+    cliques: Mapping[Named, int] = {}
 
 
 def live_replicas(index: Index) -> Replicas:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique
     from packwise.placement.plan import Schedulers
-    from packwise.revisions import Revision
 
 __all__ = ["LPX", "asks_for_lpu", "is_split"]
 
@@ -25,10 +24,10 @@ LPX = "lpx-scheduler"
 _LPU = frozenset({"lpu.nvidia.com/lpu", "nvidia.com/lpu"})
 
 
-def is_split(scheduler: str, schedulers: Schedulers | None, revision: Revision) -> bool:
+def is_split(scheduler: str, schedulers: Schedulers | None) -> bool:
     """Whether KAI schedules the cliques of a workload of `scheduler` that ask for no LPU."""
     names = schedulers.names if schedulers is not None else ()
-    return revision.splits_lpx and scheduler == LPX and KAI_PROFILE in names
+    return scheduler == LPX and KAI_PROFILE in names
 
 
 def asks_for_lpu(clique: Clique) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

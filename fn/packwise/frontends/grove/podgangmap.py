@@ -6,17 +6,19 @@ Without the PodGangMap its entries follow from the workload, and their epochs fr
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.frontends.grove import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from packwise.frontends.grove.live import Replicas
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
     from packwise.objects.place import Origin
 
-__all__ = ["Entry", "Epochs", "Replicas", "Role", "entries_of_template", "epochs_from", "placed"]
+__all__ = ["Entry", "Epochs", "Role", "entries_of_template", "epochs_from", "placed"]
 
 
 class Role(StrEnum):
@@ -54,13 +56,6 @@ class Epochs(NamedTuple):
     scale_out: str
     origins: Mapping[Role, Origin]
     generation: str = ""
-
-
-class Replicas(NamedTuple):
-    """The replicas of live scaling groups and cliques, by namespace and name."""
-
-    groups: Mapping[tuple[str, str], int] = {}
-    cliques: Mapping[tuple[str, str], int] = {}
 
 
 def epochs_from(first: int, origin: Origin) -> Epochs:

@@ -6,8 +6,9 @@ The webhook judges the object with these. Source: grove-releases.md 2.6, "Conseq
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.grove.default import default
@@ -25,58 +26,57 @@ if TYPE_CHECKING:
     from packwise.objects.inventory import Inventory
     from packwise.revisions import Revision
 
-__all__ = ["STORED", "Stored", "stored_problems"]
+__all__ = ["STORED", "Before"]
 
 _ROLLING = "rollingUpdate"
 _LISTS = ("cliques", "podCliqueScalingGroups")
 _SETTINGS = ("packwise.dev", "TopologyRender")
 
 
-class Stored(NamedTuple):
-    """A workload as it was written, `before` and after the change, and as it is defaulted.
+class Before(NamedTuple):
+    """What was rendered before a change, for all workloads of a run.
 
-    `sizes` are the minReplicas of the podgroups that were rendered before, by name; `release` is the one that the
-    baseline chooses, None where it chooses none.
+    `sizes` are the minReplicas of podgroups, by name; `release` is the release that the baseline chooses, None where
+    it chooses none.
     """
 
-    value: Mapping[str, Value]
-    before: Mapping[str, Value] | None
-    pcs: PodCliqueSet
-    sizes: Mapping[str, int] = {}
+    sizes: Mapping[str, int]
     release: Revision | None = None
 
     @classmethod
-    def of(
-        cls,
-        value: Mapping[str, Value],
-        before: Mapping[str, Value] | None,
-        pcs: PodCliqueSet,
-        inventory: Inventory,
-    ) -> Stored:
-        """The workload, with what the inventory says of the time before the change."""
+    def of(cls, inventory: Inventory) -> Before:
+        """What the inventory holds of the time before the change."""
         settings = inventory.baseline.of_kind(*_SETTINGS) if inventory.baseline is not None else ()
         names = [item.get("spec.revision") for item in settings]
         records = [REVISIONS[name] for name in names if isinstance(name, str) and name in REVISIONS]
-        return cls(value, before, pcs, _sizes(inventory), records[0] if records else None)
+        return cls(_sizes(inventory), records[0] if records else None)
+
+    def problems(
+        self, value: Mapping[str, Value], stored: Mapping[str, Value] | None, pcs: PodCliqueSet, context: Context
+    ) -> list[tuple[Rule, Problem]]:
+        """The warnings about a workload: its value, the one `stored` before the change, and `pcs`, the defaulted."""
+        return run(STORED, _Change(value, stored, pcs, self), context)
 
 
-def stored_problems(stored: Stored, context: Context) -> list[tuple[Rule, Problem]]:
-    """The warnings about a workload, where the revision fills in what an earlier one does not."""
-    return run(STORED, stored, context)
+class _Change(NamedTuple):
+    value: Mapping[str, Value]
+    stored: Mapping[str, Value] | None
+    pcs: PodCliqueSet
+    before: Before
 
 
-def _kept(stored: Stored, context: Context) -> Iterator[Problem]:
+def _kept(change: _Change, context: Context) -> Iterator[Problem]:
     """What the webhook refuses in the object with the rollingUpdates that stay in the cluster."""
-    if not context.revision.rolling_updates or stored.before is None:
+    if change.stored is None:
         return
-    merged = _merged(stored.value, default(stored.before, stored.release or context.revision, create=False))
+    merged = _merged(change.value, default(change.stored, change.before.release or context.revision, create=False))
     if merged is None:
         return
     # Few changes come by here.
     from packwise.frontends.grove.rules.rolling_update import CLIQUE_ROLLING, GROUP_ROLLING, ON_DELETE
 
     checks = (Scope(cliques_of, CLIQUE_ROLLING), Scope(groups_of, GROUP_ROLLING))
-    known = {problem.path for _, problem in run(checks, stored.pcs, context)}
+    known = {problem.path for _, problem in run(checks, change.pcs, context)}
     whole = PodCliqueSet.read(default(merged, context.revision, create=False))
     for _, problem in run(checks, whole, context):
         if problem.path not in known:
@@ -107,16 +107,17 @@ def _merged(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[
     return {**value, "spec": {**_mapping(value, "spec"), "template": template}} if keeps else None
 
 
-def _smaller(stored: Stored, context: Context) -> Iterator[Problem]:
+def _smaller(change: _Change, context: Context) -> Iterator[Problem]:
     """The cliques of which a gang asked for all pods by an earlier release's default, and asks for one now."""
     if context.revision.min_available_default != "One":
         return
-    written = _entries(_mapping(_mapping(stored.value, "spec"), "template"), "cliques")
-    filled_otherwise = stored.release is not None and stored.release.min_available_default != "One"
-    for index, (clique, entry) in enumerate(zip(stored.pcs.cliques, written, strict=True)):
+    written = _entries(_mapping(_mapping(change.value, "spec"), "template"), "cliques")
+    release = change.before.release
+    filled_otherwise = release is not None and release.min_available_default != "One"
+    for index, (clique, entry) in enumerate(zip(change.pcs.cliques, written, strict=True)):
         if clique.replicas < 2 or _mapping(entry, "spec").get("minAvailable") is not None:
             continue
-        if filled_otherwise or _size_before(stored, clique.name) == clique.replicas:
+        if filled_otherwise or _size_before(change, clique.name) == clique.replicas:
             message = (
                 f'left out, it is "1" in {context.revision.name}, and was "{clique.replicas}", like replicas, in the '
                 "release before the change: a gang no longer waits for all pods of the clique; write minAvailable"
@@ -128,13 +129,13 @@ def _min_available(index: int) -> FieldPath:
     return (*TEMPLATE, "cliques", index, "spec", "minAvailable")
 
 
-def _size_before(stored: Stored, clique: str) -> int | None:
+def _size_before(change: _Change, clique: str) -> int | None:
     """The minReplicas of the clique's first podgroup, as it was rendered before."""
-    pcs = stored.pcs
+    pcs, sizes = change.pcs, change.before.sizes
     groups = [group.name for group in pcs.groups if clique in group.clique_names]
     if groups:
-        return stored.sizes.get(grouped_clique(scaling_group(pcs.name, 0, groups[0]), 0, clique))
-    return stored.sizes.get(standalone_clique(pcs.name, 0, clique))
+        return sizes.get(grouped_clique(scaling_group(pcs.name, 0, groups[0]), 0, clique))
+    return sizes.get(standalone_clique(pcs.name, 0, clique))
 
 
 def _sizes(inventory: Inventory) -> dict[str, int]:
@@ -159,7 +160,7 @@ def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:
 
 _SPEC = "grove-releases.md 2.6"
 
-STORED: tuple[Check[Stored], ...] = (
+STORED: tuple[Check[_Change], ...] = (
     Check(
         Rule(
             "rolling-update-stored",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from krmfn.errors import FieldError, describe
+from krmfn.record import NamedTuple
 from krmfn.source import Location
 from packwise.findings.finding import Finding, Stage, from_field_error
 from packwise.frontends.osmo.pool import read_backends, read_pool

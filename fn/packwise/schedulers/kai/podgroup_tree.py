@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.errors import describe
+from krmfn.record import NamedTuple
 from packwise.findings import Effect, Problem
 from packwise.findings.finding import Stage
 from packwise.kubernetes.field_error import go_quote

@@ -57,12 +57,11 @@ def _check_users_objects(source: SchedulerInput, topologies: KaiTopologies) -> I
 
 def _podgroups(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
     """The PodGroups of gangs, where these are rendered or KAI may refuse those that others make."""
-    rendered = source.settings.emits(PODGROUP.name)
-    judged = [
-        placement
-        for placement in source.placements
-        if _is_grouped(gang := placement.node) and (rendered or _is_suspect(gang))
-    ]
+    judged = (
+        [placement for placement in source.placements if _is_grouped(placement.node)]
+        if source.settings.emits(PODGROUP.name)
+        else [placement for placement in source.placements if _is_suspect(placement.node)]
+    )
     if not judged:
         return [], []
     # No other run pays for the import.
@@ -71,12 +70,12 @@ def _podgroups(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
     return scheduler_podgroups(judged, source)
 
 
-def _is_suspect(gang: Gang) -> bool:
-    """Whether the PodGroup that others make of the gang may be refused.
+def _is_suspect(node: Node) -> bool:
+    """Whether the node is a gang, and the PodGroup that others make of it may be refused.
 
     Of names that Grove's webhook takes, KAI refuses those with dots; and the topology may be none of the cluster's.
     """
-    return "." in gang.workload or KAI_TOPOLOGY in gang.annotations
+    return _is_grouped(node) and ("." in node.workload or KAI_TOPOLOGY in node.annotations)
 
 
 def _is_grouped(node: Node) -> TypeGuard[Gang]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.findings import Finding, Rule, Severity
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import TOPOLOGY

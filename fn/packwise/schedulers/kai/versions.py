@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from krmfn.record import NamedTuple
 
 __all__ = ["KNOWN", "SUBGROUP_COUNTS", "Versions", "suited"]
 

@@ -37,9 +37,7 @@ _CLIQUE = "grove.io/podclique"
 
 class _Volcano:
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """A PodGroup for each gang whose pods Volcano schedules, where the operator knows Volcano."""
-        if NAME not in source.cluster.revision.scheduler_backends:
-            return SchedulerObjects()
+        """A PodGroup for each gang whose pods Volcano schedules."""
         return SchedulerObjects(
             tuple([
                 Generated(podgroup_value(gang), placement.source, placement.subject, partial(_origins, gang))

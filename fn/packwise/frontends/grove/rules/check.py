@@ -5,9 +5,10 @@ Source: operator.md 4 and 5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from krmfn.fieldpath import format_path
+from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError

@@ -6,9 +6,10 @@ these and of scaling groups. Source: operator.md R46, U13; grove-releases.md 2.1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
+from krmfn.record import NamedTuple
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, forbidden, invalid
 from packwise.kubernetes.field_error import go_quote

@@ -6,9 +6,10 @@ grove-releases.md 2.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
+from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.grove.rules.check import Check, Context, Scope, invalid, required

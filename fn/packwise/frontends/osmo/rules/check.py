@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
+from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Stage
 

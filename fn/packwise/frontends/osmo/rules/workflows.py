@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.findings.rule import Rule
 from packwise.frontends.osmo.rules.check import Check, problem_at
 from packwise.frontends.osmo.tree import Levelled, paths_of
