@@ -69,8 +69,8 @@ class WorkloadPlan(NamedTuple):
 
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
     annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
-    `previews` are objects that another operator makes of the workload, for review.
     `entries` is how much the placements count towards the run's limit, None where the front end did not count them.
+    `previews` are objects that another operator makes of the workload, for review.
     """
 
     workload: KubeObject
@@ -79,5 +79,5 @@ class WorkloadPlan(NamedTuple):
     conditions: tuple[Condition, ...] = ()
     topology: str | None = None
     notes: Mapping[str, str | None] = {}
-    previews: tuple[Generated, ...] = ()
     entries: int | None = None
+    previews: tuple[Generated, ...] = ()

@@ -44,6 +44,7 @@ from packwise.wording import list_known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.problem import Problem
     from packwise.findings.rule import Rule
@@ -83,14 +84,12 @@ class _Dynamo:
             return [WorkloadPlan(items[0], tuple(findings))]
         judge = _Judge(inventory, cluster, settings, release)
         repeats = {id(finding.subject): finding for finding in repeated(items)}
-        judgements = [judge.judgement(item) for item in items]
+        judgements = [
+            _Judgement(item, (repeats[id(item)],)) if id(item) in repeats else judge.judgement(item) for item in items
+        ]
         plans = judge.plans(judgements, self._sets, definitions)
         plans[0] = plans[0]._replace(findings=(*findings, *plans[0].findings))
-        return [
-            plan._replace(findings=(*plan.findings, repeats[id(plan.workload)]), placements=(), previews=())
-            if id(plan.workload) in repeats else plan
-            for plan in plans
-        ]  # fmt: skip
+        return plans
 
     def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
         """Itself: what is wrong with a graph is for people to decide."""
@@ -175,9 +174,12 @@ class _Judge:
         if has_errors(findings):
             return _Judgement(item, tuple(findings))
         problems = list(shape_problems(item.value))
-        if _is_template(item, problems):
-            message = "holds `${…}` or `{{…}}` where its shape is told; render what comes of filling it in"
-            return _Judgement(item, (*findings, Finding.of(TEMPLATED, item, ("metadata", "name"), message)))
+        template = _template(item, problems)
+        if template is not None:
+            message = (
+                "holds `${…}` or `{{…}}` where the graph says its shape; render what comes of filling it in"
+            )
+            return _Judgement(item, (*findings, Finding.of(TEMPLATED, item, template, message)))
         findings += _shape_findings(problems, item)
         if has_errors(findings):
             return _Judgement(item, tuple(findings))
@@ -197,10 +199,12 @@ class _Judge:
         plans: dict[int, WorkloadPlan] = {}
         if derived:
             items = tuple([each.item for each in derived.values()])
+            # What of pods nobody knows is dropped from the graph already.
+            settings = self._settings._replace(unknown_fields="Warn")
             inventory = self._inventory._replace(
                 items=_with_sets(self._inventory.items, items), baseline=self._baseline()
             )
-            for plan in sets.plans(inventory, self._cluster, self._settings, definitions):
+            for plan in sets.plans(inventory, self._cluster, settings, definitions):
                 plans[id(derived[id(plan.workload)].workload)] = _of_graph(plan, derived[id(plan.workload)])
         return [
             plan._replace(findings=(*each.findings, *plan.findings))
@@ -211,7 +215,7 @@ class _Judge:
 
     def _about_version(self, item: KubeObject, version: Value) -> Iterable[Finding]:
         if version not in (ALPHA, BETA):
-            message = f'must be {list_known((ALPHA, BETA))}; got "{version}"'
+            message = f'must be one of {list_known((ALPHA, BETA))}; got "{version}"'
             yield Finding.of(VERSION, item, ("apiVersion",), message)
         elif version == BETA and not self._release.serves_v1beta1:
             message = f'must be "{ALPHA}": Dynamo {self._release.name} serves no other version; got "{version}"'
@@ -299,11 +303,15 @@ def _located(problems: list[tuple[Rule, Problem]], item: KubeObject, converted: 
     return findings_of(located, item)
 
 
-def _is_template(item: KubeObject, problems: list[Problem]) -> bool:
-    """Whether what tells the shape is still to be filled in."""
-    scalars = [item.get(("metadata", "name")), item.get(("metadata", "namespace"))]
-    scalars += [item.get(problem.path) for problem in problems if problem.stage is not None]
-    return any(isinstance(text, str) and any(mark in text for mark in _TEMPLATES) for text in scalars)
+def _template(item: KubeObject, problems: list[Problem]) -> FieldPath | None:
+    """Where what decides the shape is still to be filled in; None where it is filled in."""
+    paths = [("metadata", "name"), ("metadata", "namespace")]
+    paths += [problem.path for problem in problems if problem.stage is not None]
+    for path in paths:
+        scalar = item.get(path)
+        if isinstance(scalar, str) and any(mark in scalar for mark in _TEMPLATES):
+            return path
+    return None
 
 
 def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:

@@ -240,7 +240,12 @@ class _Builder:
         if queue is not None:
             own["kai.scheduler/queue"] = queue
             self._from((*at, "labels", "kai.scheduler/queue"), ("metadata", "annotations", QUEUE))
-        users = {**graph.own_labels, **texts(self._pod_metadata(component).get("labels"))}
+        pods = texts(self._pod_metadata(component).get("labels"))
+        for key in pods:
+            self._from((*at, "labels", key), component.path("podTemplate", "metadata", "labels", key), through=True)
+        for key in graph.own_labels:
+            self._from((*at, "labels", key), ("spec", "labels", key), through=True)
+        users = {**graph.own_labels, **pods}
         return dict(sorted({**users, **own}.items()))
 
     def _queue(self, component: Component) -> str | None:
@@ -259,6 +264,8 @@ class _Builder:
             spec["containers"] = [{"name": MAIN}]
             self._from((*here, "containers"), component.path())
         if self._queue(component) is not None:
+            if not spec.get("schedulerName"):
+                self._from((*here, "schedulerName"), component.path())
             spec["schedulerName"] = "kai-scheduler"
         return spec
 

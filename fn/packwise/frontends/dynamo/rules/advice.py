@@ -29,8 +29,8 @@ def _partial(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.nodes > 2 and not at.release.multinode_min_available:
             message = (
-                f"is scheduled as a gang of the leader and one worker with Dynamo {at.release.name}; the other "
-                f"{component.nodes - 2} nodes may never come. Dynamo 1.1 needs all of them"
+                f"is scheduled as a gang of the leader and one worker with Dynamo {at.release.name}: of "
+                f"{component.nodes} nodes the others may never come. Dynamo 1.1 needs all of them"
             )
             yield Problem(component.path("multinode", "nodeCount"), message)
 
@@ -56,7 +56,7 @@ def _has_gpu(component: Component) -> bool:
 def _apart(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         spec = component.pod_spec
-        keeps_apart = mapping(spec.get("affinity")).get("podAntiAffinity") or spec.get("topologySpreadConstraints")
+        keeps_apart = mapping(spec.get("affinity")).get("podAntiAffinity")
         if component.is_multinode and not keeps_apart:
             message = (
                 f"counts pods, {component.nodes} of a replica, and nothing keeps two of them off one node that has "
@@ -166,16 +166,6 @@ def _waits(at: Subject) -> Iterator[Problem]:
             yield Problem(path, "keeps the replicas at 0 until the checkpoint is ready, and so they are rendered")
 
 
-def _other_scheduler(at: Subject) -> Iterator[Problem]:
-    for component in at.graph.components:
-        name = component.pod_spec.get("schedulerName")
-        if at.settings.kai_scheduler and isinstance(name, str) and name not in ("", "kai-scheduler"):
-            message = (
-                f'is "{name}" here and "kai-scheduler" in the components that name none: Grove takes one for all pods'
-            )
-            yield Problem(component.path("podTemplate", "spec", "schedulerName"), message)
-
-
 def _rigid(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         moves = component.scaling_adapter and component.type in WORKERS
@@ -208,8 +198,6 @@ ADVICE = (
           _version),
     Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "dynamo.md 5",
                Severity.WARNING), _failover),
-    Check(Rule("dynamo-scheduler", "All components have one scheduler.", "dynamo.md 3.8", Severity.WARNING),
-          _other_scheduler),
     Check(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.", "dynamo.md 3.11",
                Severity.INFO), _waits),
     Check(Rule("dynamo-unsure", "Every field is one that the release of Dynamo has.", "dynamo.md 1.2",

@@ -33,6 +33,9 @@ def _constraint(at: Subject) -> Iterator[Problem]:
     if not at.graph.is_constrained or not refuses_constraint(at):
         return
     release, revision = at.release, at.revision
+    dynamo = f"Dynamo {release.name}"
+    if at.settings.release is None:
+        dynamo += ", which is taken because no `dynamo.release` is named"
     grove = f'Grove "{revision.name}"'
     if not at.revision_is_named:
         grove += ", which is taken because no `revision` is named,"
@@ -40,13 +43,13 @@ def _constraint(at: Subject) -> Iterator[Problem]:
     fitting = _releases_that_write("pack" if release.constraint == "packDomain" else "packDomain")
     if release.constraint == "packDomain":
         message = (
-            f"becomes `packDomain` with Dynamo {release.name}, which {grove} refuses: name the releases that your "
+            f"becomes `packDomain` with {dynamo}, which {grove} refuses: name the releases that your "
             f"cluster runs, Dynamo {fitting} with this Grove, or Grove before v0.1.0-alpha.9"
         )
         yield refused(path, message, _DEPRECATED) if revision.deprecates_pack_domain else Problem(path, message)
     else:
         message = (
-            f"becomes `pack` with Dynamo {release.name}, which {grove} does not know and drops, so that pods go "
+            f"becomes `pack` with {dynamo}, which {grove} does not know and drops, so that pods go "
             f"anywhere: name the releases that your cluster runs, Dynamo {fitting} with this Grove, or Grove "
             "v0.1.0-alpha.10 or newer"
         )
@@ -77,6 +80,8 @@ def _coherent(at: Subject) -> Iterator[Problem]:
 def _floors(at: Subject) -> Iterator[Problem]:
     """Releases that the compatibility table does not list together; what they refuse is an error by another rule."""
     release, revision = at.release, at.revision
+    if at.settings.release is None:
+        return
     tag = revision.name if revision.name in REVISIONS and at.revision_is_named else None
     if tag is not None:
         floor, end = REVISIONS.get(release.grove), release.grove_before

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.rule import Rule, Severity, Stage
 from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
 from packwise.frontends.dynamo.values import mapping
 from packwise.kubernetes.field_error import ErrorType
@@ -52,9 +52,10 @@ def _required(at: Subject) -> Iterator[Problem]:
                 f"(at spec or {level} level)",
             )
     elif not graph.constraint.topology_name:
+        path, message = (*_SPEC, "clusterTopologyName"), "must name the topology that the domains are of"
         text = f"spec.topologyConstraint.{field} is required when any topology constraint is set"
-        message = "must name the topology that the domains are of"
-        yield refused((*_SPEC, "clusterTopologyName"), message, text)
+        newer = texts is Texts.FIELDS
+        yield Problem(path, message, stage=Stage.SCHEMA) if newer else refused(path, message, text)
 
 
 def _somewhere(at: Subject) -> Iterator[Problem]:
