@@ -188,7 +188,7 @@ class _Judge:
         findings += _located(run(CHECKS, subject), item, converted)
         reason = self._without_set(subject)
         if reason and not has_errors(findings):
-            findings.append(Finding.of(UNRENDERED, item, (), reason))
+            findings.append(Finding.of(UNRENDERED, item, ("metadata", "annotations"), reason))
         if reason or has_errors(findings):
             return _Judgement(item, tuple(findings))
         return self._derived(item, subject, converted, findings)
