@@ -188,8 +188,8 @@ def _main_container(
     service: Mapping[str, Value], old: FieldPath, at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
     """The container `main`: that of extraPodSpec, and what the service itself says of it."""
-    written = service.get("extraPodSpec")
-    main: dict[str, Any] = dict(mapping(mapping(written).get("mainContainer")))
+    written = mapping(service.get("extraPodSpec")).get("mainContainer")
+    main: dict[str, Any] = dict(mapping(written))
     entries[at] = Written((*old, "extraPodSpec", "mainContainer"), through=True)
     entries[*at, "name"] = Written((*old, "extraPodSpec", "mainContainer"))
     resources = _resources(service, old, at, entries)
@@ -211,7 +211,7 @@ def _main_container(
     if mounts:
         entries[*at, "volumeMounts"] = Written((*old, "volumeMounts"))
         main["volumeMounts"] = [*mappings(main.get("volumeMounts")), *mounts]
-    return {**main, "name": MAIN} if main or written is not None else {}
+    return {**main, "name": MAIN} if main or isinstance(written, dict) else {}
 
 
 def _resources(

@@ -176,9 +176,7 @@ class _Judge:
         problems = list(shape_problems(item.value))
         template = _template(item, problems)
         if template is not None:
-            message = (
-                "holds `${…}` or `{{…}}` where the graph says its shape; render what comes of filling it in"
-            )
+            message = "holds `${…}` or `{{…}}` where the graph says its shape; render what comes of filling it in"
             return _Judgement(item, (*findings, Finding.of(TEMPLATED, item, template, message)))
         findings += _shape_findings(problems, item)
         if has_errors(findings):

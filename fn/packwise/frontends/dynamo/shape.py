@@ -259,10 +259,14 @@ class _Builder:
         spec = dict(component.pod_spec)
         here = (*at, "spec", "podSpec")
         self._from(here, component.path("podTemplate", "spec"), through=True)
-        if not mappings(spec.get("containers")):
+        containers = mappings(spec.get("containers"))
+        if all(container.get("name") != MAIN for container in containers):
             # The operator brings the container, image and all.
-            spec["containers"] = [{"name": MAIN}]
-            self._from((*here, "containers"), component.path())
+            spec["containers"] = [{"name": MAIN}, *containers]
+            self._from((*here, "containers", 0), component.path())
+            for index in range(len(containers)):
+                written = component.path("podTemplate", "spec", "containers", index)
+                self._from((*here, "containers", index + 1), written, through=True)
         if self._queue(component) is not None:
             if not spec.get("schedulerName"):
                 self._from((*here, "schedulerName"), component.path())
