@@ -20,12 +20,15 @@ from packwise.settings.topologyrender import Dynamo
 from tests.frontends.dynamo.graphs import parsed
 from tests.frontends.dynamo.graphs import settings as settings_of
 
-NAMES = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9]{0,8}[A-Za-z0-9])?", fullmatch=True)
-COUNTS = st.integers(1, 4)
-MODES = st.sampled_from(["IntraPod", "InterPod"])
-WORDS = st.text("abc-", min_size=1, max_size=4)
-POD_SPECS = st.fixed_dictionaries(
-    {},
+Strategy = st.SearchStrategy[Any]
+NONE: dict[str, Any] = {}
+
+NAMES: Strategy = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9]{0,8}[A-Za-z0-9])?", fullmatch=True)
+COUNTS: Strategy = st.integers(1, 4)
+MODES: Strategy = st.sampled_from(["IntraPod", "InterPod"])
+WORDS: Strategy = st.text("abc-", min_size=1, max_size=4)
+POD_SPECS: Strategy = st.fixed_dictionaries(
+    NONE,
     optional={
         "nodeSelector": st.dictionaries(WORDS, WORDS, max_size=2),
         "containers": st.lists(
@@ -36,7 +39,7 @@ POD_SPECS = st.fixed_dictionaries(
         ).map(lambda found: sorted(found, key=lambda container: container["name"])),
     },
 )
-COMPONENTS = st.fixed_dictionaries(
+COMPONENTS: Strategy = st.fixed_dictionaries(
     {"name": NAMES},
     optional={
         "type": st.sampled_from(["frontend", "worker", "prefill", "decode", "planner"]),
@@ -44,30 +47,30 @@ COMPONENTS = st.fixed_dictionaries(
         "minAvailable": st.just(1),
         "multinode": st.fixed_dictionaries({"nodeCount": st.integers(2, 4)}),
         "topologyConstraint": st.fixed_dictionaries({"packDomain": WORDS}),
-        "scalingAdapter": st.just({}),
+        "scalingAdapter": st.just(NONE),
         "sharedMemorySize": st.sampled_from(["0", "2Gi"]),
         "frontendSidecar": st.just("sidecar"),
         "podTemplate": st.fixed_dictionaries(
-            {},
+            NONE,
             optional={
                 "metadata": st.fixed_dictionaries({"labels": st.dictionaries(WORDS, WORDS, min_size=1, max_size=2)}),
                 "spec": POD_SPECS.filter(bool),
             },
         ).filter(bool),
         "experimental": st.fixed_dictionaries(
-            {},
+            NONE,
             optional={
                 "gpuMemoryService": st.fixed_dictionaries(
-                    {}, optional={"mode": st.sampled_from(["IntraPod", "InterPod"])}
+                    NONE, optional={"mode": st.sampled_from(["IntraPod", "InterPod"])}
                 ),
-                "failover": st.fixed_dictionaries({}, optional={"numShadows": st.just(1)}),
+                "failover": st.fixed_dictionaries(NONE, optional={"numShadows": st.just(1)}),
                 "checkpoint": st.just({"enabled": True}),
                 "grove": st.just({"forceScalingGroup": True}),
             },
         ).filter(bool),
     },
 )
-SPECS = st.fixed_dictionaries(
+SPECS: Strategy = st.fixed_dictionaries(
     {
         "components": st.lists(COMPONENTS, max_size=3, unique_by=lambda component: component["name"]).map(
             lambda found: sorted(found, key=lambda component: component["name"].encode())
@@ -81,7 +84,7 @@ SPECS = st.fixed_dictionaries(
         "topologyConstraint": st.fixed_dictionaries({"clusterTopologyName": WORDS}, optional={"packDomain": WORDS}),
     },
 )
-ANYTHING = st.recursive(
+ANYTHING: Strategy = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 3) | st.sampled_from(["", "a", "${A}", "rack", "InterPod"]),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "spec", "a", "main"]), inner, max_size=3)
@@ -93,11 +96,11 @@ FIELDS = (
     "podTemplate", "experimental", "extraPodSpec", "resources", "volumeMounts", "gpuMemoryService", "sharedMemory",
     "scalingAdapter", "envs", "annotations", "packDomain", "nodeCount", "containers", "metadata", "grove", "value",
 )  # fmt: skip
-PARTS = st.dictionaries(
+PARTS: Strategy = st.dictionaries(
     st.sampled_from(FIELDS), st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=3) | ANYTHING, max_size=4
 )
-WILD = st.fixed_dictionaries(
-    {},
+WILD: Strategy = st.fixed_dictionaries(
+    NONE,
     optional={
         "components": st.lists(PARTS | ANYTHING, max_size=3) | ANYTHING,
         "services": st.dictionaries(NAMES, PARTS | ANYTHING, max_size=3) | ANYTHING,
@@ -136,7 +139,10 @@ def test_v1alpha1_is_the_same_after_the_way_to_v1beta1_and_back(spec: dict[str, 
 
 
 def test_what_v1beta1_has_no_field_for_is_back_at_its_place() -> None:
-    services = {"a": {"ingress": {"enabled": True}, "serviceName": "b", "replicas": 1}, "c": {"autoscaling": {}}}
+    services: dict[str, Any] = {
+        "a": {"ingress": {"enabled": True}, "serviceName": "b", "replicas": 1},
+        "c": {"autoscaling": {}},
+    }
     value = {
         **beta({"services": services, "pvcs": [{"name": "cache", "create": True}]}),
         "apiVersion": "nvidia.com/v1alpha1",

@@ -154,7 +154,8 @@ def _step(selection: Selection, chosen: Revision | None, target: Revision, *, ke
             topology = configuration.name
         if source.always_preferred and configuration.levels:
             preferred = configuration.hierarchy(source)[-1].domain
-    return Step(source, target, topology, preferred, keep_pack_domain)
+    dynamo = _dynamo_release(selection.settings.dynamo.release, target)
+    return Step(source, target, topology, preferred, keep_pack_domain, dynamo)
 
 
 class _Rewriting:
@@ -284,9 +285,8 @@ class _Rewriting:
         if self._others_make_topologies() and TOPOLOGY.name in settings.emit:
             kinds = [kind for kind in settings.emit if kind != TOPOLOGY.name]
             item = item.set(place.below("emit").path, f"[{', '.join(kinds)}]" if settings.embedded else list(kinds))
-        release = _dynamo_release(settings.dynamo.release, target)
-        if release is not None:
-            item = item.set(place.below("dynamo", "release").path, release)
+        if self.step.dynamo is not None:
+            item = item.set(place.below("dynamo", "release").path, self.step.dynamo)
         option = place.below("topologyNameAnnotation").path
         if target.annotate_topology and item.get(option) is not None:
             item = item.remove(option, keep_comments=True)
@@ -335,13 +335,13 @@ class _Rewriting:
 
 
 def _dynamo_release(name: str | None, target: Revision) -> str | None:
-    """The release of Dynamo that goes with `target`, where the settings name one that does not."""
+    """The release of Dynamo that the settings name, or one that goes with `target` where that does not."""
     if name is None:
         return None
     from packwise.revisions.dynamo import goes_with, release_of, release_that_goes_with
 
     release, fitting = release_of(name), release_that_goes_with(target)
-    return None if release is None or fitting is None or goes_with(release, target) else fitting.name
+    return name if release is None or fitting is None or goes_with(release, target) else fitting.name
 
 
 def _folder(item: KubeObject) -> str:

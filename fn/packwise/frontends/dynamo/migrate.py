@@ -19,7 +19,7 @@ from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.schema import shape_problems
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.frontends.dynamo.values import mapping, mappings
-from packwise.revisions.dynamo import NEWEST, release_that_goes_with
+from packwise.revisions.dynamo import NEWEST, RELEASES, goes_with, release_of
 from packwise.settings.topologyrender import Dynamo
 
 if TYPE_CHECKING:
@@ -49,8 +49,10 @@ def migrate(item: KubeObject, step: Step) -> KubeObject:
 
     Raises FieldError where something has no home in v1beta1, or is not written so that it can move.
     """
-    release = release_that_goes_with(step.target)
-    if release is None or not release.serves_v1beta1 or any(problem.stage for problem in shape_problems(item.value)):
+    known = None if step.dynamo is None else release_of(step.dynamo)
+    releases = [release for release in RELEASES if goes_with(release, step.target)] if known is None else [known]
+    has_v1beta1 = bool(releases) and all(release.serves_v1beta1 for release in releases)
+    if not has_v1beta1 or any(problem.stage for problem in shape_problems(item.value)):
         return item
     _refuse_homeless(item)
     converted = _without_saved(to_v1beta1(item.value).value)
