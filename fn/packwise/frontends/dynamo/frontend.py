@@ -12,7 +12,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, findings_of, has_errors
 from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1
 from packwise.frontends.dynamo.graph import Graph
-from packwise.frontends.dynamo.names import set_name
+from packwise.frontends.dynamo.names import clique_names, set_name
 from packwise.frontends.dynamo.relocate import Derived
 from packwise.frontends.dynamo.rules import (
     CHECKS,
@@ -27,7 +27,7 @@ from packwise.frontends.dynamo.rules import (
     Subject,
     run,
 )
-from packwise.frontends.dynamo.rules.admission import PROVIDER
+from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.schema import shape_problems
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.frontends.dynamo.values import mapping
@@ -35,6 +35,7 @@ from packwise.objects.generated import Generated
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG
+from packwise.placement.limit import LIMIT, characters, excess, length, weight_of_copies
 from packwise.placement.plan import WorkloadPlan
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
 from packwise.settings.topologyrender import settings_place
@@ -183,10 +184,13 @@ class _Judge:
             return _Judgement(item, tuple(findings))
         converted = as_v1beta1(item.value)
         subject = self._subject(item, Graph.read(converted.value, is_alpha=version == ALPHA))
-        findings += _located(run(CHECKS, subject), item, converted)
+        checks = CHECKS if len(subject.graph.components) <= MOST_COMPONENTS else (COMPONENTS,)
+        findings += _located(run(checks, subject), item, converted)
         reason = self._without_set(subject)
         if reason and not has_errors(findings):
             findings.append(Finding.of(UNRENDERED, item, ("metadata", "annotations"), reason))
+        if not has_errors(findings):
+            findings += self._excess(item, subject.graph)
         if reason or has_errors(findings):
             return _Judgement(item, tuple(findings))
         return self._derived(item, subject, converted, findings)
@@ -253,6 +257,16 @@ class _Judge:
             return "becomes no PodCliqueSet: `dynamo.grove` of the TopologyRender says that Grove is off"
         return ""
 
+    def _excess(self, item: KubeObject, graph: Graph) -> Iterable[Finding]:
+        """What is wrong with a graph whose cliques would copy more than a run renders."""
+        shared = length(graph.own_labels) + length(graph.own_annotations)
+        copied = sum([len(clique_names(each)) * (shared + characters(each.template)) for each in graph.components])
+        most = self._settings.limits.gangs
+        entries = weight_of_copies(copied)
+        if entries > most:
+            message = excess(f"a PodCliqueSet that counts as {entries} entries", 0, most)
+            yield Finding.of(LIMIT, item, ("spec",), message)
+
     def _derived(self, item: KubeObject, subject: Subject, converted: Converted, findings: list[Finding]) -> _Judgement:
         shape = shape_of(subject.graph, self._release, self._settings.dynamo)
         workload = KubeObject.new(shape.value)
@@ -274,6 +288,8 @@ class _Judge:
         for item in self._before.values():
             if item.get(("apiVersion",)) in (ALPHA, BETA) and not list(_errors(item)):
                 graph = _graph(item, as_v1beta1(item.value))
+                if len(graph.components) > MOST_COMPONENTS or any(self._excess(item, graph)):
+                    continue
                 shapes.append(KubeObject.new(shape_of(graph, self._release, self._settings.dynamo).value))
         return _with_sets(baseline, tuple(shapes))
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from packwise.frontends.dynamo.graph import Component, Graph
 
-__all__ = ["MOST", "clique_names", "combined_length", "longest_clique", "set_name"]
+__all__ = ["MOST", "MOST_RANKS", "clique_names", "combined_length", "longest_clique", "set_name"]
 
 MOST = 45
 """Characters that the names of the set, its group and its clique have together at most: pods' names hold them all."""
+
+MOST_RANKS = 256
+"""Nodes of a replica whose cliques packwise writes one by one: two for each, where GPU memory is between pods."""
 
 _LEAST = 8
 _HASH = 5
@@ -40,7 +43,7 @@ def clique_names(component: Component) -> list[str]:
     """The names of a component's cliques, in their order."""
     lower = component.lower
     if component.inter_pod:
-        ranks = range(component.nodes)
+        ranks = range(min(component.nodes, MOST_RANKS))
         engines = [lower if not component.is_multinode else _ranked(lower, rank) for rank in ranks]
         return [name for rank in ranks for name in (f"{lower}-gms-{rank}", engines[rank])]
     return [f"{lower}-ldr", f"{lower}-wkr"] if component.is_multinode else [lower]

@@ -299,7 +299,7 @@ class _Builder:
         gpus = limits.get(_GPU)
         count = int(gpus) if isinstance(gpus, (int, str)) and str(gpus).isdecimal() else 1
         sharing: list[dict[str, Any]] = []
-        for rank in range(component.nodes):
+        for rank in range(len(roles) // 2):
             name = f"{component.lower}-gpu-rank-{rank}"
             exactly = {"deviceClassName": device, "allocationMode": "ExactCount", "count": count}
             requests = [{"name": "gpu", "exactly": exactly}]

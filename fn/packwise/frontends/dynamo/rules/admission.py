@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Stage
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
-from packwise.frontends.dynamo.names import MOST, clique_names, combined_length, longest_clique
+from packwise.frontends.dynamo.names import MOST, MOST_RANKS, clique_names, combined_length, longest_clique
 from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
 from packwise.frontends.dynamo.shape import STRATEGY
 from packwise.frontends.dynamo.values import mappings
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from packwise.frontends.dynamo.graph import Component
     from packwise.frontends.dynamo.rules.check import Subject
 
-__all__ = ["ADMISSION", "PROVIDER"]
+__all__ = ["ADMISSION", "COMPONENTS", "MOST_COMPONENTS", "PROVIDER"]
 
 PROVIDER = "nvidia.com/workload-provider"
 
-_MOST_COMPONENTS = 25
+MOST_COMPONENTS = 25
+"""Components of a graph."""
+
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?")
 _NAME_LENGTH = 63
 _TYPES = (*CPU_TYPES, *WORKERS, "lpx")
@@ -41,8 +43,8 @@ def _components(at: Subject) -> Iterator[Problem]:
         path = ("spec", "components")
         message = "must have at least one component"
         yield field_error(path, ErrorType.REQUIRED, None, "must have at least one component", message)
-    elif len(graph.components) > _MOST_COMPONENTS:
-        message = f"must have at most {_MOST_COMPONENTS} components; got {len(graph.components)}"
+    elif len(graph.components) > MOST_COMPONENTS:
+        message = f"must have at most {MOST_COMPONENTS} components; got {len(graph.components)}"
         yield Problem(("spec", "components"), message, stage=Stage.SCHEMA)
 
 
@@ -89,6 +91,9 @@ def _counts(at: Subject) -> Iterator[Problem]:
         if component.value.get("multinode") is not None and component.nodes < 2:
             message = f"must be 2 or more; got {component.nodes}: a component of one node has no `multinode`"
             yield Problem(component.path("multinode", "nodeCount"), message, stage=Stage.SCHEMA)
+        if component.inter_pod and component.nodes > MOST_RANKS:
+            message = f"must be at most {MOST_RANKS} where GPU memory is between pods; got {component.nodes}"
+            yield Problem(component.path("multinode", "nodeCount"), message)
 
 
 def _least(at: Subject) -> Iterator[Problem]:
@@ -251,8 +256,11 @@ def _underivable(at: Subject) -> Iterator[Problem]:
         yield Problem(("spec", "experimental", "componentGroups"), message)
 
 
+COMPONENTS = Check(Rule("dynamo-components", "A graph has 1 to 25 components.", "dynamo.md 2.6"), _components)
+"""The rule that bounds what all others look at."""
+
 ADMISSION = (
-    Check(Rule("dynamo-components", "A graph has 1 to 25 components.", "dynamo.md 2.6"), _components),
+    COMPONENTS,
     Check(Rule("dynamo-component-name", "Names of components differ, also as Grove's objects have them.",
                "dynamo.md 2.2 and 4"), _names),
     Check(Rule("dynamo-type", "Types and backends are those that Dynamo knows.", "dynamo.md 2.2"), _types),
