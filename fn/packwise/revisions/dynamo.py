@@ -62,8 +62,8 @@ class Release(NamedTuple):
     grove_before: str | None
     """The first Grove that it does not go with; None where none is known."""
 
-    constraint: Literal["packDomain", "pack"] | None
-    """How its PodCliqueSets spell a topology constraint; None: they have none."""
+    constraint: Literal["packDomain", "pack"]
+    """How its PodCliqueSets spell a topology constraint."""
 
     texts: Texts
     """Whose words its webhook uses."""

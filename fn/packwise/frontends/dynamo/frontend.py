@@ -16,6 +16,7 @@ from packwise.frontends.dynamo.names import clique_names, set_name
 from packwise.frontends.dynamo.relocate import Derived
 from packwise.frontends.dynamo.rules import (
     CHECKS,
+    CLASH,
     FIELD,
     LIVE,
     RELEASE,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from packwise.findings.rule import Rule
     from packwise.frontends.dynamo.convert import Converted
     from packwise.frontends.frontend import FrontEnd
+    from packwise.objects.identity import Identity
     from packwise.objects.index import Index
     from packwise.objects.inventory import Inventory
     from packwise.placement.plan import Cluster
@@ -88,7 +90,7 @@ class _Dynamo:
         judgements = [
             _Judgement(item, (repeats[id(item)],)) if id(item) in repeats else judge.judgement(item) for item in items
         ]
-        plans = judge.plans(judgements, self._sets, definitions)
+        plans = judge.plans(_without_clashes(judgements), self._sets, definitions)
         plans[0] = plans[0]._replace(findings=(*findings, *plans[0].findings))
         return plans
 
@@ -292,6 +294,24 @@ class _Judge:
                     continue
                 shapes.append(KubeObject.new(shape_of(graph, self._release, self._settings.dynamo).value))
         return _with_sets(baseline, tuple(shapes))
+
+
+def _without_clashes(judgements: list[_Judgement]) -> list[_Judgement]:
+    """The judgements; a graph whose PodCliqueSet is called as that of one before it becomes none, and says so."""
+    first: dict[Identity, Derived] = {}
+    apart: list[_Judgement] = []
+    for each in judgements:
+        before = each.derived and first.setdefault(identity(each.derived.item.value), each.derived)
+        if each.derived is None or before is None or before is each.derived:
+            apart.append(each)
+            continue
+        message = (
+            f'becomes the PodCliqueSet "{each.derived.item.name}", and so does '
+            f"{before.source} ({before.workload.location()}); rename one of the two"
+        )
+        finding = Finding.of(CLASH, each.item, ("metadata", "name"), message)
+        apart.append(_Judgement(each.item, (*each.findings, finding)))
+    return apart
 
 
 def _graph(item: KubeObject, converted: Converted) -> Graph:

@@ -12,7 +12,7 @@ from packwise.frontends.dynamo.rules.topology import TOPOLOGY
 from packwise.frontends.dynamo.rules.update import UPDATE
 
 __all__ = [
-    "CHECKS", "FIELD", "LIVE", "RELEASE", "RULES", "SCHEMA", "TEMPLATED", "UNNAMED", "UNRENDERED", "VERSION",
+    "CHECKS", "CLASH", "FIELD", "LIVE", "RELEASE", "RULES", "SCHEMA", "TEMPLATED", "UNNAMED", "UNRENDERED", "VERSION",
     "Subject", "run",
 ]  # fmt: skip
 
@@ -23,12 +23,13 @@ SCHEMA = Rule("dynamo-schema", "Every field of a DynamoGraphDeployment has its t
 FIELD = Rule("dynamo-field", "Every field is one that the API server keeps.", "dynamo.md 2 and 4", Severity.WARNING)
 TEMPLATED = Rule("dynamo-template", "A manifest is filled in before it is rendered.", "dynamo.md 4", Severity.WARNING)
 UNRENDERED = Rule("dynamo-without-grove", "A graph becomes a PodCliqueSet.", "dynamo.md 3.1", Severity.INFO)
+CLASH = Rule("dynamo-set-clash", "No two graphs become one PodCliqueSet.", "dynamo.md 4")
 LIVE = Rule("dynamo-live", "The operator's own PodCliqueSet is rendered as it is.", "dynamo.md 3.11", Severity.INFO)
 
 CHECKS = (*PAIRING, *ADMISSION, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)
 """What is checked of every graph, in this order."""
 
 RULES: tuple[Rule, ...] = (
-    RELEASE, UNNAMED, VERSION, SCHEMA, FIELD, TEMPLATED, UNRENDERED, LIVE, *(check.rule for check in CHECKS),
+    RELEASE, UNNAMED, VERSION, SCHEMA, FIELD, TEMPLATED, UNRENDERED, CLASH, LIVE, *(check.rule for check in CHECKS),
 )  # fmt: skip
 """Every rule of this front end."""
