@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, findings_of, has_errors
+from packwise.findings.finding import Finding, Severity, findings_of, has_errors
 from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.names import clique_names, set_name
@@ -177,10 +177,10 @@ class _Judge:
         if has_errors(findings):
             return _Judgement(item, tuple(findings))
         problems = list(shape_problems(item.value))
-        template = _template(item, problems)
+        paths = [("metadata", "name"), ("metadata", "namespace")]
+        template = _template(item, [*paths, *[problem.path for problem in problems if problem.stage is not None]])
         if template is not None:
-            message = "holds `${…}` or `{{…}}` where the graph says its shape; render what comes of filling it in"
-            return _Judgement(item, (*findings, Finding.of(TEMPLATED, item, template, message)))
+            return _Judgement(item, (*findings, template))
         findings += _shape_findings(problems, item)
         if has_errors(findings):
             return _Judgement(item, tuple(findings))
@@ -337,14 +337,13 @@ def _located(problems: list[tuple[Rule, Problem]], item: KubeObject, converted: 
     return findings_of(located, item)
 
 
-def _template(item: KubeObject, problems: list[Problem]) -> FieldPath | None:
-    """Where what decides the shape is still to be filled in; None where it is filled in."""
-    paths = [("metadata", "name"), ("metadata", "namespace")]
-    paths += [problem.path for problem in problems if problem.stage is not None]
+def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
+    """What says that one of `paths` is still to be filled in; None where none is."""
     for path in paths:
         scalar = item.get(path)
         if isinstance(scalar, str) and any(mark in scalar for mark in _TEMPLATES):
-            return path
+            message = "holds `${…}` or `{{…}}` where the graph says its shape; render what comes of filling it in"
+            return Finding.of(TEMPLATED, item, path, message)
     return None
 
 
@@ -356,6 +355,11 @@ def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
 
 def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
     """What becomes of a derived PodCliqueSet, as what becomes of its graph."""
+    findings = tuple([derived.finding(finding) for finding in plan.findings])
+    wrong = [finding.path for finding in findings if finding.severity is Severity.ERROR]
+    template = _template(derived.workload, wrong)
+    if template is not None:
+        return WorkloadPlan(derived.workload, (template,))
     value = derived.item.value
     metadata = mapping(value.get("metadata"))
     preview = Generated(
@@ -368,7 +372,7 @@ def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
     )
     return plan._replace(
         workload=derived.workload,
-        findings=tuple([derived.finding(finding) for finding in plan.findings]),
+        findings=findings,
         placements=tuple([derived.placement(placement) for placement in plan.placements]),
         # They are the PodCliqueSet's, and so are the notes: the graph keeps every byte.
         conditions=(),
