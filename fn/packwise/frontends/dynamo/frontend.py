@@ -35,7 +35,7 @@ from packwise.frontends.dynamo.values import mapping
 from packwise.objects.generated import Generated
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
-from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG
+from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.placement.limit import LIMIT, characters, excess, length, weight_of_copies
 from packwise.placement.plan import WorkloadPlan
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
@@ -245,6 +245,7 @@ class _Judge:
             is_export=item.get("metadata.uid") is not None,
             revision_is_named=self._settings.revision is not None,
             kai_version=self._settings.kai_version,
+            queues=tuple(sorted({queue.name for queue in self._inventory.items.of_kind(*QUEUE.key)})),
         )
 
     def _without_set(self, subject: Subject) -> str:

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from packwise.revisions.dynamo import Release
     from packwise.settings.topologyrender import Dynamo
 
-__all__ = ["QUEUE", "STRATEGY", "Shape", "shape_of"]
+__all__ = ["DEFAULT_QUEUE", "QUEUE", "STRATEGY", "Shape", "shape_of"]
 
 QUEUE = "nvidia.com/kai-scheduler-queue"
 STRATEGY = "nvidia.com/grove-update-strategy"
-_DEFAULT_QUEUE = "dynamo"
+DEFAULT_QUEUE = "dynamo"
+"""The queue of a graph that names none."""
+
 _TEMPLATE: FieldPath = ("spec", "template")
 _GPU = "nvidia.com/gpu"
 
@@ -253,7 +255,7 @@ class _Builder:
         named = component.pod_spec.get("schedulerName")
         if not self._settings.kai_scheduler or (named and named != "kai-scheduler"):
             return None
-        return self._graph.annotations.get(QUEUE, "").strip() or _DEFAULT_QUEUE
+        return self._graph.annotations.get(QUEUE, "").strip() or DEFAULT_QUEUE
 
     def _pod_spec(self, component: Component, at: FieldPath) -> dict[str, Any]:
         spec = dict(component.pod_spec)

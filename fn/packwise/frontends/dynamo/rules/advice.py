@@ -9,9 +9,10 @@ from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.rules.check import Check
-from packwise.frontends.dynamo.shape import STRATEGY
+from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.frontends.dynamo.values import mapping
 from packwise.revisions.dynamo import STUCK_AT_ZERO, Known
+from packwise.wording import told_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,6 +160,18 @@ def _drops(release: str, known: Known) -> str:
     return f"is a field of Dynamo {release} from some patch release on; where it is none, the API server drops it"
 
 
+def _queue(at: Subject) -> Iterator[Problem]:
+    if not at.settings.kai_scheduler or not at.queues:
+        return
+    queue = at.graph.annotations.get(QUEUE, "").strip() or DEFAULT_QUEUE
+    if queue not in at.queues:
+        message = (
+            f'asks for the queue "{queue}", which is not in the input{told_known(queue, at.queues)}: without it the '
+            "operator makes no PodCliqueSet"
+        )
+        yield Problem(("metadata", "annotations", QUEUE), message)
+
+
 def _waits(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.waits_for_checkpoint:
@@ -198,6 +211,7 @@ ADVICE = (
           _version),
     Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "dynamo.md 5",
                Severity.WARNING), _failover),
+    Check(Rule("dynamo-queue", "The queue of a graph is there.", "dynamo.md 2.6 and 4", Severity.WARNING), _queue),
     Check(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.", "dynamo.md 3.11",
                Severity.INFO), _waits),
     Check(Rule("dynamo-unsure", "Every field is one that the release of Dynamo has.", "dynamo.md 1.2",
