@@ -65,7 +65,11 @@ def _setting(section: str, key: str, value: Value) -> bool:
     if section == "kai":
         return key == "version" and isinstance(value, str) and value in KAI_VERSIONS
     if section == "dynamo":
-        return key == "release" and isinstance(value, str) and re.fullmatch(r"\d+\.\d+(\.\d+)?", value) is not None
+        return (
+            key == "release"
+            and isinstance(value, str)
+            and re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", value) is not None
+        )
     return _scheduler(key, value) if section == "scheduler" else _osmo(key, value)
 
 

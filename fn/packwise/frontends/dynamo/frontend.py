@@ -68,8 +68,6 @@ __all__ = ["dynamo"]
 
 _TEMPLATES = ("${", "{{")
 
-Named = tuple[str, str]
-
 
 class _Dynamo:
     """Graphs; `sets` is the front end of the PodCliqueSets that they become."""

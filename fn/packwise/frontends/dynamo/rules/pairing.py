@@ -8,13 +8,15 @@ from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.dynamo.rules.check import Check, refused
 from packwise.frontends.dynamo.shape import STRATEGY
+from packwise.frontends.dynamo.values import mapping
 from packwise.revisions import REVISIONS, precedes
-from packwise.revisions.dynamo import RELEASES
+from packwise.revisions.dynamo import RELEASES, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
     from packwise.frontends.dynamo.rules.check import Subject
 
 __all__ = ["PAIRING", "refuses_constraint"]
@@ -30,7 +32,8 @@ def refuses_constraint(at: Subject) -> bool:
 
 
 def _constraint(at: Subject) -> Iterator[Problem]:
-    if not at.graph.is_constrained or not refuses_constraint(at):
+    path = _first_constraint(at)
+    if path is None or not refuses_constraint(at):
         return
     release, revision = at.release, at.revision
     dynamo = f"Dynamo {release.name}"
@@ -39,7 +42,6 @@ def _constraint(at: Subject) -> Iterator[Problem]:
     grove = f'Grove "{revision.name}"'
     if not at.revision_is_named:
         grove += ", which is taken because no `revision` is named,"
-    path = _first_constraint(at)
     fitting = _releases_that_write("pack" if release.constraint == "packDomain" else "packDomain")
     if release.constraint == "packDomain":
         message = (
@@ -56,11 +58,23 @@ def _constraint(at: Subject) -> Iterator[Problem]:
         yield Problem(path, message)
 
 
-def _first_constraint(at: Subject) -> FieldPath:
+def _first_constraint(at: Subject) -> FieldPath | None:
+    """The first constraint that the graph asks for: typed, or in an override; None where it asks for none."""
     if at.graph.constraint is not None:
         return ("spec", "topologyConstraint")
-    component = next(each for each in at.graph.components if each.constraint is not None)
-    return component.path("topologyConstraint")
+    typed = [each.path("topologyConstraint") for each in at.graph.components if each.constraint is not None]
+    overrides = at.graph.overrides if at.release.provider_override is not Known.NO else ()
+    return next(iter([*typed, *[each.path for each in overrides if "topologyConstraint" in _keys(each.value)]]), None)
+
+
+def _keys(value: Value) -> set[str]:
+    """The keys of an override down to those of its template."""
+    keys: set[str] = set()
+    part = mapping(value)
+    while part:
+        keys |= part.keys()
+        part = mapping(part.get("spec")) or mapping(part.get("template"))
+    return keys
 
 
 def _releases_that_write(constraint: str) -> str:
