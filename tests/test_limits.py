@@ -11,6 +11,9 @@ from krmfn.yamltext.bounds import MAX_NODES
 from packwise.cli import target
 from packwise.commands.diff import state
 from packwise.findings.problem import MAX_TEXT
+from packwise.frontends.dynamo.names import MOST_RANKS
+from packwise.frontends.osmo.template.fill import MAX_TEMPLATE
+from packwise.frontends.osmo.template.work import MAX_BITS, MAX_WORK
 from packwise.placement.limit import LIMIT, MAX_GANGS
 from packwise.settings import no_configuration
 from packwise.validate import expression, read
@@ -33,6 +36,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("a key in one line", fastguard.LONGEST_KEY, ""),
     ("digits of a number", fastguard.MOST_DIGITS, ""),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
+    ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 where GPU memory"),
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),
@@ -40,6 +44,9 @@ LIMITS: list[tuple[str, int, str]] = [
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
     ("MiB that a rule may take", MAX_COST >> 20, "it may ask for more than 128 MiB of memory"),
     ("`optMap` and `optFlatMap` of a rule", expression.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
+    ("characters of a template", MAX_TEMPLATE, "must have at most 1000000 characters to be filled in"),
+    ("steps, entries and characters of a template", MAX_WORK, "more than 2000000 steps, entries and characters"),
+    ("bits of a number in a template", MAX_BITS, "it takes more than 2000000 steps, entries and characters"),
     ("bytes of an output's path", target.MAX_PATH, "must stand in a file whose path has at most 1024 bytes"),
 ]  # fmt: skip
 

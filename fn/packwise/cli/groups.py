@@ -23,6 +23,7 @@ from packwise.cli.inputs import (
 from packwise.cli.read import entries_of
 from packwise.cli.reader import Reader, readable_items
 from packwise.cli.surroundings import is_broken_configuration, traits_of
+from packwise.cli.values import assigned
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
 
@@ -84,6 +85,8 @@ def read_groups(named: Named) -> Checkup:
     else:
         around = read_around(named.paths, files, reader)
         groups = _groups(files, around, _placed(before, named), crds)
+    values = assigned(named.values)
+    groups = [group._replace(package=group.package._replace(values=values)) for group in groups]
     return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out)
 
 
@@ -144,8 +147,8 @@ def _group(
         crds,
         (*documents_of(files), *documents_of(around)),
         documents_of(before or ()),
-        (*(() if chosen is None else chosen.context), *_entries(around)),
-        is_part,
+        context=(*(() if chosen is None else chosen.context), *_entries(around)),
+        is_part=is_part,
     )
     configuring = [*(() if chosen is None else (chosen.function_config, *chosen.context))]
     names = [str(item.location().file) for item in configuring if item is not None]

@@ -19,7 +19,7 @@ from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, 
 from packwise.cli.read import read_file
 from packwise.discovery import Traits
 from packwise.objects.identity import identity
-from packwise.objects.kinds import KINDS, POD_CLIQUE_SET
+from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET
 from packwise.settings.recognition import has_topology, is_operator, is_settings
 from packwise.validate.definitions import is_definition
 
@@ -37,7 +37,7 @@ _DEFINITION = re.compile(
     rb"\btopology_keys\b|\bpools\b"
 )
 _DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
-_WORKLOADS = frozenset({POD_CLIQUE_SET.key, ("nvidia.com", "DynamoGraphDeployment")})
+_WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
 
 
 class Surroundings(NamedTuple):
