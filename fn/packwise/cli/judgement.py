@@ -123,7 +123,7 @@ def _judged(group: Group, rendered: Rendered, *, is_first: bool) -> str:
     words = [str(number)]
     if is_first:
         words.append("workload judged" if number == 1 else "workloads judged")
-    if selection is not None and not selection.is_configured:
+    if selection is not None and rendered.has_grove and not selection.is_configured:
         return " ".join([*words, "without a configuration"])
     if selection is not None and rendered.has_grove:
         reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
