@@ -10,7 +10,7 @@ import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.cli.report.checked import Checked
-from packwise.cli.report.fingerprint import fingerprints
+from packwise.findings.fingerprint import fingerprints
 from packwise.cli.report.github import as_github
 from packwise.cli.report.gitlab import as_gitlab
 from packwise.cli.report.sarif import as_sarif

@@ -14,6 +14,7 @@ from packwise.cli.inputs import read_inputs
 from packwise.cli.journal import Change, change_files, common_folder, once_complete
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.text import as_text
+from packwise.cli.unified import unified
 from packwise.commands.migrate import migrate as migrate_package
 from packwise.objects.identity import identity
 from packwise.revisions import REVISIONS
@@ -51,7 +52,7 @@ def migrate(command: Migrate) -> int:
     if not texts:
         say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
-        shown = show("".join(_difference(name, before, after) for name, before, after in texts))
+        shown = show("".join(unified(name, before, after) for name, before, after in texts))
         return _report(inputs, migrated.results, _running(migrated, command.target)) if shown else 1
     try:
         _write(texts, inputs)
@@ -101,14 +102,6 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
             raise UsageError(f'"{path}" must not exist: migrate writes the levels there; move it away')
         texts.append((str(path), "", file.item.text))
     return texts
-
-
-def _difference(name: str, before: str, after: str) -> str:
-    from difflib import unified_diff
-
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    lines = unified_diff(old, new, f"a/{name}" if before else "/dev/null", f"b/{name}")
-    return "".join([line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines])
 
 
 def _running(migrated: Migrated, target: str) -> Iterator[str]:

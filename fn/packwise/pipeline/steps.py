@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
@@ -11,6 +12,7 @@ from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import READABLE
+from packwise.objects.kinds import PODGROUP
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement.limit import within_limit
 from packwise.placement.plan import Cluster
@@ -22,13 +24,14 @@ from packwise.topology.protection import check_protection
 from packwise.topology.status import Status, topology_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.objects.generated import Generated
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import WorkloadPlan
+    from packwise.pipeline.choice import Choice
+    from packwise.placement.plan import Placement, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
@@ -78,7 +81,8 @@ def render(package: Package, *, writes: bool = False) -> Rendered:
 
 def _render(package: Package, *, writes: bool) -> Rendered:
     inventory, selection = selected(package)
-    results = results_of(selection.findings, selection.results)
+    choice = _choice(package, selection.settings)
+    results = (*choice.results(selection.findings), *selection.results, *choice.results(choice.wrong_entries()))
     if exit_code(results):
         # With a configuration that means nothing, every answer about a workload would be a guess.
         return Rendered(package.items, (), results, selection)
@@ -87,33 +91,96 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     cluster = cluster_of(selection, known)
     plans = _plan(inventory, cluster, settings, definitions)
     protected = _protect(inventory, cluster, settings)
-    placements = tuple([placement for plan in plans for placement in plan.placements])
-    written = _write(SchedulerInput(placements, known, cluster, inventory, definitions, settings))
+    source = SchedulerInput(_placements(plans), known, cluster, inventory, definitions, settings)
+    written, about_workloads, ignorable = _write_chosen(
+        source, plans, partial(_reported, selection, writes=writes), choice
+    )
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)
     generated = [*topologies, *written.generated]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(generated, inventory.items, settings, in_use)
-    findings = [
+    others = [
         *known.findings,
         *protected,
-        *written.findings,
-        *(finding for plan in plans for finding in plan.findings),
         *rendering.findings,
         *_judge(generated, inventory, definitions, settings),
     ]
-    findings = _as_written(findings) if writes else findings
-    if selection.evidence is not None:
-        findings = [*selection.evidence.without_consequences(findings), *selection.evidence.findings]
-    results = (*results, *results_of(findings))
+    evidence = selection.evidence.findings if selection.evidence is not None else ()
+    others = [*_reported(selection, others, writes=writes), *evidence]
+    results = (*results, *choice.results(others), *choice.results(about_workloads, ignorable))
     if exit_code(results):
-        return Rendered(package.items, (), results, selection)
+        return Rendered(package.items, (), (*results, *choice.wrong_comments()), selection)
     notes = {id(plan.workload): plan.notes for plan in plans}
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
     if not plans:
         notices.append(_no_workloads())
-    return Rendered(kept, rendering.objects, (*results, *results_of(notices)), selection, rendering.generated)
+    # The configuration may make errors of these, too.
+    noticed = choice.results(notices)
+    results = (*results, *noticed, *choice.wrong_comments())
+    if exit_code(results):
+        return Rendered(package.items, (), results, selection)
+    return Rendered(kept, rendering.objects, results, selection, rendering.generated)
+
+
+class _NoChoice:
+    """All findings are reported as they are: neither settings nor comments choose among them."""
+
+    def results(self, findings: Iterable[Finding], ignorable: Collection[int] = ()) -> tuple[Result, ...]:  # noqa: ARG002
+        return tuple([finding.to_result() for finding in findings])
+
+    def refused(self, findings: Iterable[Finding], ignorable: Collection[int]) -> frozenset[int]:  # noqa: ARG002
+        return frozenset()
+
+    def wrong_entries(self) -> tuple[Finding, ...]:
+        return ()
+
+    def wrong_comments(self) -> tuple[Result, ...]:
+        return ()
+
+
+def _choice(package: Package, settings: TopologyRender) -> Choice | _NoChoice:
+    """What is chosen of the findings; nothing is imported where neither settings nor comments choose."""
+    items = (*package.items, *package.documents)
+    # Edits never come before this, so that it is the text with its comments.
+    if not settings.rules and not any("packwise:" in item.source.text for item in items):
+        return _NoChoice()
+    from packwise.pipeline.choice import Choice
+
+    return Choice(settings, items, compared=package.baseline is not None)
+
+
+def _reported(selection: Selection, findings: Sequence[Finding], *, writes: bool) -> list[Finding]:
+    """The findings as severe as they are, without those that follow from the API of another release."""
+    severe = _as_written(findings) if writes else list(findings)
+    return severe if selection.evidence is None else selection.evidence.without_consequences(severe)
+
+
+def _write_chosen(
+    source: SchedulerInput,
+    plans: Sequence[WorkloadPlan],
+    reported: Callable[[Sequence[Finding]], list[Finding]],
+    choice: Choice | _NoChoice,
+) -> tuple[SchedulerObjects, list[Finding], frozenset[int]]:
+    """The objects of all schedulers, what is wrong with workloads, and the objects whose errors may be ignored.
+
+    The last are given by their identities in memory. A workload with an error that is ignored is refused all the same:
+    the objects are written without it.
+    """
+    written = _write(source)
+    findings = reported([*written.findings, *(finding for plan in plans for finding in plan.findings)])
+    podgroups = source.inventory.items.of_kind(*PODGROUP.key)
+    ignorable = frozenset([*[id(plan.workload) for plan in plans], *map(id, podgroups)])
+    refused = choice.refused(findings, ignorable)
+    if refused:
+        written = _write(source._replace(placements=_placements(plans, refused)))
+    return written, findings, ignorable
+
+
+def _placements(plans: Iterable[WorkloadPlan], refused: Collection[int] = ()) -> tuple[Placement, ...]:
+    """What is placed, but for workloads that are `refused`, by their identities in memory."""
+    return tuple([placement for plan in plans if id(plan.workload) not in refused for placement in plan.placements])
 
 
 def selected(package: Package) -> tuple[Inventory, Selection]:

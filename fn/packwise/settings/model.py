@@ -132,6 +132,27 @@ class LimitsModel(_Model):
     )
 
 
+class RuleOfPathsModel(_Model):
+    """A rule, for the findings in some files."""
+
+    rule: str = Field(description="Name of the rule, as a finding ends with it.")
+    paths: list[str] = Field(
+        min_length=1,
+        description="Globs of files, as .gitignore spells them, from the folder of the configuration.",
+    )
+
+
+_RuleEntry: TypeAlias = str | RuleOfPathsModel
+
+
+class RulesModel(_Model):
+    """What becomes of findings by their rules. An entry with paths counts before one without."""
+
+    ignore: list[_RuleEntry] = Field(default=[], description="Rules whose warnings and infos are not reported.")
+    warn: list[_RuleEntry] = Field(default=[], description="Rules whose infos are warnings.")
+    error: list[_RuleEntry] = Field(default=[], description="Rules whose warnings and infos are errors.")
+
+
 class TopologyRenderSpec(_Model):
     """`spec` of a TopologyRender, or the data of a ConfigMap that spells the same fields."""
 
@@ -174,6 +195,10 @@ class TopologyRenderSpec(_Model):
     osmo: OsmoModel = Field(default=OsmoModel(), description="OSMO's front end.")
     kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")
     limits: LimitsModel = Field(default=LimitsModel(), description="How much one run may render.")
+    rules: RulesModel = Field(
+        default=RulesModel(),
+        description="What becomes of warnings and infos, by rule and file. What a cluster refuses stays an error.",
+    )
     annotate: bool = Field(
         default=_DEFAULT.annotate, description="Whether workloads get their conditions as annotations."
     )

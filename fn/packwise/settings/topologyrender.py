@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from krmfn.record import NamedTuple
 from packwise.objects.place import Place
 from packwise.placement.limit import MAX_GANGS
-from packwise.settings.plain import is_plain
+from packwise.settings.plain import RULE_LISTS, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,7 @@ __all__ = [
     "KAI_PROFILE",
     "KIND",
     "Osmo",
+    "RuleEntry",
     "RunLimits",
     "TopologyRender",
     "load",
@@ -63,6 +64,15 @@ class RunLimits(NamedTuple):
     gangs: int = MAX_GANGS
 
 
+class RuleEntry(NamedTuple):
+    """An entry of `rules`: `level` is the list it stands in, at `place`; no `paths`: it is for all files."""
+
+    level: str
+    place: int
+    rule: str
+    paths: tuple[str, ...] = ()
+
+
 class TopologyRender(NamedTuple):
     """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
 
@@ -93,6 +103,7 @@ class TopologyRender(NamedTuple):
     apply_is_set: bool = False
     podgang_epoch: int = 1_000_000_000_000_000_000
     podgang_epoch_is_set: bool = False
+    rules: tuple[RuleEntry, ...] = ()
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
         """Whether objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
@@ -150,6 +161,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         apply_is_set="apply" in spec,
         podgang_epoch=spec.get("podGangEpoch", default.podgang_epoch),
         podgang_epoch_is_set="podGangEpoch" in spec,
+        rules=_rules(spec["rules"]) if spec.get("rules") else (),
     )
 
 
@@ -165,6 +177,20 @@ def _osmo(section: dict[str, Any]) -> Osmo:
 
 def _limits(section: dict[str, Any]) -> RunLimits:
     return RunLimits(section.get("gangs", RunLimits().gangs))
+
+
+def _rules(section: dict[str, Any]) -> tuple[RuleEntry, ...]:
+    entries: list[RuleEntry] = []
+    for level in RULE_LISTS:
+        listed = cast("list[str | dict[str, Any]]", section.get(level) or [])
+        for place, entry in enumerate(listed):
+            for_all = isinstance(entry, str)
+            entries.append(RuleEntry(level, place, entry) if for_all else _of_paths(level, place, entry))
+    return tuple(entries)
+
+
+def _of_paths(level: str, place: int, entry: dict[str, Any]) -> RuleEntry:
+    return RuleEntry(level, place, entry["rule"], tuple(entry["paths"]))
 
 
 def _kai_version(section: dict[str, Any]) -> str | None:

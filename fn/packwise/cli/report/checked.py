@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from packwise.cli.arguments import Verbosity
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,6 +21,8 @@ class Checked:
 
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
     for the colours of a terminal, where a format has any. `revision` is what workloads were judged as, and why.
+    `verbosity` is how much of the results people read; `known` counts those that are left out since they were there
+    before.
     """
 
     results: tuple[Result, ...]
@@ -26,3 +30,5 @@ class Checked:
     text_of: Callable[[str | None], str | None]
     coloured: bool = False
     revision: str = ""
+    verbosity: Verbosity = Verbosity.NORMAL
+    known: int = 0

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from krmfn.result import Severity
-from packwise.cli.report.fingerprint import fingerprints
 from packwise.cli.report.lines import sentence
 from packwise.cli.report.visible import json_text
 from packwise.cli.rules import RULES_BY_NAME
+from packwise.findings.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
