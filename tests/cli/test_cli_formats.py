@@ -10,11 +10,11 @@ import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.cli.report.checked import Checked
-from packwise.findings.fingerprint import fingerprints
 from packwise.cli.report.github import as_github
 from packwise.cli.report.gitlab import as_gitlab
 from packwise.cli.report.sarif import as_sarif
 from packwise.cli.rules import RULES_BY_NAME
+from packwise.findings.fingerprint import fingerprints
 from tests.places import ROOT, TOOLS, missing
 
 FULL = Result(

@@ -20,7 +20,7 @@ from packwise.cli.journal import once_complete
 from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.rendered_files import outcome_of, rendered_of
-from packwise.cli.report.lines import count, stderr_lines
+from packwise.cli.report.lines import count_of_causes, infos_line, stderr_lines
 from packwise.cli.stream import stream_of
 from packwise.cli.swap import remove_left
 from packwise.cli.write import apply, refuse_lists_within, survey
@@ -110,6 +110,7 @@ def _output_of(command: Render) -> str | None:
 def _print(outcome: Outcome, results: Sequence[Result], command: Render) -> int:
     text = stream_of(outcome)
     _say_of(results, command)
+    say(infos_line(results, command.verbosity))
     return 0 if show(text) else 1
 
 
@@ -121,6 +122,7 @@ def _write(
     if exit_code(findings):
         return _refuse(findings, command)
     _say_of(findings, command)
+    say(infos_line(findings, command.verbosity))
     if command.check and changes:
         say(_stale(changes, folder))
         return 1
@@ -173,5 +175,5 @@ def _files(number: int) -> str:
 def _refuse(results: Iterable[Result], command: Render) -> int:
     ordered = sort_results(results)
     _say_of(ordered, command)
-    say([f"{count(ordered)}: nothing was written"])
+    say([f"{count_of_causes(ordered)}: nothing was written"])
     return 1

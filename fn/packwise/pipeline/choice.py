@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.result import Severity
 from packwise.findings.rule import Rule
-from packwise.findings.suppression import Suppressions
+from packwise.pipeline.suppression import Suppressions
 from packwise.settings import settings_place
 from packwise.wording import closest
 

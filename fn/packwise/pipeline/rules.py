@@ -6,9 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from packwise import annotate, render
-from packwise.findings import suppression
 from packwise.objects import index
-from packwise.pipeline import choice, registry, steps
+from packwise.pipeline import choice, registry, steps, suppression
 from packwise.placement import limit
 from packwise.select import evidence, selection
 from packwise.settings import configuration, operator, schedulers

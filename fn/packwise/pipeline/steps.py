@@ -92,23 +92,22 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     plans = _plan(inventory, cluster, settings, definitions)
     protected = _protect(inventory, cluster, settings)
     source = SchedulerInput(_placements(plans), known, cluster, inventory, definitions, settings)
-    written, about_workloads, ignorable = _write_chosen(
-        source, plans, partial(_reported, selection, writes=writes), choice
-    )
+    reported = partial(_reported, selection, writes=writes)
+    written, about_workloads, ignorable = _write_chosen(source, plans, reported, choice)
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)
     generated = [*topologies, *written.generated]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(generated, inventory.items, settings, in_use)
-    others = [
-        *known.findings,
-        *protected,
-        *rendering.findings,
-        *_judge(generated, inventory, definitions, settings),
-    ]
+    of_topologies = reported([*known.findings, *protected])
+    of_objects = reported([*rendering.findings, *_judge(generated, inventory, definitions, settings)])
     evidence = selection.evidence.findings if selection.evidence is not None else ()
-    others = [*_reported(selection, others, writes=writes), *evidence]
-    results = (*results, *choice.results(others), *choice.results(about_workloads, ignorable))
+    results = (
+        *results,
+        *choice.results(of_topologies),
+        *choice.results(about_workloads, ignorable),
+        *choice.results([*of_objects, *evidence]),
+    )
     if exit_code(results):
         return Rendered(package.items, (), (*results, *choice.wrong_comments()), selection)
     notes = {id(plan.workload): plan.notes for plan in plans}

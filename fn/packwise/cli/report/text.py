@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from packwise.cli.arguments import Verbosity
 from packwise.cli.report.excerpt import Place, excerpt
-from packwise.cli.report.lines import SEVERITIES, as_lines, count, for_people, rest
+from packwise.cli.report.lines import SEVERITIES, as_lines, count_of_causes, for_people, rest
 from packwise.cli.report.visible import visible
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def as_text(checked: Checked) -> str:
 
 def _last_line(checked: Checked) -> str:
     """How many findings there are, those that are not shown too, and what was judged."""
-    counted = count(checked.results) or "no findings"
+    counted = count_of_causes(checked.results) or "no findings"
     if checked.known:
         counted += f", {checked.known} known"
     where = "1 file" if checked.files == 1 else f"{checked.files} files"
