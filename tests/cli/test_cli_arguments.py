@@ -76,7 +76,8 @@ REFUSED = {
     "(sarif=packwise.sarif)",
     "check in --diff": "packwise check: error: --diff must go with --fix",
     "check in --unsafe-fixes": "packwise check: error: --unsafe-fixes must go with --fix",
-    "check in --max-warnings -1": 'packwise check: error: argument --max-warnings: must be a number from 0 on; got "-1"',
+    "check in --max-warnings -1": "packwise check: error: argument --max-warnings: must be a number from 0 on; "
+    'got "-1"',
     "check in --max-warnings x": 'packwise check: error: argument --max-warnings: must be a number from 0 on; got "x"',
     "check in --select queue-mising": 'error: there is no rule "queue-mising"; did you mean "queue-missing"?',
     "check in --ignore x": 'error: there is no rule "x"; `packwise rules` lists them',
