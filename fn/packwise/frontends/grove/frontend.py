@@ -167,12 +167,13 @@ def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
 class _Judgement(NamedTuple):
     """A workload, what is wrong with it, and what admission makes of it; None where it is refused.
 
-    `is_recorded`: whether an earlier render recorded its constraints.
+    `record` is that of its constraints; `is_recorded`: whether an earlier render recorded them.
     """
 
     workload: KubeObject
     findings: tuple[Finding, ...]
     admitted: Admitted | None = None
+    record: str = ""
     is_recorded: bool = False
 
 
@@ -214,8 +215,8 @@ class _Planner:
         most, total = self._settings.limits.gangs, 0
         refused: dict[int, Finding] = {}
         counted: list[int] = []
-        for place, (workload, _, admitted, _) in enumerate(judgements):
-            entries = 0 if admitted is None else self._entries(admitted.pcs, most)
+        for place, (workload, _, admitted, text, _) in enumerate(judgements):
+            entries = 0 if admitted is None else self._entries(admitted.pcs, text, most)
             counted.append(entries)
             if total + entries > most:
                 message = excess(f"{entries} PodGangs and entries of their podgroups", total, most)
@@ -229,9 +230,9 @@ class _Planner:
             for place, each in enumerate(judgements)
         ]
 
-    def _entries(self, pcs: PodCliqueSet, most: int) -> int:
-        """How many gangs and entries of gangs a workload would become."""
-        copied = len(record.record_of(pcs)) + len(pcs.priority_class)
+    def _entries(self, pcs: PodCliqueSet, text: str, most: int) -> int:
+        """How many gangs and entries of gangs a workload would become; `text` is its record."""
+        copied = len(text) + len(pcs.priority_class)
         if self._cluster.revision.mirrors_metadata:
             copied += length(pcs.labels) + length(pcs.annotations)
         mapped = 0 if self._epochs is None else self._epochs.count
@@ -252,8 +253,9 @@ class _Planner:
         findings += self._advice(workload, admitted.pcs, context)
         if self._before is not None:
             findings += findings_of(self._before.problems(value, baseline, admitted.pcs, context), workload)
-        admitted = None if has_errors(findings) else admitted
-        return _Judgement(workload, findings, admitted, history.record is not None)
+        if has_errors(findings):
+            return _Judgement(workload, findings)
+        return _Judgement(workload, findings, admitted, record.record_of(admitted.pcs), history.record is not None)
 
     def _advice(self, workload: KubeObject, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
         """What people want to know, a warning where it changes what they do."""
@@ -267,7 +269,7 @@ class _Planner:
         return tuple([each._replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings])
 
     def _plan(self, judgement: _Judgement, entries: int) -> WorkloadPlan:
-        workload, findings, admitted, is_recorded = judgement
+        workload, findings, admitted, text, is_recorded = judgement
         if admitted is None:
             return WorkloadPlan(workload, findings)
         pcs, cluster = admitted.pcs, self._cluster
@@ -278,7 +280,6 @@ class _Planner:
         if has_errors(problems):
             return WorkloadPlan(workload, findings)
         gangs, notices = self._gangs(workload, admitted, topology, plans)
-        text = record.record_of(pcs)
         notes = {record.NOTE: text}
         # Without a PodGang the workload carries the record that there was: to the next render it would be new.
         is_left = is_recorded and not (gangs and self._settings.emits(PODGANG.name))

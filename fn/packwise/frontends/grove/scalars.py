@@ -34,11 +34,11 @@ _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,
 def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
     """The pod template of each clique, as written, with its path."""
     cliques = workload.get((*TEMPLATE, "cliques"))
-    for index in range(len(cliques)) if isinstance(cliques, list) else ():
-        path = (*TEMPLATE, "cliques", index, "spec", "podSpec")
-        pod_spec = workload.get(path)
+    for index, clique in enumerate(_list(cliques)):
+        spec = clique.get("spec") if isinstance(clique, dict) else None
+        pod_spec = spec.get("podSpec") if isinstance(spec, dict) else None
         if isinstance(pod_spec, dict):
-            yield path, pod_spec
+            yield (*TEMPLATE, "cliques", index, "spec", "podSpec"), pod_spec
 
 
 def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:

@@ -12,7 +12,7 @@ from packwise.kubernetes.validation import is_dns_subdomain
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
     from packwise.findings.problem import Problem
@@ -36,8 +36,10 @@ _STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "Cli
 _CLIQUES = "spec.template.cliques"
 
 
-def duplicates(names: Iterable[str]) -> list[str]:
+def duplicates(names: Sequence[str]) -> list[str]:
     """Each name that occurs more than once, in the order of first occurrence."""
+    if len(set(names)) == len(names):
+        return []
     seen: dict[str, int] = {}
     for name in names:
         seen[name] = seen.get(name, 0) + 1

@@ -47,12 +47,6 @@ class _Env(NamedTuple):
         return format_path((*self.path[:at], "spec", *self.path[at:]))
 
 
-class _Variable(NamedTuple):
-    env: _Env
-    position: int
-    name: str
-
-
 def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
     environments: list[_Env] = []
     for kind in ("containers", "initContainers"):
@@ -66,16 +60,14 @@ def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
     return environments
 
 
-def _variables(env: _Env, _context: Context) -> Iterable[_Variable]:
-    return [_Variable(env, index, name) for index, name in enumerate(env.names)]
-
-
-def _env_name(variable: _Variable, _context: Context) -> Iterator[Problem]:
-    wrong = "; ".join(kubernetes.env_name(variable.name))
-    if wrong:
-        path = (*variable.env.path, variable.position, "name")
-        message = f'must be a valid name of an environment variable; got "{variable.name}": {wrong}'
-        yield invalid(path, variable.name, wrong, message, field=f"{variable.env.field}[{variable.position}].name")
+def _env_name(env: _Env, _context: Context) -> Iterator[Problem]:
+    for position, name in enumerate(env.names):
+        faults = kubernetes.env_name(name)
+        if faults:
+            wrong = "; ".join(faults)
+            path = (*env.path, position, "name")
+            message = f'must be a valid name of an environment variable; got "{name}": {wrong}'
+            yield invalid(path, name, wrong, message, field=f"{env.field}[{position}].name")
 
 
 def _env_unique(env: _Env, _context: Context) -> Iterator[Problem]:
@@ -116,9 +108,7 @@ POD_SPEC = (
     Check(Rule("pod-node-name", "New pod templates have no nodeName.", "operator.md R21"),
           _node_name, create_only=True),
     Scope(_environments, (
-        Scope(_variables, (
-            Check(Rule("env-name", "Environment variables have valid names.", "operator.md R22, R24"), _env_name),
-        )),
+        Check(Rule("env-name", "Environment variables have valid names.", "operator.md R22, R24"), _env_name),
         Check(Rule("env-unique", "A container sets each environment variable once.", "operator.md R23"), _env_unique),
     )),
 )  # fmt: skip
