@@ -37,26 +37,31 @@ def remarks(item: KubeObject, word: str) -> list[Remark]:
     except YamlError:
         return []
     file = path if path is not None and source.file is None else None
-    lines = source.text.split("\n")
+    following = _following(source.text.split("\n"))
     spoken: list[Remark] = []
+    line, at = 1, 0
     for offset, comment in comments:
+        line, at = line + source.text.count("\n", at, offset), offset
         body = comment[1:].lstrip()
         if not body.startswith(f"{word}:"):
             continue
         start = source.text.rfind("\n", 0, offset) + 1
-        line = source.text.count("\n", 0, offset) + 1
         is_alone = source.text[start:offset].strip(" \t-") == ""
-        about = _next_line(lines, line) if is_alone else line
+        about = following[line - 1] if is_alone else line
         place = line_location(source, line, offset - start + 1, file)
         text = body.removeprefix(f"{word}:").strip()
         spoken.append(Remark(text, place, line_location(source, about, 1, file).line))
     return spoken
 
 
-def _next_line(lines: list[str], line: int) -> int:
-    """The first line after the 1-based `line` that holds anything but a comment."""
-    for number in range(line, len(lines)):
-        text = lines[number].strip()
+def _following(lines: list[str]) -> list[int]:
+    """For each line, the 1-based next one that holds anything but a comment; itself where there is none."""
+    following: list[int] = []
+    after: int | None = None
+    for number in range(len(lines), 0, -1):
+        following.append(after or number)
+        text = lines[number - 1].strip()
         if text and not text.startswith("#"):
-            return number + 1
-    return line
+            after = number
+    following.reverse()
+    return following

@@ -93,6 +93,20 @@ WRONG = {
     "what breaks it; ignore it at its line, `# packwise: ignore[cliques] reason` [rules-refused]",
 }
 
+WRONG |= {
+    f"{{ignore: [{entry}]}}": f"spec.rules.ignore[0]{text} [configuration-fields]"
+    for entry, text in {
+        "5": ": must be a string; got 5",
+        "{rule: a}": ".paths: must be given; there is none",
+        "{rule: a, paths: []}": ".paths: must have at least 1 item after validation, not 0; got a list",
+        '{rule: a, paths: ["!"]}': '.paths[0]: must be a glob as in .gitignore; got "!"',
+        '{rule: a, paths: [" "]}': '.paths[0]: must be a glob of files of at most 500 characters, as in "examples/**"; '
+        'got " "',
+        '{rule: a, paths: ["a/*b*c*/d"]}': '.paths[0]: must have at most 2 "*" between slashes; got "a/*b*c*/d"',
+        '{rule: a, paths: ["**/a/**/b/**/c/**"]}': '.paths[0]: must have at most 3 "**"; got "**/a/**/b/**/c/**"',
+    }.items()
+}
+
 
 @pytest.mark.parametrize("rules", WRONG)
 def test_wrong_rules_of_the_configuration(rules: str, call: Call, package: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.result import Severity
 from packwise.findings.rule import Rule
-from packwise.pipeline.suppression import Suppressions
+from packwise.pipeline.suppression import HINTS, Suppressions
 from packwise.settings import settings_place
 from packwise.wording import closest
 
@@ -45,9 +45,10 @@ class Choice:
     def __init__(self, settings: TopologyRender, items: Iterable[KubeObject], *, compared: bool) -> None:
         self._settings = settings
         # Those for some files come before those for all.
-        ordered = sorted(settings.rules, key=lambda entry: not entry.paths)
         folder = dirname(settings.item.file or "") if settings.item is not None else ""
-        self._entries = [(entry, _matcher(entry, folder)) for entry in ordered]
+        self._entries: dict[str, list[tuple[RuleEntry, Callable[[str | None], bool]]]] = {}
+        for entry in sorted(settings.rules, key=lambda entry: not entry.paths):
+            self._entries.setdefault(entry.rule, []).append((entry, _matcher(entry, folder)))
         self._suppressions = Suppressions.of(items)
         self._compared = compared
         self._used: set[tuple[Location, str]] = set()
@@ -77,13 +78,15 @@ class Choice:
         """What is wrong with the configuration's `rules`."""
         if not self._entries:
             return
-        rules = _rules()
+        rules, hints = _rules(), 0
         for entry in self._settings.rules:
             place = settings_place(self._settings).below("rules", entry.level, entry.place)
             place = place.below("rule") if entry.paths else place
             rule = rules.get(entry.rule)
             if rule is None:
-                hint = closest(entry.rule, rules, len(rules)) or "; `packwise rules` lists them"
+                hints += 1
+                near = closest(entry.rule, rules, len(rules)) if hints <= HINTS else ""
+                hint = near or "; `packwise rules` lists them"
                 yield place.finding(UNKNOWN, f'must name a rule that there is; got "{entry.rule}"{hint}')
             elif rule.severity is Severity.ERROR and entry.level != "error":
                 message = (
@@ -129,8 +132,8 @@ class Choice:
         return result._replace(severity=wanted) if result.severity is Severity.INFO or level == "error" else result
 
     def _level(self, result: Result) -> str | None:
-        rule, file = result.tags.get("rule"), result.file.path if result.file is not None else None
-        return next((entry.level for entry, is_of in self._entries if entry.rule == rule and is_of(file)), None)
+        entries, file = self._entries.get(result.tags.get("rule", ""), ()), result.file.path if result.file else None
+        return next((entry.level for entry, is_of in entries if is_of(file)), None)
 
 
 def _rules() -> dict[str, Rule]:

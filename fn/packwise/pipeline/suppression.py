@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.source import Location
 
-__all__ = ["RULES", "WORD", "Suppression", "Suppressions"]
+__all__ = ["HINTS", "RULES", "WORD", "Suppression", "Suppressions"]
 
 WORD = "packwise"
 """What a comment for packwise begins with; a colon follows."""
@@ -46,21 +46,24 @@ class Suppression(NamedTuple):
     reason: str
 
 
-_Place = tuple[str | None, int | None, int]
-"""The file, the document's place in it where a client says so, the line."""
+_Ignored = tuple[str | None, int | None, int, str]
+"""The file, the document's place in it where a client says so, the line, the rule."""
+
+HINTS = 20
+"""Of how many unknown rules the nearest is looked for."""
 
 
 class Suppressions(NamedTuple):
-    """The comments of the input: all of them, and by the lines that they speak of."""
+    """The comments of the input: all of them, and the first of each rule by the line that it speaks of."""
 
     written: tuple[Suppression, ...] = ()
-    by_place: Mapping[_Place, tuple[Suppression, ...]] = {}
+    by_rule: Mapping[_Ignored, Suppression] = {}
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Suppressions:
         """The comments in `items`, each text read once."""
         written: list[Suppression] = []
-        by_place: dict[_Place, tuple[Suppression, ...]] = {}
+        by_rule: dict[_Ignored, Suppression] = {}
         for item in items:
             for text, location, about in remarks(item, WORD):
                 match = _IGNORE.fullmatch(text)
@@ -68,24 +71,24 @@ class Suppressions(NamedTuple):
                 rules = tuple(dict.fromkeys([name for name in names if name]))
                 suppression = Suppression(item, location, text, rules, match[2] if match else "")
                 written.append(suppression)
-                place = (location.file, item.index, about)
-                by_place[place] = (*by_place.get(place, ()), suppression)
-        return cls(tuple(written), by_place)
+                for rule in rules:
+                    by_rule.setdefault((location.file, item.index, about, rule), suppression)
+        return cls(tuple(written), by_rule)
 
     def ignoring(self, result: Result) -> Suppression | None:
         """The comment that ignores `result`; None where there is none."""
         line = result.tags.get("line")
-        if line is None or not self.by_place:
+        if line is None or not self.by_rule:
             return None
         file, index = (None, None) if result.file is None else result.file
-        rule = result.tags.get("rule")
-        return next((each for each in self.by_place.get((file, index, int(line)), ()) if rule in each.rules), None)
+        return self.by_rule.get((file, index, int(line), result.tags.get("rule", "")))
 
     def findings(self, known: Collection[str], used: Collection[tuple[Location, str]]) -> Iterator[Finding]:
         """What is wrong with the comments: no rules, rules that are not `known`, no reason, nothing to ignore.
 
         `used` are places of comments with the rules of which they ignored a finding, or might with more input.
         """
+        hints = 0
         for each in self.written:
             if not each.rules:
                 message = (
@@ -95,7 +98,9 @@ class Suppressions(NamedTuple):
                 continue
             for rule in each.rules:
                 if rule not in known:
-                    hint = closest(rule, known, len(known)) or "; `packwise rules` lists them"
+                    hints += 1
+                    near = closest(rule, known, len(known)) if hints <= HINTS else ""
+                    hint = near or "; `packwise rules` lists them"
                     yield _finding(FORM, each, f'must name rules that there are; got "{rule}"{hint}')
                 elif (each.location, rule) not in used:
                     yield _finding(

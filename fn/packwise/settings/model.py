@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
 from packwise.revisions.tags import PATTERN, wrong_name
+from packwise.settings.globs import wrong_glob
 from packwise.settings.plain import CHOICES, LISTS, OSMO_CHOICES
 from packwise.settings.topologyrender import Osmo, RunLimits, no_configuration
 
@@ -132,17 +133,32 @@ class LimitsModel(_Model):
     )
 
 
+def _glob(text: str) -> str:
+    wrong = wrong_glob(text)
+    if wrong:
+        raise ValueError(wrong)
+    return text
+
+
+Glob = Annotated[str, AfterValidator(_glob)]
+"""A glob of files, as .gitignore spells them."""
+
+
 class RuleOfPathsModel(_Model):
     """A rule, for the findings in some files."""
 
     rule: str = Field(description="Name of the rule, as a finding ends with it.")
-    paths: list[str] = Field(
+    paths: list[Glob] = Field(
         min_length=1,
         description="Globs of files, as .gitignore spells them, from the folder of the configuration.",
     )
 
 
-_RuleEntry: TypeAlias = str | RuleOfPathsModel
+_RuleEntry = Annotated[
+    Annotated[str, Tag("everywhere")] | Annotated[RuleOfPathsModel, Tag("of paths")],
+    # A mapping when it is read, the model when it is written.
+    Discriminator(lambda entry: "of paths" if isinstance(entry, dict | RuleOfPathsModel) else "everywhere"),
+]
 
 
 class RulesModel(_Model):
