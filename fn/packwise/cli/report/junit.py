@@ -65,9 +65,8 @@ def _names(results: Iterable[Result]) -> list[str]:
     names: list[str] = []
     for result in results:
         field = result.field.path if result.field is not None else ""
-        name = visible(
-            " ".join([part for part in (result.tags.get("rule"), str(result.resource_ref or ""), field) if part])
-        )
+        parts = [part for part in (result.tags.get("rule"), str(result.resource_ref or ""), field) if part]
+        name = visible(" ".join(parts) or "finding")
         counted[name] = counted.get(name, 0) + 1
         names.append(name if counted[name] == 1 else f"{name} ({counted[name]})")
     return names

@@ -83,6 +83,9 @@ def _result(result: Result, fingerprint: str, rules: Sequence[str]) -> dict[str,
     if location:
         fields["locations"] = [location]
     fields["partialFingerprints"] = {"packwise/v1": fingerprint}
+    if "ignored" in result.tags:
+        reason = result.tags["ignored"]
+        fields["suppressions"] = [{"kind": "inSource", **({"justification": reason} if reason else {})}]
     properties = {key: result.tags[key] for key in ("operatorMessage", "stage") if key in result.tags}
     if properties:
         fields["properties"] = properties
