@@ -84,16 +84,7 @@ def test_a_notice_at_the_end_of_a_render_may_be_an_error_too(call: Call, package
     assert ran.stderr.splitlines()[-1] == "1 error: nothing was written"
 
 
-WRONG = {
-    "{ignore: [queue-mising]}": 'spec.rules.ignore[0]: must name a rule that there is; got "queue-mising"; did you '
-    'mean "queue-missing"? [rules-known]',
-    "{error: [{rule: x, paths: [a]}]}": 'spec.rules.error[0].rule: must name a rule that there is; got "x"; `packwise '
-    "rules` lists them [rules-known]",
-    "{warn: [cliques]}": 'spec.rules.warn[0]: must not be "cliques", whose findings are errors: the cluster refuses '
-    "what breaks it; ignore it at its line, `# packwise: ignore[cliques] reason` [rules-refused]",
-}
-
-WRONG |= {
+ENTRIES = {
     f"{{ignore: [{entry}]}}": f"spec.rules.ignore[0]{text} [configuration-fields]"
     for entry, text in {
         "5": ": must be a string; got 5",
@@ -105,6 +96,17 @@ WRONG |= {
         '{rule: a, paths: ["a/*b*c*/d"]}': '.paths[0]: must have at most 2 "*" between slashes; got "a/*b*c*/d"',
         '{rule: a, paths: ["**/a/**/b/**/c/**"]}': '.paths[0]: must have at most 3 "**"; got "**/a/**/b/**/c/**"',
     }.items()
+}
+
+
+WRONG = {
+    **ENTRIES,
+    "{ignore: [queue-mising]}": 'spec.rules.ignore[0]: must name a rule that there is; got "queue-mising"; did you '
+    'mean "queue-missing"? [rules-known]',
+    "{error: [{rule: x, paths: [a]}]}": 'spec.rules.error[0].rule: must name a rule that there is; got "x"; `packwise '
+    "rules` lists them [rules-known]",
+    "{warn: [cliques]}": 'spec.rules.warn[0]: must not be "cliques", whose findings are errors: the cluster refuses '
+    "what breaks it; ignore it at its line, `# packwise: ignore[cliques] reason` [rules-refused]",
 }
 
 
