@@ -385,3 +385,17 @@ def test_what_asks_for_nothing_is_an_info(name: str, call: Call, package: Path) 
     write(package, {"web/workload.yaml": workload, "topology.yaml": CONFIG + setting})
 
     assert listed(call) == expected
+
+
+def test_entries_of_a_list_have_the_comments_of_its_text(call: Call, package: Path) -> None:
+    (package / "web/workload.yaml").unlink()
+    comment = "restartPolicy: Never # packwise: ignore[pod-restart-policy] until March"
+    entries = [LOUD.replace("name: web", f"name: w{number}").partition("\n")[2] for number in range(2)]
+    entries[1] = entries[1].replace("restartPolicy: Never", comment)
+    text = "".join(
+        "".join(f"{'  ' if line else '- '}{part}\n" for line, part in enumerate(entry.splitlines()))
+        for entry in entries
+    )
+    write(package, {"list.yaml": f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{text}"})
+
+    assert listed(call, "--select", "pod-restart-policy,ignore-unused") == ["pod-restart-policy warning"]

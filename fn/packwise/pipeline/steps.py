@@ -143,7 +143,8 @@ def _choice(package: Package, settings: TopologyRender) -> Choice | _NoChoice:
     """What is chosen of the findings; nothing is imported where neither settings nor comments choose."""
     items = (*package.items, *package.documents)
     # Edits never come before this, so that it is the text with its comments.
-    if not settings.rules and not any("packwise:" in item.source.text for item in items):
+    texts = {id(item.source.text): item.source.text for item in items}
+    if not settings.rules and not any("packwise:" in text for text in texts.values()):
         return _NoChoice()
     from packwise.pipeline.choice import Choice
 

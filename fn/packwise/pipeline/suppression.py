@@ -61,10 +61,10 @@ class Suppressions(NamedTuple):
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Suppressions:
-        """The comments in `items`, each text read once."""
+        """The comments in `items`, each text read once: the entries of a List have one together."""
         written: list[Suppression] = []
         by_rule: dict[_Ignored, Suppression] = {}
-        for item in items:
+        for item in {id(item.origin.text): item for item in items}.values():
             for text, location, about in remarks(item, WORD):
                 match = _IGNORE.fullmatch(text)
                 names = [name.strip() for name in match[1].split(",")] if match else []
