@@ -39,8 +39,8 @@ COMMANDS = {
     "check in --fix --unsafe-fixes --diff -q": Check(
         Named(("in",)), fix=Fix(unsafe=True, show=True), verbosity=Verbosity.QUIET
     ),
-    "check --ignore a,b --ignore c --select d in --known k --write-findings w --max-warnings 0 -v": Check(
-        Named(("in",)), choice=Choice(("a", "b", "c"), ("d",), "k", "w", 0), verbosity=Verbosity.VERBOSE
+    "check --ignore a,b --ignore c --select d in --known k --max-warnings 0 -v": Check(
+        Named(("in",)), choice=Choice(("a", "b", "c"), ("d",), "k", None, 0), verbosity=Verbosity.VERBOSE
     ),
     "check -o text - --baseline old": Check(Named(("-",), None, "old")),
     "diff a b": Diff("a", "b"),
@@ -74,6 +74,8 @@ REFUSED = {
     "(sarif=packwise.sarif)",
     "check in -o json=a -o sarif=a": 'packwise check: error: -o must name "a" once; give the others a file each '
     "(sarif=packwise.sarif)",
+    "check in --known k --write-findings w": "packwise check: error: --write-findings must not go with --known: it "
+    "writes all findings there are",
     "check in --diff": "packwise check: error: --diff must go with --fix",
     "check in --unsafe-fixes": "packwise check: error: --unsafe-fixes must go with --fix",
     "check in --max-warnings -1": "packwise check: error: argument --max-warnings: must be a number from 0 on; "

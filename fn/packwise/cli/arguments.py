@@ -382,6 +382,8 @@ def _number(text: str) -> int:
 def _refuse_unlike(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if not parsed.fix and (parsed.diff or parsed.unsafe_fixes):
         parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
+    if parsed.known is not None and parsed.write_findings is not None:
+        parser.error("--write-findings must not go with --known: it writes all findings there are")
     outputs: list[Output] = parsed.output or []
     files = [output.file for output in outputs]
     twice = [file for file in files if files.count(file) > 1]

@@ -76,7 +76,8 @@ def _report(command: Check, checked: Checked) -> int:
             say(stderr_lines(never, command.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
             return max(written, exit_code(never))
         if chosen.gone and command.verbosity is not Verbosity.QUIET:
-            say([f"{_findings(chosen.gone)} of {choice.known} is there no longer; write it once more"])
+            are = "is" if chosen.gone == 1 else "are"
+            say([f"{_findings(chosen.gone)} of {choice.known} {are} there no longer; write it once more"])
     is_printed = print_all(command.outputs, checked)
     code = max(exit_code(checked.results), _excess(checked.results, choice))
     return code if is_printed else 1

@@ -59,8 +59,11 @@ def findings_text(results: Sequence[Result]) -> str:
 
 def divided(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
     """Those of `results` that may be known, and errors that never are: with these, nothing else is judged."""
-    never = [result for result in results if _prevents(result)]
-    return [result for result in results if result not in never], never
+    known: list[Result] = []
+    never: list[Result] = []
+    for result in results:
+        (never if _prevents(result) else known).append(result)
+    return known, never
 
 
 def _is_chosen(result: Result, choice: Choice) -> bool:

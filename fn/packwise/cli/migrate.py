@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code, sort_results
-from packwise.cli.arguments import STDIN, Named, UsageError
+from packwise.cli.arguments import STDIN, Named, UsageError, Verbosity
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.document import contents_of, edited_text
 from packwise.cli.inputs import read_inputs
@@ -119,7 +119,15 @@ def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ())
     """Prints the findings to stderr, since stdout holds the difference, `last` below; returns the exit code."""
     results = sort_results(results)
     if results:
-        text = as_text(Checked(results, len(inputs.files), inputs.text_of, coloured=is_coloured(sys.stderr)))
+        checked = Checked(
+            results,
+            len(inputs.files),
+            inputs.text_of,
+            coloured=is_coloured(sys.stderr),
+            # There is no other run that would list what is left out.
+            verbosity=Verbosity.VERBOSE,
+        )
+        text = as_text(checked)
         say(text.removesuffix("\n").split("\n"), as_they_are=True)
     say(last)
     return exit_code(results)
