@@ -50,9 +50,13 @@ def grouped(results: Sequence[Result], shown: int = SHOWN) -> list[Shown]:
 
 
 def grouped_lines(results: Iterable[Result], hint: str, shown: int = SHOWN) -> list[str]:
-    """The lines for stderr, without infos, which ask for nothing. `hint` says how to see what is left out."""
+    """The lines for stderr, without infos about an object, which ask for nothing; `hint` says how to see all.
+
+    An info about the whole input stays: kustomize shows nothing else of a run that had nothing to do.
+    """
+    kept = [result for result in results if result.severity is not Severity.INFO or result.resource_ref is None]
     lines: list[str] = []
-    for each in grouped([result for result in results if result.severity is not Severity.INFO], shown):
+    for each in grouped(kept, shown):
         lines.append(each.result.line_of_text())
         if each.alike:
             lines.append(rest_line(each, hint))

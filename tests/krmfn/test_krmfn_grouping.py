@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from krmfn.grouping import grouped, grouped_lines
-from krmfn.result import Result, ResultFile, Severity
+from krmfn.result import ResourceRef, Result, ResultFile, Severity
 
 
 def warning(number: int, text: str = 'must not be "a"', severity: Severity = Severity.WARNING) -> Result:
@@ -43,9 +43,18 @@ ROWS: list[tuple[str, Sequence[Result], list[str]]] = [
         ],
     ),
     (
-        "severities make other forms, and infos are not shown",
-        [warning(1), warning(2, severity=Severity.ERROR), warning(3, severity=Severity.INFO)],
-        ['warning: 1.yaml: must not be "a" [r]', 'error: 2.yaml: must not be "a" [r]'],
+        "severities make other forms, and infos about an object are not shown",
+        [
+            warning(1),
+            warning(2, severity=Severity.ERROR),
+            warning(3, severity=Severity.INFO)._replace(resource_ref=ResourceRef("v1", "ConfigMap", "", "a")),
+            Result("there is nothing to do", Severity.INFO),
+        ],
+        [
+            'warning: 1.yaml: must not be "a" [r]',
+            'error: 2.yaml: must not be "a" [r]',
+            "info: there is nothing to do",
+        ],
     ),
     (
         "a result without a rule",
