@@ -424,8 +424,9 @@ def section(name: str, part: dict[str, Any]) -> str:
 
 def type_of(found: dict[str, Any]) -> str:
     """A field's type in words: a choice, a list, another part of the configuration."""
-    if "anyOf" in found:
-        return " or ".join([type_of(option) for option in found["anyOf"] if option.get("type") != "null"])
+    options = found.get("anyOf", found.get("oneOf"))
+    if options is not None:
+        return " or ".join([type_of(option) for option in options if option.get("type") != "null"])
     if "$ref" in found:
         name = found["$ref"].rpartition("/")[2].removesuffix("Model")
         return f"[{name}](#{name.lower()})"

@@ -164,9 +164,12 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
         "difflib",
         "json",
         "jsonpatch",
+        "krmfn.remarks",
         "packwise.frontends.osmo.frontend",
+        "packwise.pipeline.choice",
         "packwise.schedulers.kai.podgroups",
         "packwise.validate.definition",
+        "pathspec",
         "pydantic",
         "yaml",
     }

@@ -207,7 +207,7 @@ def _known(model: Any) -> dict[str, Any]:
 def _result(
     config: KubeObject | None, model: type[BaseModel], detail: ErrorDetails, places: dict[str, str] | None
 ) -> Result:
-    path = _true_path(model, detail["loc"])
+    path = _true_path(model, detail["loc"], names_field=detail["type"] in (*_UNKNOWN, "missing"))
     message = _message(model, path, detail)
     if config is None:
         from krmfn.result import Result, ResultField
@@ -224,13 +224,16 @@ def _result(
     return config.error(("data", format_path(path)), message).to_result()
 
 
-def _true_path(model: Any, loc: Sequence[str | int]) -> FieldPath:
-    """`loc` without the names of union members that pydantic puts between the steps."""
+def _true_path(model: Any, loc: Sequence[str | int], *, names_field: bool) -> FieldPath:
+    """`loc` without the names of union members that pydantic puts between the steps, and at the end.
+
+    `names_field`: whether its end is a field that the model has not, or that the configuration has not.
+    """
     path: FieldPath = ()
-    for step in loc:
+    for number, step in enumerate(loc, 1):
         known = _annotation(model, path)
         is_name = isinstance(step, str) and path and not any(_holds(option, step) for option in _options(known))
-        if is_name and step != loc[-1]:
+        if is_name and (number < len(loc) or not names_field):
             continue
         path = (*path, step)
     return path

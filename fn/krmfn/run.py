@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
 
     ConfigT = TypeVar("ConfigT", bound=BaseModel)
+    LinesOf = Callable[[Sequence[Result]], Sequence[str]]
 
 __all__ = ["MAX_INPUT", "NO_MEMORY", "read_input", "run"]
 
@@ -43,6 +44,7 @@ def run(
     *,
     config: None = None,
     validator: bool = False,
+    lines_of: LinesOf | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -56,6 +58,7 @@ def run(
     *,
     config: type[ConfigT],
     validator: bool = False,
+    lines_of: LinesOf | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -68,6 +71,7 @@ def run(
     *,
     config: type[Any] | None = None,
     validator: bool = False,
+    lines_of: LinesOf | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -77,12 +81,14 @@ def run(
     With `config`, the functionConfig is read as that pydantic model and given as the second argument. A FieldError or
     ConfigError of the function becomes an error result; any other exception an `internal error` result. A `validator`
     answers without items, with an error or not: kustomize takes it for a change when a validator gives items back.
+    `lines_of` gives the lines for stderr, None: one for each result (`krmfn.grouping` has shorter ones); errors are
+    among them, and `results` holds every result in any case.
     """
     source = sys.stdin.buffer if stdin is None else stdin
     sink = sys.stdout.buffer if stdout is None else stdout
     messages = sys.stderr if stderr is None else stderr
     try:
-        text, lines, code = _answer(function, config, source, validator=validator)
+        text, lines, code = _answer(function, config, source, lines_of or _each, validator=validator)
     except MemoryError:
         text, lines, code = "", [NO_MEMORY], 1
     # stderr first: a reader that closed stdout early still learns what happened.
@@ -101,7 +107,12 @@ def read_input(stream: IO[bytes]) -> bytes:
 
 
 def _answer(
-    function: Callable[..., ResourceList], config: type[Any] | None, source: IO[bytes], *, validator: bool
+    function: Callable[..., ResourceList],
+    config: type[Any] | None,
+    source: IO[bytes],
+    lines_of: LinesOf,
+    *,
+    validator: bool,
 ) -> tuple[str, list[str], int]:
     """The text for stdout, the lines for stderr, the exit code. Raises MemoryError."""
     try:
@@ -111,7 +122,7 @@ def _answer(
     answered, raised = _called(function, config, read)
     if validator:
         read, answered = read.with_items(()), answered.with_items(())
-    return _outcome(read, answered, raised)
+    return _outcome(read, answered, raised, lines_of)
 
 
 def _parsed(stdin: IO[bytes]) -> ResourceList:
@@ -176,7 +187,9 @@ def _internal(error: Exception) -> Result:
     return Result(f"internal error: {type(error).__name__}{': ' if detail else ''}{detail}{where}")
 
 
-def _outcome(read: ResourceList, answered: ResourceList, raised: tuple[Result, ...]) -> tuple[str, list[str], int]:
+def _outcome(
+    read: ResourceList, answered: ResourceList, raised: tuple[Result, ...], lines_of: LinesOf
+) -> tuple[str, list[str], int]:
     """The text for stdout, the lines for stderr, the exit code."""
     if not raised and answered.results is read.results:
         return _text_or_error(read, answered)
@@ -187,7 +200,8 @@ def _outcome(read: ResourceList, answered: ResourceList, raised: tuple[Result, .
     kept = read if code else answered
     results = (*old, *new)
     text, lines, written = _text_or_error(read, kept.with_results(results))
-    return text, [*lines, *_lines(new)] if written else _lines(new), code or written
+    own = _lines(new, lines_of)
+    return text, [*lines, *own] if written else own, code or written
 
 
 def _divided(
@@ -209,13 +223,17 @@ def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[str, list[
         raise
     except Exception as error:
         result = error.to_result() if isinstance(error, FieldError) else _internal(error)
-        return read.with_results([*read.results, result]).to_text(), _lines([result]), 1
+        return read.with_results([*read.results, result]).to_text(), [result.line_of_text()], 1
 
 
-def _lines(results: Sequence[Result]) -> list[str]:
+def _each(results: Sequence[Result]) -> list[str]:
+    return [result.line_of_text() for result in results]
+
+
+def _lines(results: Sequence[Result], lines_of: LinesOf) -> list[str]:
     from krmfn.result import Severity
 
-    lines = [result.line_of_text() for result in results]
+    lines = list(lines_of(results))
     errors = [result for result in results if result.severity is Severity.ERROR]
     if errors and len(lines) > 1:
         # kustomize and kpt users often see one line only.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
 
-__all__ = ["Location", "ObjectId", "Source", "document_location", "text_location"]
+__all__ = ["Location", "ObjectId", "Source", "document_location", "line_location", "text_location"]
 
 
 class Source(NamedTuple):
@@ -64,6 +64,13 @@ class ObjectId(NamedTuple):
 def text_location(source: Source, path: FieldPath, *, key: bool = False) -> Location:
     """The nearest part of `path` that exists, counted in the file or stdin that `source` was cut from."""
     line, column = _nearest(source, path, key)
+    return line_location(source, line, column, None)
+
+
+def line_location(source: Source, line: int, column: int, file: str | None) -> Location:
+    """A place in `source.text`, counted as the two functions here do: in the document of `file`, where there is one."""
+    if file is not None:
+        return Location(file, _document_line(source, line, _nearest(source, (), key=False)[0]), column)
     return Location(source.file, source.line + line - 1, column + source.column - 1 if line == 1 else column)
 
 
@@ -74,12 +81,17 @@ def document_location(source: Source, path: FieldPath, file: str, *, key: bool =
     """
     first_line, first_column = _nearest(source, (), key=False)
     line, column = _nearest(source, path, key)
+    return Location(file, _document_line(source, line, first_line), max(column - first_column + 1, 1))
+
+
+def _document_line(source: Source, line: int, first_line: int) -> int:
+    """The line of the client's document that is `line` of the item's text, which begins at `first_line`."""
     added = _lines_added(source, line)
     # A comment on the dash's line is the document's own first line.
     text_lines = source.text.split("\n", first_line)
     dash = next((n for n, text in enumerate(text_lines, 1) if text.lstrip().startswith("-")), first_line)
     start = min(dash, first_line) if source.root else first_line
-    return Location(file, max(line - start + 1 - added, 1), max(column - first_column + 1, 1))
+    return max(line - start + 1 - added, 1)
 
 
 def _nearest(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:

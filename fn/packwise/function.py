@@ -9,15 +9,27 @@ from packwise.pipeline import render
 from packwise.select import Package
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krmfn.resourcelist import ResourceList
     from krmfn.result import Result
 
 __all__ = ["main", "render_list"]
 
 
-def main(*, validate: bool = False) -> int:
-    """Runs on stdin and stdout and returns the exit code, 0 or 1. To `validate` is to answer results only."""
-    return run(render_list, validator=validate)
+def main(*, validate: bool = False, verbose: bool = False) -> int:
+    """Runs on stdin and stdout and returns the exit code, 0 or 1. To `validate` is to answer results only.
+
+    Stderr shows the first findings of each form, and none that ask for nothing; all where it is `verbose`.
+    """
+    return run(render_list, validator=validate, lines_of=None if verbose else _lines)
+
+
+def _lines(results: Sequence[Result]) -> list[str]:
+    # Where there is nothing to say, nothing is imported.
+    from krmfn.grouping import grouped_lines
+
+    return grouped_lines(results, "`packwise fn -v` lists them")
 
 
 def render_list(read: ResourceList) -> ResourceList:

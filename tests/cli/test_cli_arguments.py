@@ -9,7 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.arguments import Check, Diff, Function, Named, Render, Rules, Topologies, parse
+from packwise.cli.arguments import (
+    Check,
+    Choice,
+    Diff,
+    Fix,
+    Function,
+    Named,
+    Output,
+    Render,
+    Rules,
+    Topologies,
+    Verbosity,
+    parse,
+)
 from tests.cli.calling import CONFIG, SERVICE, Call, write
 
 COMMANDS = {
@@ -20,8 +33,15 @@ COMMANDS = {
     "render a -o out b": Render(Named(("a", "b")), "out"),
     "render - --output=out": Render(Named(("-",)), "out"),
     "check in": Check(Named(("in",))),
-    "check in -o json": Check(Named(("in",)), "json"),
-    "check in -o sarif": Check(Named(("in",)), "sarif"),
+    "check in -o json": Check(Named(("in",)), (Output("json"),)),
+    "check in -o sarif": Check(Named(("in",)), (Output("sarif"),)),
+    "check in -o junit=- -o sarif=a=b.sarif": Check(Named(("in",)), (Output("junit"), Output("sarif", "a=b.sarif"))),
+    "check in --fix --unsafe-fixes --diff -q": Check(
+        Named(("in",)), fix=Fix(unsafe=True, show=True), verbosity=Verbosity.QUIET
+    ),
+    "check --ignore a,b --ignore c --select d in --known k --max-warnings 0 -v": Check(
+        Named(("in",)), choice=Choice(("a", "b", "c"), ("d",), "k", None, 0), verbosity=Verbosity.VERBOSE
+    ),
     "check -o text - --baseline old": Check(Named(("-",), None, "old")),
     "diff a b": Diff("a", "b"),
     "diff git:main b --config c.yaml --crds x --crds y": Diff("git:main", "b", "c.yaml", ("x", "y")),
@@ -46,6 +66,24 @@ REFUSED = {
     "render": "packwise render: error: the following arguments are required: PATH",
     "render in --in-pl": "packwise render: error: unrecognized arguments: --in-pl",
     "render in -o out --in-place": "packwise render: error: argument --in-place: not allowed with argument -o/--output",
+    "check in -o yaml": "packwise check: error: argument -o/--output: must be one of text, json, github, gitlab, "
+    'sarif, junit, or one with a file (sarif=packwise.sarif); got "yaml"',
+    "check in -o json=": 'packwise check: error: argument -o/--output: "json=" must name a file after the equals sign',
+    "check in -o json -o text": "packwise check: error: -o must name stdout once; give the others a file each "
+    "(sarif=packwise.sarif)",
+    "check in -o json=a -o sarif=a": 'packwise check: error: -o must name "a" once; give the others a file each '
+    "(sarif=packwise.sarif)",
+    "check in --known k --write-findings w": "packwise check: error: --write-findings must not go with --known: it "
+    "writes all findings there are",
+    "check in --diff": "packwise check: error: --diff must go with --fix",
+    "check in --unsafe-fixes": "packwise check: error: --unsafe-fixes must go with --fix",
+    "check in --max-warnings -1": "packwise check: error: argument --max-warnings: must be a number from 0 on; "
+    'got "-1"',
+    "check in --max-warnings x": 'packwise check: error: argument --max-warnings: must be a number from 0 on; got "x"',
+    "check in --select queue-mising": 'error: there is no rule "queue-mising"; did you mean "queue-missing"?',
+    "check in --ignore x": 'error: there is no rule "x"; `packwise rules` lists them',
+    "check in --ignore cliques": 'error: --ignore must name rules of warnings and infos; got "cliques", whose findings '
+    "are errors: the cluster refuses what breaks it; ignore it at its line, `# packwise: ignore[cliques] reason`",
     "rules a b": "packwise rules: error: unrecognized arguments: b",
     "rules topology-hierachy": 'error: there is no rule "topology-hierachy"; did you mean "topology-hierarchy"?',
     "rules x": 'error: there is no rule "x"; `packwise rules` lists them',

@@ -12,7 +12,6 @@ BROKEN = WORKLOAD.replace("  namespace: shop", "  namespace: shop\n  labels: {le
     "- {name: router, image:", "- {name: router, resources: {limits: {nvidia.com/gpu: 8}}, image:"
 )
 MENDED = BROKEN.replace("legacy: yes", 'legacy: "yes"').replace("nvidia.com/gpu: 8", 'nvidia.com/gpu: "8"')
-NOTE = "note: without --baseline (as in --baseline git:main) the rules for updates are not checked\n"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
@@ -26,7 +25,7 @@ def test_files_are_mended_and_then_checked(call: Call, package: Path, newline: s
     assert (ran.code, ran.stdout, ran.stderr) == (
         0,
         f"no findings in 3 files{CHOSEN}\n",
-        f"mended in/web/workload.yaml\n{NOTE}",
+        "mended in/web/workload.yaml\n",
     )
     assert (package / "web/workload.yaml").read_bytes().decode() == (others + MENDED).replace("\n", newline)
     assert {name: text for name, text in listing_of(package).items() if name != "web/workload.yaml"} == before
@@ -111,6 +110,10 @@ spec:
   - {domain: zone, key: topology.kubernetes.io/zone}
   - {domain: rack, key: example.com/rack}
 """
+IMAGE = 'image: "registry.example.com/router:1"}'
+HIDDEN = (
+    "1 object can be mended with --unsafe-fixes, which change what is meant; --fix --unsafe-fixes --diff shows it\n"
+)
 LISTED = """\
   schedulerTopologyBindings:
   - schedulerName: kai-scheduler
@@ -121,12 +124,61 @@ LISTED = """\
 def test_a_binding_lists_the_topology_that_is_applied_from_git(call: Call, tmp_path: Path) -> None:
     write(tmp_path / "in", {"gb200.yaml": BINDING})
 
-    ran = call("check", "in", "--fix", "-o", "json")
+    ran = call("check", "in", "--fix", "--unsafe-fixes", "-o", "json")
 
-    assert (ran.code, [finding["rule"] for finding in ran.findings]) == (0, ["no-workloads"])
+    assert (ran.code, ran.stderr) == (0, "mended in/gb200.yaml\n")
+    assert [finding["rule"] for finding in ran.findings] == ["no-workloads"]
     assert (tmp_path / "in" / "gb200.yaml").read_text(encoding="utf-8") == BINDING + LISTED
     rendered = call("render", "in", "-o", "-")
     assert "kind: Topology\n" in rendered.stdout, "what is listed is what is rendered"
+
+
+def test_what_changes_the_meaning_is_left_and_counted(call: Call, tmp_path: Path) -> None:
+    write(tmp_path / "in", {"gb200.yaml": BINDING})
+
+    ran = call("check", "in", "--fix", "-o", "json")
+
+    assert (ran.code, ran.stderr) == (0, HIDDEN)
+    assert [finding["rule"] for finding in ran.findings] == ["no-workloads", "binding-reference"]
+    assert "`apply: false`" in ran.findings[1]["message"]
+    assert (tmp_path / "in" / "gb200.yaml").read_text(encoding="utf-8") == BINDING
+
+
+def test_a_diff_is_shown_and_nothing_is_written(call: Call, package: Path) -> None:
+    write(package, {"web/workload.yaml": BROKEN})
+    before = listing(package)
+
+    ran = call("check", "in", "--fix", "--diff")
+
+    changes = [line for line in ran.stdout.splitlines() if line.startswith(("---", "+++", "+", "-"))]
+    assert changes == [
+        "--- a/in/web/workload.yaml",
+        "+++ b/in/web/workload.yaml",
+        "-  labels: {legacy: yes}",
+        '+  labels: {legacy: "yes"}',
+        "-          - {name: router, resources: {limits: {nvidia.com/gpu: 8}}, " + IMAGE,
+        '+          - {name: router, resources: {limits: {nvidia.com/gpu: "8"}}, ' + IMAGE,
+    ]
+    assert (ran.code, ran.stderr) == (1, "")
+    assert listing(package) == before
+
+
+def test_a_diff_shows_what_changes_the_meaning_where_that_is_asked_for(call: Call, tmp_path: Path) -> None:
+    write(tmp_path / "in", {"gb200.yaml": BINDING})
+
+    ran = call("check", "in", "--fix", "--diff")
+    unsafe = call("check", "in", "--fix", "--unsafe-fixes", "--diff")
+
+    assert (ran.code, ran.stdout, ran.stderr) == (0, "", HIDDEN)
+    assert (unsafe.code, unsafe.stderr) == (1, "")
+    assert unsafe.stdout.endswith("".join(f"+{line}\n" for line in LISTED.splitlines()))
+    assert (tmp_path / "in" / "gb200.yaml").read_text(encoding="utf-8") == BINDING
+
+
+def test_a_diff_of_nothing_is_no_change(call: Call, package: Path) -> None:
+    ran = call("check", package.name, "--fix", "--diff")
+
+    assert (ran.code, ran.stdout, ran.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("setting", ["apply: false", "emit: [PodGang]"])

@@ -10,11 +10,12 @@ import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.cli.report.checked import Checked
-from packwise.cli.report.fingerprint import fingerprints
 from packwise.cli.report.github import as_github
 from packwise.cli.report.gitlab import as_gitlab
+from packwise.cli.report.junit import as_junit
 from packwise.cli.report.sarif import as_sarif
 from packwise.cli.rules import RULES_BY_NAME
+from packwise.findings.fingerprint import fingerprints
 from tests.places import ROOT, TOOLS, missing
 
 FULL = Result(
@@ -155,3 +156,47 @@ def test_sarif_keeps_the_schema_of_its_standard() -> None:
     validator: Any = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
 
     validator.validate(json.loads(as_sarif(checked(*results))))
+
+
+@pytest.mark.parametrize(("reason", "more"), [("", {}), ("its {cluster}", {"justification": "its {cluster}"})])
+def test_sarif_says_what_a_comment_ignores(reason: str, more: dict[str, str]) -> None:
+    ignored = FULL._replace(severity=Severity.INFO, tags={**FULL.tags, "ignored": reason})
+
+    (result,) = sarif(ignored)["results"]
+    assert (result["level"], result["suppressions"]) == ("note", [{"kind": "inSource", **more}])
+
+
+JUNIT = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="packwise">
+  <testsuite name="packwise" tests="1" failures="0" errors="0" skipped="0" time="0">
+    <testcase classname="packwise" name="finding" time="0">
+      <system-out>info: packwise: all of it</system-out>
+    </testcase>
+  </testsuite>
+  <testsuite name="my files/a:b,c.yaml" tests="2" failures="1" errors="0" skipped="0" time="0">
+    <testcase classname="my files/a:b,c.yaml" name="readable Service shop/web spec.a" time="0">
+      <failure type="readable" message="\\x00&lt;a&gt; &amp; &quot;b&quot;\\ud800">error: my files/a:b,c.yaml:3: \
+Service shop/web spec.a: \\x00&lt;a&gt; &amp; "b"\\ud800
+operator: a: {…}\\n100%</failure>
+    </testcase>
+    <testcase classname="my files/a:b,c.yaml" name="readable Service shop/web spec.a (2)" time="0">
+      <system-out>warning: my files/a:b,c.yaml:3: Service shop/web spec.a: must be {1}; got 50%\\r\\n
+operator: a: {…}\\n100%</system-out>
+    </testcase>
+  </testsuite>
+</testsuites>
+"""
+
+
+def test_junit_has_a_suite_for_each_file_and_no_character_that_xml_refuses() -> None:
+    failing = FULL._replace(severity=Severity.ERROR, message='\x00<a> & "b"\ud800')
+
+    assert as_junit(checked(BARE, failing, FULL)) == JUNIT
+
+
+def test_junit_without_findings_has_a_case_that_passes() -> None:
+    assert as_junit(checked()).splitlines()[2:4] == [
+        '  <testsuite name="packwise" tests="1" failures="0" errors="0" skipped="0" time="0">',
+        '    <testcase classname="packwise" name="no findings" time="0" />',
+    ]

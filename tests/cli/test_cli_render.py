@@ -140,7 +140,7 @@ def test_warnings_are_told_beside_the_result(call: Call) -> None:
     ran = call("render", "-", stdin=SERVICE)
 
     assert (ran.code, ran.stdout) == (0, SERVICE)
-    assert [line.split(":")[0] for line in ran.stderr.splitlines()] == ["warning", "info"]
+    assert [line.split(":")[0] for line in ran.stderr.splitlines()] == ["warning", "1 info; -v lists it"]
 
 
 LIST = """\

@@ -84,7 +84,7 @@ def test_a_reader_that_goes_early_ends_it(words: str, packwise: Path, package: P
             "fn",
             "error: <stdin>:1:1: must be a ResourceList; got nothing: run it through kustomize, kpt or `kpt fn source`",
         ),
-        ("check -", "info: there is no PodCliqueSet among the input; what needs none was rendered [no-workloads]"),
+        ("check -v -", "info: there is no PodCliqueSet among the input; what needs none was rendered [no-workloads]"),
     ],
 )
 def test_stdin_that_is_closed_is_empty(words: str, reason: str, packwise: Path, package: Path) -> None:

@@ -43,6 +43,7 @@ spec:
   dynamo: {release: "1.5", grove: true, kaiScheduler: true, terminationDelay: 15m}
   podGangEpoch: 1700000000000000000
   kai: {version: v0.15}
+  rules: {ignore: [queue-missing], warn: [], error: [{rule: namespace-missing, paths: ["apps/**"]}]}
   annotate: true
   apply: true
   network: {autoMNNVLEnabled: false}
@@ -141,6 +142,9 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("a number of gangs as text", "spec.limits.gangs", "5", "spec.limits.gangs"),
     ("a flag for a number of gangs", "spec.limits.gangs", True, "spec.limits.gangs"),
     ("a limit that there is not", "spec.limits", {"pods": 5}, "spec.limits"),
+    ("a list of rules that there is not", "spec.rules", {"off": []}, "spec.rules"),
+    ("one rule in the place of a list", "spec.rules.ignore", "queue-missing", "spec.rules.ignore"),
+    ("no path at all", "spec.rules.error", [{"rule": "queue-missing", "paths": []}], "spec.rules.error.0"),
     ("a profile without a name", "spec.scheduler.profiles", [{}], "spec.scheduler"),
     ("a list in the place of spec", "spec", [], "spec"),
     ("another kind", "kind", "TopologyRenderer", "kind"),
@@ -167,7 +171,7 @@ def test_the_quick_look_knows_the_same_fields_and_choices_as_the_model() -> None
     assert all(is_plain({name: {"enabled": True, "levels": [], "name": "a"}}) for name in sections)
     # An epoch is set in tests only: the model reads it.
     unusual = {"podGangEpoch"}
-    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "limits", "dynamo", "network", "exclude"}
+    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "limits", "dynamo", "network", "exclude", "rules"}
     assert known == fields.keys() - plain - sections - unusual
     assert set(LISTS["emit"]) == {kind.name for kind in GENERATED}
 

@@ -8,7 +8,7 @@ from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.events import ScalarEvent, StreamEndEvent, start_of_document
 from krmfn.yamltext.reader import read
 
-__all__ = ["comments", "with_lost_comments"]
+__all__ = ["comments", "placed_comments", "with_lost_comments"]
 
 # An anchor, alias or tag may hold a `#` that starts no comment.
 _PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s|#[^\n]*)+)+")
@@ -20,12 +20,17 @@ def comments(text: str) -> list[str]:
 
     Raises YamlError where the text is no YAML.
     """
-    texts: list[str] = []
+    return [comment for _, comment in placed_comments(text)]
+
+
+def placed_comments(text: str) -> list[tuple[int, str]]:
+    """The comments as above, each with the offset of its `#`. Raises YamlError where the text is no YAML."""
+    placed: list[tuple[int, str]] = []
     at = 0
     for start, end in [*_scalars(text), (len(text), len(text))]:
-        texts += [match[1] for match in _PART.finditer(text, at, max(start, at)) if match[1]]
+        placed += [(match.start(1), match[1]) for match in _PART.finditer(text, at, max(start, at)) if match[1]]
         at = max(end, at)
-    return texts
+    return placed
 
 
 def with_lost_comments(before: str, after: str, line: int) -> str:

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from packwise.cli import help_texts
 from packwise.revisions import REVISIONS
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 __all__ = [
     "STDIN",
     "Check",
+    "Choice",
     "Command",
     "Completion",
     "Diff",
     "DiffFormat",
+    "Fix",
     "Format",
     "Function",
     "Migrate",
     "Named",
+    "Output",
     "Render",
     "Rules",
     "Topologies",
@@ -37,7 +40,7 @@ __all__ = [
 STDIN = "-"
 """How a path names stdin, or stdout."""
 
-Format = Literal["text", "json", "github", "gitlab", "sarif"]
+Format = Literal["text", "json", "github", "gitlab", "sarif", "junit"]
 """How findings are printed."""
 
 DiffFormat = Literal["text", "json", "patch"]
@@ -79,15 +82,48 @@ class Render:
     output: str | None = None
     in_place: bool = False
     check: bool = False
+    verbosity: Verbosity = Verbosity.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Findings in a format, and the file that gets them; None: stdout."""
+
+    format: Format = "text"
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What `--fix` does: `unsafe` fixes change what is meant; to `show` is to print a diff, and write nothing."""
+
+    unsafe: bool = False
+    show: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which findings a check reports, and when warnings fail it.
+
+    `selected` are the only rules that are, where there are any. `known` is the file of findings that were there before,
+    `written` the one to write them to.
+    """
+
+    ignored: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
+    known: str | None = None
+    written: str | None = None
+    max_warnings: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`packwise check`."""
+    """`packwise check`; `fix` is None where nothing is mended."""
 
     named: Named
-    output: Format = "text"
-    fix: bool = False
+    outputs: tuple[Output, ...] = (Output(),)
+    fix: Fix | None = None
+    choice: Choice = Choice()
     verbosity: Verbosity = Verbosity.NORMAL
 
 
@@ -145,6 +181,7 @@ class Function:
     """`packwise fn`."""
 
     validate: bool = False
+    verbose: bool = False
 
 
 class UsageError(Exception):
@@ -168,14 +205,28 @@ def parse(arguments: Sequence[str]) -> Command:
         parsed = parser.parse_args(arguments)
     if parsed.command == "migrate":
         _refuse_earlier(commands[name], parsed)
+    if parsed.command == "check":
+        _refuse_unlike(commands[name], parsed)
     return _COMMANDS[parsed.command](parsed)
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "render": lambda parsed: Render(
-        _named(parsed), None if parsed.output == STDIN else parsed.output, parsed.in_place, parsed.check
+        _named(parsed),
+        None if parsed.output == STDIN else parsed.output,
+        parsed.in_place,
+        parsed.check,
+        Verbosity(parsed.verbosity),
     ),
-    "check": lambda parsed: Check(_named(parsed), parsed.output, parsed.fix, Verbosity(parsed.verbosity)),
+    "check": lambda parsed: Check(
+        _named(parsed),
+        tuple(parsed.output or [Output()]),
+        Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
+        Choice(
+            _listed(parsed.ignore), _listed(parsed.select), parsed.known, parsed.write_findings, parsed.max_warnings
+        ),
+        Verbosity(parsed.verbosity),
+    ),
     "diff": lambda parsed: Diff(
         parsed.before,
         parsed.after,
@@ -199,7 +250,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     ),
     "rules": lambda parsed: Rules(parsed.name, parsed.output == "json"),
     "completion": lambda parsed: Completion(parsed.shell),
-    "fn": lambda parsed: Function(parsed.validate),
+    "fn": lambda parsed: Function(parsed.validate, parsed.verbose),
 }
 """The command of each subcommand's name, made of its parsed arguments."""
 
@@ -213,6 +264,11 @@ def _named(parsed: argparse.Namespace) -> Named:
         tuple(parsed.set),
         tuple(parsed.exclude),
     )
+
+
+def _listed(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of options that are given once for each, or once with commas between them."""
+    return tuple([stripped for text in names for name in text.split(",") if (stripped := name.strip())])
 
 
 class _Parser(argparse.ArgumentParser):
@@ -263,6 +319,7 @@ def _add_render(commands: Any) -> None:
         help="write nothing; exit with 1 where a render would change a file of the folder, for CI",
     )
     _add_context(render)
+    _add_verbosity(render)
 
 
 def _add_check(commands: Any) -> None:
@@ -273,19 +330,90 @@ def _add_check(commands: Any) -> None:
     check.add_argument(
         "-o",
         "--output",
-        choices=get_args(Format),
-        default="text",
-        help="how to print the findings: text for people, json for scripts, github as workflow commands, gitlab as a "
-        "Code Quality report, sarif as SARIF 2.1.0 (default: text)",
+        metavar="FORMAT[=FILE]",
+        type=_output,
+        action="append",
+        help="how to print the findings, and the file to write that to; as often as needed, but for stdout once: text "
+        "for people, json for scripts, github as workflow commands, gitlab as a Code Quality report, sarif as SARIF "
+        "2.1.0, junit as JUnit XML (default: text)",
     )
+    _add_fixes(check)
+    _add_choice(check)
+    _add_context(check)
+    _add_verbosity(check)
+
+
+def _output(text: str) -> Output:
+    name, equals, file = text.partition("=")
+    if name not in get_args(Format):
+        known = ", ".join(get_args(Format))
+        raise argparse.ArgumentTypeError(
+            f'must be one of {known}, or one with a file (sarif=packwise.sarif); got "{name}"'
+        )
+    if equals and not file:
+        raise argparse.ArgumentTypeError(f'"{text}" must name a file after the equals sign')
+    return Output(cast("Format", name), file if equals and file != STDIN else None)
+
+
+def _add_fixes(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--fix",
         action="store_true",
-        help="first mend the files where that needs no decision: quotes around quantities and words that tools read "
+        help="first mend the files where that changes no meaning: quotes around quantities and words that tools read "
         "differently, fields by their new names; no other byte changes",
     )
-    _add_context(check)
-    _add_verbosity(check)
+    check.add_argument(
+        "--unsafe-fixes",
+        action="store_true",
+        help="with --fix: mend also where the change is a decision: labels that topograph renamed, the topology that a "
+        "binding lists",
+    )
+    check.add_argument(
+        "--diff",
+        action="store_true",
+        help="with --fix: print what would change as a diff, write nothing, and exit with 1 where anything would",
+    )
+
+
+def _add_choice(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "--ignore",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="report nothing of this rule, a warning or an info; several with commas, or as often as needed",
+    )
+    check.add_argument(
+        "--select", metavar="RULE", action="append", default=[], help="report this rule only; several likewise"
+    )
+    check.add_argument(
+        "--max-warnings", metavar="N", type=_number, help="exit with 1 where there are more warnings than that"
+    )
+    check.add_argument(
+        "--write-findings", metavar="FILE", help="write all findings to this file, for --known; the exit code is 0"
+    )
+    check.add_argument(
+        "--known", metavar="FILE", help="report only findings that are not in this file, which --write-findings wrote"
+    )
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f'must be a number from 0 on; got "{text}"')
+    return int(text)
+
+
+def _refuse_unlike(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    if not parsed.fix and (parsed.diff or parsed.unsafe_fixes):
+        parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
+    if parsed.known is not None and parsed.write_findings is not None:
+        parser.error("--write-findings must not go with --known: it writes all findings there are")
+    outputs: list[Output] = parsed.output or []
+    files = [output.file for output in outputs]
+    twice = [file for file in files if files.count(file) > 1]
+    if twice:
+        to = "stdout" if twice[0] is None else f'"{twice[0]}"'
+        parser.error(f"-o must name {to} once; give the others a file each (sarif=packwise.sarif)")
 
 
 def _add_verbosity(command: argparse.ArgumentParser) -> None:
@@ -397,6 +525,12 @@ def _add_function(commands: Any) -> None:
         "--validate",
         action="store_true",
         help="answer with results and without items, as kustomize wants of a validator",
+    )
+    function.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="list every finding on stderr, as the results do: also more of the same form, and infos",
     )
 
 

@@ -1,20 +1,26 @@
-"""`packwise check`: findings on stdout; nothing is written but what `--fix` mends."""
+"""`packwise check`: findings on stdout; nothing is written but what `--fix` mends, and files that are asked for."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from krmfn.result import exit_code
+from krmfn.result import Severity, exit_code
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.groups import read_groups
 from packwise.cli.judgement import judge, left_out_lines
+from packwise.cli.outputs import print_all, write_text
 from packwise.cli.report.checked import Checked
-from packwise.cli.report.formats import printer
+from packwise.cli.report.lines import stderr_lines
 
 if TYPE_CHECKING:
-    from packwise.cli.arguments import Check, Named
+    from collections.abc import Sequence
+
+    from krmfn.result import Result
+    from packwise.cli.arguments import Check, Choice, Named
+    from packwise.cli.fix import Fixed
     from packwise.cli.groups import Checkup
     from packwise.cli.judgement import Judgement
 
@@ -23,29 +29,100 @@ __all__ = ["check"]
 
 def check(command: Check) -> int:
     """Prints what is wrong; returns the exit code. Raises UsageError."""
-    if command.fix:
+    if command.choice != type(command.choice)():
+        from packwise.cli.choosing import refuse_unknown
+
+        refuse_unknown(command.choice)
+    fixed = None
+    if command.fix is not None:
         from packwise.cli.fix import fix
 
         try:
-            say([f"mended {name}" for name in fix(command.named)])
+            fixed = fix(command.named, command.fix)
         except OSError as error:
             say([cannot_write(error)])
             return 1
+        if command.fix.show:
+            return _show(fixed)
+        say([f"mended {name}" for name, _, _ in fixed.texts])
     checkup = read_groups(command.named)
     judgement = judge(checkup)
-    results = judgement.results
     checked = Checked(
-        results,
+        judgement.results,
         len([file for file in checkup.files if file.left_out is None]),
         checkup.text_of,
         coloured=is_coloured(sys.stdout),
-        closing=judgement.closing if command.verbosity >= Verbosity.NORMAL else "",
-        listed=_listed(judgement, checkup) if command.verbosity >= Verbosity.VERBOSE else (),
-        ends=command.verbosity >= Verbosity.NORMAL,
+        closing=judgement.closing,
+        listed=_listed(judgement, checkup) if command.verbosity is Verbosity.VERBOSE else (),
+        verbosity=command.verbosity,
     )
-    if command.output == "text" and _is_not_compared(command.named, checkup):
+    if command.verbosity is Verbosity.VERBOSE and _is_not_compared(command.named, checkup):
         say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
-    return exit_code(results) if show(printer(command.output)(checked)) else 1
+    code = _report(command, checked)
+    if fixed is not None:
+        say(_hidden(fixed))
+    return code
+
+
+def _report(command: Check, checked: Checked) -> int:
+    """Writes the findings where they are asked for; returns the exit code."""
+    choice = command.choice
+    if choice != type(choice)():
+        from packwise.cli.choosing import choose, divided, findings_text
+
+        chosen = choose(checked.results, choice)
+        checked = replace(checked, results=chosen.results, known=chosen.known)
+        if choice.written is not None:
+            known, never = divided(chosen.results)
+            written = _write_findings(choice.written, findings_text(known), len(known))
+            say(stderr_lines(never, command.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
+            return max(written, exit_code(never))
+        if chosen.gone and command.verbosity is not Verbosity.QUIET:
+            are = "is" if chosen.gone == 1 else "are"
+            say([f"{_findings(chosen.gone)} of {choice.known} {are} there no longer; write it once more"])
+    is_printed = print_all(command.outputs, checked)
+    code = max(exit_code(checked.results), _excess(checked.results, choice))
+    return code if is_printed else 1
+
+
+def _write_findings(name: str, text: str, number: int) -> int:
+    if not write_text(name, text):
+        return 1
+    say([f"wrote {_findings(number)} to {name}; `packwise check --known {name}` reports what is new"])
+    return 0
+
+
+def _findings(number: int) -> str:
+    return "1 finding" if number == 1 else f"{number} findings"
+
+
+def _excess(results: Sequence[Result], choice: Choice) -> int:
+    """1 where there are more warnings than may be, which stderr says."""
+    if choice.max_warnings is None:
+        return 0
+    warnings = sum(result.severity is Severity.WARNING for result in results)
+    if warnings <= choice.max_warnings:
+        return 0
+    say([f"error: there must be at most {choice.max_warnings} warnings (--max-warnings); got {warnings}"])
+    return 1
+
+
+def _show(fixed: Fixed) -> int:
+    from packwise.cli.unified import unified
+
+    shown = show("".join([unified(*text) for text in fixed.texts]))
+    say(_hidden(fixed))
+    return int(bool(fixed.texts) or not shown)
+
+
+def _hidden(fixed: Fixed) -> list[str]:
+    """What could be mended too, and is not since that changes what is meant."""
+    if not fixed.hidden:
+        return []
+    noun = "1 object" if fixed.hidden == 1 else f"{fixed.hidden} objects"
+    return [
+        f"{noun} can be mended with --unsafe-fixes, which change what is meant; --fix --unsafe-fixes --diff shows it"
+    ]
 
 
 def _listed(judgement: Judgement, checkup: Checkup) -> tuple[str, ...]:

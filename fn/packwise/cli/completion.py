@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from packwise.cli.arguments import UsageError, parsers
+from packwise.cli.arguments import Format, UsageError, parsers
 from packwise.cli.console import show
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.extras import COMPLETION
@@ -28,6 +28,8 @@ def completion(command: Completion) -> int:
     for action in [action for each in commands.values() for action in each._actions]:
         if action.metavar in _PATHS:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
-        elif action.metavar == "NAME":
+        elif action.metavar in ("NAME", "RULE"):
             action.choices = sorted(RULES_BY_NAME)
+        elif action.metavar == "FORMAT[=FILE]":
+            action.choices = get_args(Format)
     return 0 if show(shtab.complete(parser, shell=command.shell)) else 1

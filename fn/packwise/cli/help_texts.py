@@ -52,20 +52,25 @@ examples:
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
-CHECK = "Says what is wrong, and writes nothing but what --fix mends."
+CHECK = """\
+Says what is wrong, and writes nothing but what --fix mends and the files that options name. Of findings that say the
+same, the text shows the first few; infos, which ask for nothing, are counted. Other formats have every finding."""
 
 CHECK_EPILOG = """\
 examples:
   packwise check examples/disaggregated-inference
   packwise check clusters/west --baseline git:origin/main
   packwise check clusters/west -o github            # shown beside the changed lines of a pull request
-  packwise check clusters/west -o sarif > packwise.sarif
+  packwise check clusters/west -o text -o sarif=packwise.sarif -o junit=packwise.xml
   packwise check clusters/west --crds ../grove/operator/api/core/v1alpha1/crds
-  packwise check clusters/west --fix
+  packwise check clusters/west --fix --diff         # what --fix would change
+  packwise check clusters/west --write-findings known.json
+  packwise check clusters/west --known known.json   # what is new since
+  packwise check clusters/west --ignore queue-missing --max-warnings 0
   kustomize build overlays/west | packwise check -
   packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
 
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+exit codes: 0 no error, 1 errors were found or more warnings than --max-warnings, 2 wrong usage"""
 
 DIFF = """\
 Says what changes for the scheduler from A to B: topologies, gangs, groups and queues that are added, removed, changed

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code, sort_results
-from packwise.cli.arguments import STDIN, Named, UsageError
+from packwise.cli.arguments import STDIN, Named, UsageError, Verbosity
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.document import contents_of, edited_text
 from packwise.cli.inputs import read_inputs
 from packwise.cli.journal import Change, change_files, common_folder, once_complete
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.text import as_text
+from packwise.cli.unified import unified
 from packwise.commands.migrate import migrate as migrate_package
 from packwise.objects.identity import identity
 from packwise.revisions import REVISIONS
@@ -51,7 +52,7 @@ def migrate(command: Migrate) -> int:
     if not texts:
         say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
-        shown = show("".join(_difference(name, before, after) for name, before, after in texts))
+        shown = show("".join(unified(name, before, after) for name, before, after in texts))
         return _report(inputs, migrated.results, _running(migrated, command.target)) if shown else 1
     try:
         _write(texts, inputs)
@@ -103,14 +104,6 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
     return texts
 
 
-def _difference(name: str, before: str, after: str) -> str:
-    from difflib import unified_diff
-
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    lines = unified_diff(old, new, f"a/{name}" if before else "/dev/null", f"b/{name}")
-    return "".join([line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines])
-
-
 def _running(migrated: Migrated, target: str) -> Iterator[str]:
     """What becomes of workloads that run, where that can be said: whom the target's webhook refuses."""
     if migrated.refused is None:
@@ -126,7 +119,15 @@ def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ())
     """Prints the findings to stderr, since stdout holds the difference, `last` below; returns the exit code."""
     results = sort_results(results)
     if results:
-        text = as_text(Checked(results, len(inputs.files), inputs.text_of, coloured=is_coloured(sys.stderr)))
+        checked = Checked(
+            results,
+            len(inputs.files),
+            inputs.text_of,
+            coloured=is_coloured(sys.stderr),
+            # There is no other run that would list what is left out.
+            verbosity=Verbosity.VERBOSE,
+        )
+        text = as_text(checked)
         say(text.removesuffix("\n").split("\n"), as_they_are=True)
     say(last)
     return exit_code(results)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.result import exit_code, sort_results
-from packwise.cli.arguments import UsageError
+from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.document import contents_of
 from packwise.cli.folder import plan_folder, refuse_same_target
@@ -20,7 +20,7 @@ from packwise.cli.journal import once_complete
 from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.rendered_files import outcome_of, rendered_of
-from packwise.cli.report.lines import as_lines, count
+from packwise.cli.report.lines import count_of_causes, infos_line, stderr_lines
 from packwise.cli.stream import stream_of
 from packwise.cli.swap import remove_left
 from packwise.cli.write import apply, refuse_lists_within, survey
@@ -47,18 +47,18 @@ def render(command: Render) -> int:
         refuse_lists_within(inputs.files, output)
     rendered = rendered_of(inputs, writes=True)
     if exit_code(rendered.results):
-        return _refuse(rendered.results)
+        return _refuse(rendered.results, command)
     try:
         outcome = outcome_of(inputs.files, rendered)
         if output is None:
-            return _print(outcome, rendered.results)
+            return _print(outcome, rendered.results, command)
         plan = plan_folder(outcome, split=bool(rendered.gitops) and not command.in_place)
         if exit_code(plan.results):
-            return _refuse([*rendered.results, *plan.results])
+            return _refuse([*rendered.results, *plan.results], command)
         with _alone(Path(output), command):
             return _write(plan, Path(output), rendered.results, command, contents_of(inputs.files))
     except FieldError as error:
-        return _refuse([*rendered.results, error_result(error)])
+        return _refuse([*rendered.results, error_result(error)], command)
 
 
 def _inputs(command: Render, output: str | None) -> Inputs:
@@ -107,9 +107,10 @@ def _output_of(command: Render) -> str | None:
     return output
 
 
-def _print(outcome: Outcome, results: Sequence[Result]) -> int:
+def _print(outcome: Outcome, results: Sequence[Result], command: Render) -> int:
     text = stream_of(outcome)
-    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    _say_of(results, command)
+    say(infos_line(results, command.verbosity))
     return 0 if show(text) else 1
 
 
@@ -119,8 +120,9 @@ def _write(
     changes = survey(folder, plan, with_list=not command.in_place)
     findings = sort_results([*results, *plan.results, *changes.results])
     if exit_code(findings):
-        return _refuse(findings)
-    say(as_lines(findings, coloured=is_coloured(sys.stderr)), as_they_are=True)
+        return _refuse(findings, command)
+    _say_of(findings, command)
+    say(infos_line(findings, command.verbosity))
     if command.check and changes:
         say(_stale(changes, folder))
         return 1
@@ -133,8 +135,13 @@ def _write(
         except OSError as error:
             say([cannot_write(error)])
             return 1
-    say([_summary(plan, changes, folder, one_by_one)])
+    if command.verbosity is not Verbosity.QUIET:
+        say([_summary(plan, changes, folder, one_by_one)])
     return 0
+
+
+def _say_of(results: Sequence[Result], command: Render) -> None:
+    say(stderr_lines(results, command.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
 
 
 def _stale(changes: Changes, folder: Path) -> Iterator[str]:
@@ -165,8 +172,8 @@ def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
 
 
-def _refuse(results: Iterable[Result]) -> int:
+def _refuse(results: Iterable[Result], command: Render) -> int:
     ordered = sort_results(results)
-    say(as_lines(ordered, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    say([f"{count(ordered)}: nothing was written"])
+    _say_of(ordered, command)
+    say([f"{count_of_causes(ordered)}: nothing was written"])
     return 1

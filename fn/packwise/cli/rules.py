@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.commands.rules import Explanation, Refusal
     from packwise.findings.finding import Rule
 
-__all__ = ["RULES_BY_NAME", "rules"]
+__all__ = ["RULES_BY_NAME", "rule_named", "rules"]
 
 RULES_BY_NAME: dict[str, Rule] = {
     rule.name: rule for rule in (*rule_table(), *PATH_RULES, *FOLDER_RULES, *WRITE_RULES, *MIGRATE_RULES)
@@ -38,11 +38,12 @@ def rules(command: Rules) -> int:
         known = RULES_BY_NAME.values()
         text = _json([_fields(rule) for rule in known]) if command.as_json else _table(known)
     else:
-        text = _explained(_named(command.name), as_json=command.as_json)
+        text = _explained(rule_named(command.name), as_json=command.as_json)
     return 0 if show(text) else 1
 
 
-def _named(name: str) -> Rule:
+def rule_named(name: str) -> Rule:
+    """The rule of that name. Raises UsageError, which suggests the nearest, where there is none."""
     if name not in RULES_BY_NAME:
         hint = closest(name, RULES_BY_NAME, len(RULES_BY_NAME)) or "; `packwise rules` lists them"
         raise UsageError(f'there is no rule "{name}"{hint}')

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packwise.cli.document import InputFile
     from packwise.cli.folder import FolderPlan
 
-__all__ = ["RULES", "Changes", "apply", "refuse_lists_within", "survey"]
+__all__ = ["RULES", "Changes", "apply", "refuse_lists_within", "replace_file", "survey"]
 
 EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "product.md", Severity.WARNING)
 RULES = (EDITED,)
@@ -137,7 +137,7 @@ def _apply(folder: Path, copy: Path, changes: Changes) -> None:
     for path, content in changes.contents.items():
         target = Path(real(path)).relative_to(root)
         with naming(root / target):
-            _replace(copy / target, content)
+            replace_file(copy / target, content)
     for path in changes.removed:
         gone = copy / Path(real(path.parent)).relative_to(root) / path.name
         with naming(path):
@@ -145,7 +145,7 @@ def _apply(folder: Path, copy: Path, changes: Changes) -> None:
             _remove_empty(gone.parent, copy)
     if changes.listing is not None:
         with naming(folder / LIST):
-            _replace(copy / LIST, changes.listing)
+            replace_file(copy / LIST, changes.listing)
 
 
 def _left(folder: Path, before: Mapping[str, str], kept: set[str]) -> tuple[set[Path], list[Result]]:
@@ -239,7 +239,7 @@ def _holds_objects(path: Path) -> bool:
         return False
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Writes a new file: the old one may be of the folder that is copied. Raises OSError where the disk refuses."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Short, so that it fits wherever the name itself does.

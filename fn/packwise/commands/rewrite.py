@@ -2,44 +2,72 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.record import NamedTuple
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.steps import cluster_of, selected, topologies_of
 from packwise.topology.renamed_labels import with_new_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from krmfn.kubeobject import KubeObject
     from packwise.placement.plan import Cluster
     from packwise.revisions.step import Step
     from packwise.select import Package
     from packwise.settings import TopologyRender
 
-__all__ = ["mend", "migrate_workload"]
+__all__ = ["Mended", "mend", "migrate_workload"]
 
 
-def mend(package: Package) -> tuple[KubeObject, ...]:
-    """The items with what can be mended without a decision.
+class Mended(NamedTuple):
+    """The items with what can be mended, in their order; `hidden` of them could be mended further by a decision."""
+
+    items: tuple[KubeObject, ...]
+    hidden: int
+
+
+def mend(package: Package, *, unsafe: bool = False) -> Mended:
+    """The items, mended where that changes no meaning; `unsafe`: also where it does.
 
     Those that need none come back as they are, and so do those where an anchor or alias is in the way.
     """
     inventory, selection = selected(package)
     cluster = cluster_of(selection, topologies_of(inventory, selection))
-    return tuple([_mended(item, cluster, selection.settings) for item in package.items])
+    safe = [_attempt(item, partial(_mended, cluster=cluster)) for item in package.items]
+    decided = [_attempt(item, partial(_decided, cluster=cluster, settings=selection.settings)) for item in safe]
+    if unsafe:
+        return Mended(tuple(decided), 0)
+    return Mended(tuple(safe), sum(before is not after for before, after in zip(safe, decided, strict=True)))
 
 
-def _mended(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> KubeObject:
     try:
-        mended = with_new_labels(item)
-        for front_end in workload_front_ends():
-            mended = front_end.mend(mended, cluster.revision)
-        for scheduler in schedulers(cluster.revision):
-            mended = scheduler.mend(mended, cluster, settings)
+        return change(item)
     except FieldError:
         # The finding stays, and says what to mend by hand.
         return item
-    return mended
+
+
+def _mended(item: KubeObject, cluster: Cluster) -> KubeObject:
+    """The item in other words, which mean the same."""
+    for front_end in workload_front_ends():
+        item = front_end.mend(item, cluster.revision)
+    return item
+
+
+def _decided(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+    """The item as it must be if the cluster is as its configuration says: labels renamed, topologies listed.
+
+    After this the operator does something else than before: it places by other labels, or makes no KAI Topology.
+    """
+    item = with_new_labels(item)
+    for scheduler in schedulers(cluster.revision):
+        item = scheduler.mend(item, cluster, settings)
+    return item
 
 
 def migrate_workload(item: KubeObject, step: Step) -> KubeObject:

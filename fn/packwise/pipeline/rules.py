@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from packwise import annotate, render
 from packwise.objects import index, spelling
-from packwise.pipeline import registry, steps
+from packwise.pipeline import choice, registry, steps, suppression
 from packwise.placement import limit
 from packwise.select import evidence, selection
 from packwise.settings import configuration, operator, schedulers
@@ -17,7 +18,7 @@ from packwise.validate import judge as by_crd
 if TYPE_CHECKING:
     from packwise.findings.finding import Rule
 
-__all__ = ["rule_table"]
+__all__ = ["precondition_rules", "rule_table"]
 
 _BEFORE_SCHEDULERS = (
     index,
@@ -34,6 +35,7 @@ _BEFORE_SCHEDULERS = (
     clustertopologybinding,
     renamed_labels,
 )
+_PRECONDITIONS = (index, selection, configuration, operator, schedulers, choice)
 _AFTER_SCHEDULERS = (by_crd, objects, render, annotate)
 
 
@@ -46,4 +48,12 @@ def rule_table() -> tuple[Rule, ...]:
         *(rule for entry in registry.FRONT_ENDS for rule in entry.rules()),
         *limit.RULES,
         *steps.RULES,
+        *choice.RULES,
+        *suppression.RULES,
     )
+
+
+@cache
+def precondition_rules() -> frozenset[str]:
+    """The names of the rules without which nothing is judged: what is read, and what configures it."""
+    return frozenset([rule.name for part in _PRECONDITIONS for rule in part.RULES])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
@@ -11,7 +12,7 @@ from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import READABLE
-from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
+from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP
 from packwise.objects.spelling import spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement.limit import within_limit
@@ -25,13 +26,14 @@ from packwise.topology.protection import check_protection
 from packwise.topology.status import Status, topology_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.objects.generated import Generated
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import WorkloadPlan
+    from packwise.pipeline.choice import Choice
+    from packwise.placement.plan import Placement, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
@@ -84,10 +86,11 @@ def render(package: Package, *, writes: bool = False) -> Rendered:
 
 def _render(package: Package, *, writes: bool) -> Rendered:
     inventory, selection = selected(package)
-    results = results_of(selection.findings, selection.results)
+    choice = _choice(package, selection.settings)
+    results = (*choice.results(selection.findings), *selection.results, *choice.results(choice.wrong_entries()))
     spelling = list(spelling_findings(inventory.items, selection.definitions.by_kind))
     if exit_code(results):
-        results += results_of(spelling)
+        results += choice.results(spelling)
         # With a configuration that means nothing, every answer about a workload would be a guess.
         return Rendered(package.items, (), results, selection)
     settings, definitions = selection.settings, selection.definitions
@@ -95,38 +98,99 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     cluster = cluster_of(selection, known)
     plans = _plan(inventory, cluster, settings, definitions)
     protected = _protect(inventory, cluster, settings)
-    placements = tuple([placement for plan in plans for placement in plan.placements])
-    written = _write(SchedulerInput(placements, known, cluster, inventory, definitions, settings))
+    source = SchedulerInput(_placements(plans), known, cluster, inventory, definitions, settings)
+    reported = partial(_reported, selection, writes=writes)
+    written, about_workloads, ignorable = _write_chosen(source, plans, reported, choice)
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)
     previews = [preview for plan in plans for preview in plan.previews]
     generated = [*topologies, *written.generated, *previews]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(generated, inventory.items, settings, in_use)
-    findings = [
-        *spelling,
-        *known.findings,
-        *protected,
-        *written.findings,
-        *(finding for plan in plans for finding in plan.findings),
-        *rendering.findings,
-        *_judge(generated, inventory, definitions, settings),
-    ]
-    findings = _as_written(findings) if writes else findings
-    findings = _with_absence(findings, selection, is_part=package.is_part or bool(spelling))
+    absence, about_workloads = _absence(about_workloads, selection, is_part=package.is_part or bool(spelling))
+    of_topologies = reported([*known.findings, *protected])
+    of_objects = reported([*rendering.findings, *_judge(generated, inventory, definitions, settings)])
+    evidence = selection.evidence.findings if selection.evidence is not None else ()
     workloads = len(plans), any(inventory.items.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
-    if selection.evidence is not None:
-        findings = [*selection.evidence.without_consequences(findings), *selection.evidence.findings]
-    results = (*results, *results_of(findings))
+    results = (
+        *results,
+        *choice.results([*absence, *spelling, *of_topologies]),
+        *choice.results(about_workloads, ignorable),
+        *choice.results([*of_objects, *evidence]),
+    )
     if exit_code(results):
-        return Rendered(package.items, (), results, selection, (), *workloads)
+        return Rendered(package.items, (), (*results, *choice.wrong_comments()), selection, (), *workloads)
     notes = {id(plan.workload): plan.notes for plan in plans}
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
     if not plans:
         notices.append(_no_workloads())
-    results = (*results, *results_of(notices))
+    # The configuration may make errors of these, too.
+    noticed = choice.results(notices)
+    results = (*results, *noticed, *choice.wrong_comments())
+    if exit_code(results):
+        return Rendered(package.items, (), results, selection, (), *workloads)
     return Rendered(kept, rendering.objects, results, selection, rendering.generated, *workloads)
+
+
+class _NoChoice:
+    """All findings are reported as they are: neither settings nor comments choose among them."""
+
+    def results(self, findings: Iterable[Finding], ignorable: Collection[int] = ()) -> tuple[Result, ...]:  # noqa: ARG002
+        return tuple([finding.to_result() for finding in findings])
+
+    def refused(self, findings: Iterable[Finding], ignorable: Collection[int]) -> frozenset[int]:  # noqa: ARG002
+        return frozenset()
+
+    def wrong_entries(self) -> tuple[Finding, ...]:
+        return ()
+
+    def wrong_comments(self) -> tuple[Result, ...]:
+        return ()
+
+
+def _choice(package: Package, settings: TopologyRender) -> Choice | _NoChoice:
+    """What is chosen of the findings; nothing is imported where neither settings nor comments choose."""
+    items = (*package.items, *package.documents)
+    # Edits never come before this, so that it is the text with its comments.
+    texts = {id(item.source.text): item.source.text for item in items}
+    if not settings.rules and not any("packwise:" in text for text in texts.values()):
+        return _NoChoice()
+    from packwise.pipeline.choice import Choice
+
+    return Choice(settings, items, compared=package.baseline is not None)
+
+
+def _reported(selection: Selection, findings: Sequence[Finding], *, writes: bool) -> list[Finding]:
+    """The findings as severe as they are, without those that follow from the API of another release."""
+    severe = _as_written(findings) if writes else list(findings)
+    return severe if selection.evidence is None else selection.evidence.without_consequences(severe)
+
+
+def _write_chosen(
+    source: SchedulerInput,
+    plans: Sequence[WorkloadPlan],
+    reported: Callable[[Sequence[Finding]], list[Finding]],
+    choice: Choice | _NoChoice,
+) -> tuple[SchedulerObjects, list[Finding], frozenset[int]]:
+    """The objects of all schedulers, what is wrong with workloads, and the objects whose errors may be ignored.
+
+    The last are given by their identities in memory. A workload with an error that is ignored is refused all the same:
+    the objects are written without it.
+    """
+    written = _write(source)
+    findings = reported([*written.findings, *(finding for plan in plans for finding in plan.findings)])
+    podgroups = source.inventory.items.of_kind(*PODGROUP.key)
+    ignorable = frozenset([*[id(plan.workload) for plan in plans], *map(id, podgroups)])
+    refused = choice.refused(findings, ignorable)
+    if refused:
+        written = _write(source._replace(placements=_placements(plans, refused)))
+    return written, findings, ignorable
+
+
+def _placements(plans: Iterable[WorkloadPlan], refused: Collection[int] = ()) -> tuple[Placement, ...]:
+    """What is placed, but for workloads that are `refused`, by their identities in memory."""
+    return tuple([placement for plan in plans if id(plan.workload) not in refused for placement in plan.placements])
 
 
 def selected(package: Package) -> tuple[Inventory, Selection]:
@@ -259,28 +323,30 @@ def _annotate(
     return tuple(kept), notices
 
 
-def _with_absence(findings: list[Finding], selection: Selection, *, is_part: bool) -> list[Finding]:
-    """`findings` where nothing configures a topology: that is reported once, and what follows from it is not.
+def _absence(
+    findings: list[Finding], selection: Selection, *, is_part: bool
+) -> tuple[tuple[Finding, ...], list[Finding]]:
+    """That nothing configures a topology, which is reported once, and `findings` without what follows from it.
 
     What is a part of several clusters' packages, or has a configuration with a slip in its name, has no such cause.
     """
     absent = selection.absent
     if absent is None:
-        return findings
+        return (), findings
     from packwise.frontends.grove.rules.constraints import DISABLED
 
     refused = [finding for finding in findings if finding.rule == DISABLED.name]
     rest = [finding for finding in findings if finding.rule != DISABLED.name]
     if is_part:
-        return rest
+        return (), rest
     if not refused:
-        return [absent, *findings]
+        return (absent,), findings
     number = len({id(finding.subject) for finding in refused})
     workloads = "a workload has a topology constraint" if number == 1 else f"{number} workloads have constraints"
     message = f"{absent.message}; {workloads}, which the operator refuses while that is so"
     where = absent if absent.subject is not None else refused[0]
     cause = Finding.of(ABSENT, where.subject, where.path, message, severity=Severity.ERROR)
-    return [*rest, cause]
+    return (cause,), rest
 
 
 def _as_written(findings: Iterable[Finding]) -> list[Finding]:

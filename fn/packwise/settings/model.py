@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
 from packwise.revisions.tags import PATTERN, wrong_name
+from packwise.settings.globs import wrong_glob
 from packwise.settings.plain import CHOICES, LISTS, OSMO_CHOICES
 from packwise.settings.topologyrender import Dynamo, Osmo, RunLimits, no_configuration
 
@@ -164,6 +165,42 @@ class LimitsModel(_Model):
     )
 
 
+def _glob(text: str) -> str:
+    wrong = wrong_glob(text)
+    if wrong:
+        raise ValueError(wrong)
+    return text
+
+
+Glob = Annotated[str, AfterValidator(_glob)]
+"""A glob of files, as .gitignore spells them."""
+
+
+class RuleOfPathsModel(_Model):
+    """A rule, for the findings in some files."""
+
+    rule: str = Field(description="Name of the rule, as a finding ends with it.")
+    paths: list[Glob] = Field(
+        min_length=1,
+        description="Globs of files, as .gitignore spells them, from the folder of the configuration.",
+    )
+
+
+_RuleEntry = Annotated[
+    Annotated[str, Tag("everywhere")] | Annotated[RuleOfPathsModel, Tag("of paths")],
+    # A mapping when it is read, the model when it is written.
+    Discriminator(lambda entry: "of paths" if isinstance(entry, dict | RuleOfPathsModel) else "everywhere"),
+]
+
+
+class RulesModel(_Model):
+    """What becomes of findings by their rules. An entry with paths counts before one without."""
+
+    ignore: list[_RuleEntry] = Field(default=[], description="Rules whose warnings and infos are not reported.")
+    warn: list[_RuleEntry] = Field(default=[], description="Rules whose infos are warnings.")
+    error: list[_RuleEntry] = Field(default=[], description="Rules whose warnings and infos are errors.")
+
+
 class TopologyRenderSpec(_Model):
     """`spec` of a TopologyRender, or the data of a ConfigMap that spells the same fields."""
 
@@ -213,6 +250,10 @@ class TopologyRenderSpec(_Model):
     kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")
     dynamo: DynamoModel = Field(default=DynamoModel(), description="The operator of DynamoGraphDeployments.")
     limits: LimitsModel = Field(default=LimitsModel(), description="How much one run may render.")
+    rules: RulesModel = Field(
+        default=RulesModel(),
+        description="What becomes of warnings and infos, by rule and file. What a cluster refuses stays an error.",
+    )
     annotate: bool = Field(
         default=_DEFAULT.annotate, description="Whether workloads get their conditions as annotations."
     )

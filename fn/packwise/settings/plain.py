@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["CHOICES", "KAI_VERSIONS", "LISTS", "OSMO_CHOICES", "is_plain"]
+__all__ = ["CHOICES", "KAI_VERSIONS", "LISTS", "OSMO_CHOICES", "RULE_LISTS", "is_plain"]
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "revision": tuple(REVISIONS),
@@ -27,6 +27,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "gitops": ("argocd", "flux"),
 }
 """The values that each entry of a list may have."""
+
+RULE_LISTS = ("ignore", "warn", "error")
+"""The lists of `rules`, in the order in which they count."""
 
 OSMO_CHOICES: Mapping[str, tuple[str, ...]] = {"priority": ("LOW", "NORMAL", "HIGH"), "keySets": ("Uniform", "Pad")}
 """The same, of the section `osmo`."""
@@ -48,7 +51,7 @@ def _takes(key: str, value: Value) -> bool:
         return _section(value)
     if key == "exclude":
         return isinstance(value, list) and all(isinstance(glob, str) and glob for glob in value)
-    if key in ("scheduler", "osmo", "kai", "limits", "network", "dynamo"):
+    if key in ("scheduler", "osmo", "kai", "limits", "network", "dynamo", "rules"):
         return isinstance(value, dict) and all(_setting(key, name, entry) for name, entry in value.items())
     if key in CHOICES:
         return isinstance(value, str) and value in CHOICES[key]
@@ -61,7 +64,14 @@ def _chosen(value: Value, choices: tuple[str, ...]) -> bool:
     return isinstance(value, list) and all(isinstance(entry, str) and entry in choices for entry in value)
 
 
+def _rules(value: Value) -> bool:
+    """Whether these are rules by their names; those for some paths are for the model."""
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+
+
 def _setting(section: str, key: str, value: Value) -> bool:
+    if section == "rules":
+        return key in RULE_LISTS and _rules(value)
     if section == "limits":
         return key == "gangs" and type(value) is int and value >= 1
     if section == "network":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from krmfn.record import NamedTuple
 from packwise.objects.place import Place
 from packwise.placement.limit import MAX_GANGS
-from packwise.settings.plain import is_plain
+from packwise.settings.plain import RULE_LISTS, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,7 @@ __all__ = [
     "KIND",
     "Dynamo",
     "Osmo",
+    "RuleEntry",
     "RunLimits",
     "TopologyRender",
     "load",
@@ -79,6 +80,15 @@ class RunLimits(NamedTuple):
     gangs: int = MAX_GANGS
 
 
+class RuleEntry(NamedTuple):
+    """An entry of `rules`: `level` is the list it stands in, at `place`; no `paths`: it is for all files."""
+
+    level: str
+    place: int
+    rule: str
+    paths: tuple[str, ...] = ()
+
+
 class TopologyRender(NamedTuple):
     """What a TopologyRender says. `sections` holds the topology sections by key, as written.
 
@@ -113,6 +123,7 @@ class TopologyRender(NamedTuple):
     podgang_epoch_is_set: bool = False
     network: Value = None
     exclude: tuple[str, ...] = ()
+    rules: tuple[RuleEntry, ...] = ()
     dynamo: Dynamo = Dynamo()
 
     def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
@@ -177,6 +188,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         podgang_epoch_is_set="podGangEpoch" in spec,
         network=spec.get("network"),
         exclude=tuple(spec.get("exclude", default.exclude)),
+        rules=_rules(spec["rules"]) if spec.get("rules") else (),
         dynamo=_dynamo(spec.get("dynamo") or {}),
     )
 
@@ -204,6 +216,20 @@ def _dynamo(section: dict[str, Any]) -> Dynamo:
 
 def _limits(section: dict[str, Any]) -> RunLimits:
     return RunLimits(section.get("gangs", RunLimits().gangs))
+
+
+def _rules(section: dict[str, Any]) -> tuple[RuleEntry, ...]:
+    entries: list[RuleEntry] = []
+    for level in RULE_LISTS:
+        listed = cast("list[str | dict[str, Any]]", section.get(level) or [])
+        for place, entry in enumerate(listed):
+            for_all = isinstance(entry, str)
+            entries.append(RuleEntry(level, place, entry) if for_all else _of_paths(level, place, entry))
+    return tuple(entries)
+
+
+def _of_paths(level: str, place: int, entry: dict[str, Any]) -> RuleEntry:
+    return RuleEntry(level, place, entry["rule"], tuple(entry["paths"]))
 
 
 def _kai_version(section: dict[str, Any]) -> str | None:

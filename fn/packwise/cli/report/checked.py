@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from packwise.cli.arguments import Verbosity
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,7 +21,8 @@ class Checked:
 
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
     for the colours of a terminal, where a format has any. `closing` is what was judged by which configuration and what
-    was left out, in one line; `listed` are lines above it that list what it counts. With `ends`, people get that line.
+    was left out, in one line; `listed` are lines above it that list what it counts. `verbosity` is how much of the
+    results people read; `known` counts those that are left out since they were there before.
     """
 
     results: tuple[Result, ...]
@@ -28,4 +31,5 @@ class Checked:
     coloured: bool = False
     closing: str = ""
     listed: tuple[str, ...] = ()
-    ends: bool = True
+    verbosity: Verbosity = Verbosity.NORMAL
+    known: int = 0

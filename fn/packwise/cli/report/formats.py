@@ -36,3 +36,7 @@ def printer(name: Format) -> Callable[[Checked], str]:
             from packwise.cli.report.sarif import as_sarif
 
             return as_sarif
+        case "junit":
+            from packwise.cli.report.junit import as_junit
+
+            return as_junit

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krmfn.result import Severity
-from packwise.cli.report.fingerprint import fingerprints
 from packwise.cli.report.lines import sentence
 from packwise.cli.report.visible import json_text
+from packwise.findings.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from krmfn.result import Result

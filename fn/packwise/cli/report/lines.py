@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from krmfn.grouping import Shown, grouped, rest_line
 from krmfn.result import Severity
+from packwise.cli.arguments import Verbosity
 from packwise.cli.report.visible import visible
+from packwise.findings.consequences import causes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from krmfn.result import Result
 
-__all__ = ["FAINT", "SEVERITIES", "as_lines", "count", "sentence", "tinted"]
+__all__ = [
+    "FAINT",
+    "SEVERITIES",
+    "as_lines",
+    "count",
+    "count_of_causes",
+    "for_people",
+    "rest",
+    "sentence",
+    "stderr_lines",
+    "tinted",
+]
 
 FAINT = 2
 SEVERITIES = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36}
@@ -27,6 +41,41 @@ def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
     return [_line(result, coloured=coloured) for result in results]
 
 
+def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
+    """What people are shown of `results`; all of them where it is verbose.
+
+    Of each form the first few; no info; one error about a field that several refuse.
+    """
+    if verbosity is Verbosity.VERBOSE:
+        return [Shown(result) for result in results]
+    return grouped([result for result in causes(results) if result.severity is not Severity.INFO])
+
+
+def rest(shown: Shown, *, coloured: bool = False) -> str:
+    """The line after a result that others are like, which are left out."""
+    word = shown.result.severity.value
+    text = visible(rest_line(shown, "-v lists them")).removeprefix(word)
+    return tinted(word, SEVERITIES[shown.result.severity], coloured=coloured) + text
+
+
+def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: bool = False) -> list[str]:
+    """What a command other than a check says of `results`: a line for each that is shown."""
+    lines: list[str] = []
+    for each in for_people(results, verbosity):
+        lines.append(_line(each.result, coloured=coloured))
+        if each.alike:
+            lines.append(rest(each, coloured=coloured))
+    return lines
+
+
+def infos_line(results: Sequence[Result], verbosity: Verbosity) -> list[str]:
+    """The line that counts infos, where there are any and they are not shown."""
+    infos = [result for result in results if result.severity is Severity.INFO]
+    if not infos or verbosity is not Verbosity.NORMAL:
+        return []
+    return [f"{count(infos)}; -v lists {'it' if len(infos) == 1 else 'them'}"]
+
+
 def count(results: Iterable[Result]) -> str:
     """`2 errors, 1 warning`; nothing where there are none."""
     counted = Counter(result.severity for result in results)
@@ -35,6 +84,15 @@ def count(results: Iterable[Result]) -> str:
         for severity, plural in _PLURALS.items()
         if counted[severity]
     )
+
+
+def count_of_causes(results: Sequence[Result]) -> str:
+    """The count for people: `1 error (and 1 about the same fields), 2 warnings`."""
+    kept = causes(results)
+    more = len(results) - len(kept)
+    follows = f" (and {more} about the same fields)" if more else ""
+    errors, comma, others = count(kept).partition(", ")
+    return f"{errors}{follows}{comma}{others}"
 
 
 def sentence(result: Result) -> str:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from krmfn.result import Severity
-from packwise.cli.report.fingerprint import fingerprints
 from packwise.cli.report.lines import sentence
 from packwise.cli.report.visible import json_text
 from packwise.cli.rules import RULES_BY_NAME
+from packwise.findings.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +83,9 @@ def _result(result: Result, fingerprint: str, rules: Sequence[str]) -> dict[str,
     if location:
         fields["locations"] = [location]
     fields["partialFingerprints"] = {"packwise/v1": fingerprint}
+    if "ignored" in result.tags:
+        reason = result.tags["ignored"]
+        fields["suppressions"] = [{"kind": "inSource", **({"justification": reason} if reason else {})}]
     properties = {key: result.tags[key] for key in ("operatorMessage", "stage") if key in result.tags}
     if properties:
         fields["properties"] = properties

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
 
-__all__ = ["ADVICE", "advise"]
+__all__ = ["ADVICE", "OF_WHAT_IS_APPLIED", "advise"]
 
 _KAI = "kai-scheduler"
 
@@ -115,7 +115,7 @@ def _same(
         return
     if (parent.required, parent.preferred) == (child.required, child.preferred):
         domains = " and ".join([f'"{domain}"' for domain in parent.domains])
-        message = f"says no more than {domains} of {owner} does already; narrow it or remove it"
+        message = f"says no more than {domains} of {owner} does already: it can be narrowed, or removed"
         yield Problem((*path, "topologyConstraint", "packDomain" if child.pack is None else "pack"), message)
 
 
@@ -143,11 +143,14 @@ ADVICE: tuple[Check[_Advised], ...] = (
           _no_cliques),
     Check(Rule("autoscaler-moves-gangs", "An autoscaler changes how many PodGangs there are.",
                "operator.md 7", Severity.WARNING), _autoscaled),
-    Check(Rule("constraint-redundant", "A constraint says more than its parent's.", "operator.md 7", Severity.WARNING),
+    Check(Rule("constraint-redundant", "A constraint says more than its parent's.", "operator.md 7", Severity.INFO),
           _redundant),
     Check(Rule("quantity-unquoted", "Resource quantities are strings.", "gitops.md Argo CD", Severity.WARNING),
           _quantities),
     Check(Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.",
                "product.md", Severity.WARNING), _words),
 )  # fmt: skip
-"""Warnings about a workload, in the order of the report."""
+"""What is said about a workload, in the order of the report."""
+
+OF_WHAT_IS_APPLIED = frozenset({"autoscaler-moves-gangs", "namespace-missing"})
+"""Rules that ask for nothing where no generated object is applied: the operator makes them by what it sees."""

@@ -8,7 +8,7 @@ from krmfn.record import NamedTuple
 from packwise.findings import Effect, Finding, Rule, Severity, Stage, findings_of, has_errors
 from packwise.frontends.grove import record
 from packwise.frontends.grove.admission import Admitted, History, admit, is_new
-from packwise.frontends.grove.advice import ADVICE, advise
+from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise
 from packwise.frontends.grove.build_gangs import build_gangs, count_entries
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.dropped import RULES as DROPPED_RULES
@@ -250,12 +250,23 @@ class _Planner:
         context = self._context._replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
         findings += findings_of(admitted.problems, workload)
-        findings += findings_of(advise(workload, admitted.pcs, context), workload)
+        findings += self._advice(workload, admitted.pcs, context)
         if self._before is not None:
             findings += findings_of(self._before.problems(value, baseline, admitted.pcs, context), workload)
         if has_errors(findings):
             return _Judgement(workload, findings)
         return _Judgement(workload, findings, admitted, record.record_of(admitted.pcs), history.record is not None)
+
+    def _advice(self, workload: KubeObject, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
+        """What people want to know, a warning where it changes what they do."""
+        findings = findings_of(advise(workload, pcs, context), workload)
+        settings = self._settings
+        if settings.apply and (self._cluster.enabled or settings.item is not None):
+            return findings
+        # Flux refuses a workload without a namespace, whoever makes what follows from it.
+        asking = {"namespace-missing"} if "flux" in settings.gitops else set[str]()
+        quiet = OF_WHAT_IS_APPLIED - asking
+        return tuple([each._replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings])
 
     def _plan(self, judgement: _Judgement, entries: int) -> WorkloadPlan:
         workload, findings, admitted, text, is_recorded = judgement

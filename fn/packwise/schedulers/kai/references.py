@@ -138,7 +138,8 @@ def _unlisted(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
         f'lists no topology of {PROFILE}, so the operator makes {TOPOLOGY.name} "{name}" itself '
-        f"and reports drift of the one that is applied from Git; list it: {REFERENCES[-1]} with schedulerName "
+        "and reports drift of the one that is applied from Git; set `apply: false` in the TopologyRender where the "
+        f"operator is to make it, or list it, after which the operator makes none: {REFERENCES[-1]} with schedulerName "
         f'"{PROFILE}" and topologyReference "{name}"'
     )
     return Finding.of(UNLISTED, binding.item, ("spec",), message, at_key=True)

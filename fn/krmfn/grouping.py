@@ -1,0 +1,73 @@
+"""Results as a reader has time for them: of those that say the same, the first few, and how many more there are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from krmfn.result import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from krmfn.result import Result
+
+__all__ = ["Shown", "grouped", "grouped_lines", "rest_line"]
+
+SHOWN = 3
+"""How many results of one form are shown."""
+
+_VARIABLE = re.compile(r'"[^"]*"|\d+')
+
+
+class Shown(NamedTuple):
+    """A result to show; `alike` is how many results of its form are left out after it."""
+
+    result: Result
+    alike: int = 0
+
+
+def grouped(results: Sequence[Result], shown: int = SHOWN) -> list[Shown]:
+    """The first `shown` results of each form, in their order; the last of these counts those that are left out.
+
+    Results are of one form when severity and rule are the same, and the messages but for quoted values and numbers. A
+    single result is never left out: a line would say so.
+    """
+    forms = [_form(result) for result in results]
+    sizes: dict[tuple[str, str, str], int] = {}
+    for form in forms:
+        sizes[form] = sizes.get(form, 0) + 1
+    counted: dict[tuple[str, str, str], int] = {}
+    kept: list[Shown] = []
+    for result, form in zip(results, forms, strict=True):
+        number = counted[form] = counted.get(form, 0) + 1
+        if sizes[form] <= shown + 1 or number < shown:
+            kept.append(Shown(result))
+        elif number == shown:
+            kept.append(Shown(result, sizes[form] - shown))
+    return kept
+
+
+def grouped_lines(results: Iterable[Result], hint: str, shown: int = SHOWN) -> list[str]:
+    """The lines for stderr, without infos about an object, which ask for nothing; `hint` says how to see all.
+
+    An info about the whole input stays: kustomize shows nothing else of a run that had nothing to do.
+    """
+    kept = [result for result in results if result.severity is not Severity.INFO or result.resource_ref is None]
+    lines: list[str] = []
+    for each in grouped(kept, shown):
+        lines.append(each.result.line_of_text())
+        if each.alike:
+            lines.append(rest_line(each, hint))
+    return lines
+
+
+def rest_line(shown: Shown, hint: str) -> str:
+    """`warning: … and 997 more [rule]; HINT`, after a result that others are like."""
+    rule = shown.result.tags.get("rule")
+    return f"{shown.result.severity.value}: … and {shown.alike} more{f' [{rule}]' if rule else ''}; {hint}"
+
+
+def _form(result: Result) -> tuple[str, str, str]:
+    return result.severity.value, result.tags.get("rule", ""), _VARIABLE.sub("…", result.message)

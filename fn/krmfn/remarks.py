@@ -1,0 +1,67 @@
+"""Comments that say something to a function, and the lines that they speak of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from krmfn.source import Location, line_location
+from krmfn.yamltext import YamlError
+from krmfn.yamltext.comments import placed_comments
+
+if TYPE_CHECKING:
+    from krmfn.kubeobject import KubeObject
+
+__all__ = ["Remark", "remarks"]
+
+
+class Remark(NamedTuple):
+    """A comment that begins with the function's word; `text` is what follows it.
+
+    `location` is its own place. `about` is the line that it speaks of, counted as a `location` counts: the one that it
+    ends, or the next one that holds anything but comments.
+    """
+
+    text: str
+    location: Location
+    about: int
+
+
+def remarks(item: KubeObject, word: str) -> list[Remark]:
+    """The comments `# WORD: TEXT` of the object's text as it was read; none where that is no YAML."""
+    source, path = item.origin, item.path
+    if f"{word}:" not in source.text:
+        return []
+    try:
+        comments = placed_comments(source.text)
+    except YamlError:
+        return []
+    file = path if path is not None and source.file is None else None
+    following = _following(source.text.split("\n"))
+    spoken: list[Remark] = []
+    line, at = 1, 0
+    for offset, comment in comments:
+        line, at = line + source.text.count("\n", at, offset), offset
+        body = comment[1:].lstrip()
+        if not body.startswith(f"{word}:"):
+            continue
+        start = source.text.rfind("\n", 0, offset) + 1
+        is_alone = source.text[start:offset].strip(" \t-") == ""
+        about = following[line - 1] if is_alone else line
+        place = line_location(source, line, offset - start + 1, file)
+        text = body.removeprefix(f"{word}:").strip()
+        spoken.append(Remark(text, place, line_location(source, about, 1, file).line))
+    return spoken
+
+
+def _following(lines: list[str]) -> list[int]:
+    """For each line, the 1-based next one that holds anything but a comment; itself where there is none."""
+    following: list[int] = []
+    after: int | None = None
+    for number in range(len(lines), 0, -1):
+        following.append(after or number)
+        text = lines[number - 1].strip()
+        if text and not text.startswith("#"):
+            after = number
+    following.reverse()
+    return following
