@@ -9,9 +9,14 @@ import os
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
 
 from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
+from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason, globs, ignored_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["files_in_commit"]
 
@@ -44,35 +49,92 @@ class _GitError(UsageError):
     """What git said no to."""
 
 
-def files_in_commit(commit: str, path: str) -> list[tuple[InputPath, bytes]]:
+class _Entry(NamedTuple):
+    """A file in a commit: its path below the top of the work tree, and the name of its content."""
+
+    path: PurePosixPath
+    blob: str
+
+
+def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list[tuple[InputPath, bytes]]:
     """The files that `path` named in `commit`, with their content; none where it was not there yet.
 
-    As in a folder on disk, hidden files and links are left out. Raises UsageError: no git, no repository, no commit.
+    As in a folder on disk, hidden files and links are not listed. Raises UsageError: no git, no repository, no commit.
     """
     at = Path(path)
     top = _top(_nearest_folder(at), path)
     revision = _commit(top, commit)
     target = PurePosixPath(_within(at, top, path))
-    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", revision, "--", str(target))
-    files: list[tuple[InputPath, str]] = []
-    for entry in listed.split(b"\0")[:-1]:
-        about, _, name = entry.partition(b"\t")
-        mode, kind, blob = about.decode().split(" ")
-        file = PurePosixPath(name.decode("utf-8", "surrogateescape"))
-        below = file.relative_to(target)
-        named = file == target
-        hidden = any(part.startswith(".") for part in below.parts)
-        if kind == "blob" and mode != "120000" and (named or (file.suffix in SUFFIXES and not hidden)):
-            shown = at.as_posix() if named else (at / below).as_posix()
-            files.append((InputPath(f"{commit}:{shown}", file.name if named else str(below)), blob))
-    contents = _contents(top, [blob for _, blob in files])
+    listed = _entries(top, revision, [str(target)])
+    markers = [entry for entry in listed if entry.path.name in _MARKERS]
+    markers += _entries(top, revision, [str(above / name) for above in target.parents for name in sorted(_MARKERS)])
+    below = [(entry, entry.path.relative_to(target)) for entry in listed]
+    files = [
+        entry
+        for entry, part in below
+        if entry.path == target
+        or (entry.path.suffix in SUFFIXES and not any(step.startswith(".") for step in part.parts))
+    ]
+    contents = _contents(top, [entry.blob for entry in (*files, *markers)])
     if contents is None:
         raise UsageError(
             f'"git:{commit}" must be here with every file of "{path}"; git lacks one, as in a partial clone, and '
             f"packwise fetches nothing; where you trust the repository, this fetches them: "
             f"git archive {commit} {path} > {os.devnull}"
         )
-    return [(file, content) for (file, _), content in zip(files, contents, strict=True)]
+    marked = {
+        entry.path: text.decode("utf-8", "replace") for entry, text in zip(markers, contents[len(files) :], strict=True)
+    }
+    left_out = _left_out([entry.path for entry in files], marked, target, list(exclude))
+    named: list[tuple[InputPath, bytes]] = []
+    for entry, content in zip(files, contents, strict=False):
+        if entry.path == target:
+            named.append((InputPath(f"{commit}:{at.as_posix()}", entry.path.name), content))
+            continue
+        part = entry.path.relative_to(target)
+        name = f"{commit}:{(at / part).as_posix()}"
+        named.append((InputPath(name, str(part), left_out.get(entry.path), is_named=False), content))
+    return named
+
+
+_MARKERS = frozenset({GITIGNORE, *LANDMARKS})
+
+
+def _entries(top: Path, revision: str, paths: Iterable[str]) -> list[_Entry]:
+    """The files at and below `paths` in a commit, without links."""
+    output = _git(top, "ls-tree", "-r", "-z", "--full-tree", revision, "--", *paths)
+    entries: list[_Entry] = []
+    for line in output.split(b"\0")[:-1]:
+        about, _, name = line.partition(b"\t")
+        mode, kind, blob = about.decode().split(" ")
+        if kind == "blob" and mode != "120000":
+            entries.append(_Entry(PurePosixPath(name.decode("utf-8", "surrogateescape")), blob))
+    return entries
+
+
+def _left_out(
+    files: list[PurePosixPath], markers: Mapping[PurePosixPath, str], target: PurePosixPath, exclude: list[str]
+) -> dict[PurePosixPath, LeftOut]:
+    """The files that are not judged, as far as paths tell."""
+    start = "" if str(target) == "." else str(target)
+    texts = {str(path): text for path, text in markers.items() if path.name != GITIGNORE}
+    ignoring = {
+        "" if str(path.parent) == "." else str(path.parent): text
+        for path, text in markers.items()
+        if path.name == GITIGNORE
+    }
+    landmarks, excluded = Landmarks.of(texts, start), globs(exclude)
+    ignored = ignored_files([str(path) for path in files], ignoring, start)
+    reasons: dict[PurePosixPath, LeftOut] = {}
+    for path in files:
+        reason = landmarks.left_out(str(path))
+        if str(path) in ignored:
+            reason = LeftOut(Reason.IGNORED, ignored[str(path)])
+        elif any(excluded.match_file(str(name)) for name in (path, path.relative_to(target))):
+            reason = LeftOut(Reason.EXCLUDED, "--exclude")
+        if reason is not None:
+            reasons[path] = reason
+    return reasons
 
 
 def _top(folder: Path, path: str) -> Path:

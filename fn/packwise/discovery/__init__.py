@@ -1,0 +1,26 @@
+"""What a file in anybody's repository is: judged, or left out for a reason; and which configuration is nearest to it.
+
+Pure functions of paths and texts; `packwise.cli` walks the disk or a commit and asks them.
+"""
+
+from __future__ import annotations
+
+from packwise.discovery.content import content_reason, unparsed_reason
+from packwise.discovery.ignored import GITIGNORE, Ignored, globs, ignored_files, ignored_from
+from packwise.discovery.landmarks import LANDMARKS, Landmarks
+from packwise.discovery.reason import LeftOut, Reason, summary
+
+__all__ = [
+    "GITIGNORE",
+    "LANDMARKS",
+    "Ignored",
+    "Landmarks",
+    "LeftOut",
+    "Reason",
+    "content_reason",
+    "globs",
+    "ignored_files",
+    "ignored_from",
+    "summary",
+    "unparsed_reason",
+]
