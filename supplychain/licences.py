@@ -12,13 +12,19 @@ __all__ = ["allowed", "licence_of"]
 PAGE = ROOT / "docs" / "dependencies.md"
 _ROW = re.compile(r"^\| `([A-Za-z0-9.+ -]+)` \| ([a-z0-9, -]+) \|", re.MULTILINE)
 
+_CLASSIFIERS = {"License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0"}
+"""The SPDX expression of a classifier that tells the version too."""
+
 
 def licence_of(name: str) -> str:
-    """What an installed library says of itself: an SPDX expression, or the older field where it is one."""
+    """What an installed library says of itself: an SPDX expression, the older field where it is one, a classifier."""
     fields = metadata(name).json
     for field in ("license_expression", "license"):
         if field in fields:
             return str(fields[field])
+    for classifier in fields.get("classifier", ()):
+        if classifier in _CLASSIFIERS:
+            return _CLASSIFIERS[classifier]
     raise LookupError(f"{name} names no licence in its metadata: read its LICENSE, and decide by hand")
 
 

@@ -60,7 +60,7 @@ def test_the_pre_commit_hook() -> None:
             "description": "Checks Grove workloads and their topology as the operator's webhooks would.",
             "entry": "packwise check",
             "language": "python",
-            "additional_dependencies": ["./fn/krmfn", ".[crds]"],
+            "additional_dependencies": [".[crds]"],
             "args": ["."],
             "pass_filenames": False,
             "files": r"\.(yaml|yml|json)$",
@@ -118,7 +118,7 @@ def test_the_action_installs_what_the_locks_pin() -> None:
     install = scripts()[0]
 
     assert [name for name in re.findall(r"\$GITHUB_ACTION_PATH/([^\"]+)", install) if not (ROOT / name).exists()] == []
-    assert install.rstrip().endswith('"$GITHUB_ACTION_PATH/fn/krmfn" "$GITHUB_ACTION_PATH"')
+    assert install.rstrip().endswith('--no-index "$GITHUB_ACTION_PATH"')
     assert install.count("--require-hashes") == 2
 
 
