@@ -26,6 +26,7 @@ LAYERS = (
     ("settings",),
     ("select", "frontends", "schedulers", "render", "annotate"),
     ("pipeline",),
+    ("discovery",),
     ("commands", "function"),
     ("cli",),
     ("__main__",),

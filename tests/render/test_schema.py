@@ -161,7 +161,7 @@ def test_the_quick_look_knows_the_same_fields_and_choices_as_the_model() -> None
     assert all(is_plain({name: {"enabled": True, "levels": [], "name": "a"}}) for name in sections)
     # An epoch is set in tests only: the model reads it.
     unusual = {"podGangEpoch"}
-    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "limits"}
+    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "limits", "network", "exclude"}
     assert known == fields.keys() - plain - sections - unusual
     assert set(LISTS["emit"]) == {kind.name for kind in GENERATED}
 

@@ -46,13 +46,15 @@ DiffFormat = Literal["text", "json", "patch"]
 class Named:
     """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
 
-    `crds` are files and folders with the cluster's CustomResourceDefinitions.
+    `crds` are files and folders with the cluster's CustomResourceDefinitions, `exclude` globs of files that are left
+    out of folders.
     """
 
     paths: tuple[str, ...]
     config: str | None = None
     baseline: str | None = None
     crds: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

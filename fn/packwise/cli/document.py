@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.cli.input_paths import InputPath
+    from packwise.discovery import LeftOut
 
 __all__ = ["Document", "InputFile", "contents_of", "edited_text"]
 
@@ -22,8 +23,8 @@ __all__ = ["Document", "InputFile", "contents_of", "edited_text"]
 class Document:
     """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.
 
-    `foreign` is what it is then, where packwise reads it: a document of OSMO.
-    Joining `separator + text` of all documents gives the file.
+    `foreign` is what it is then, where packwise reads it: a document of OSMO. `entries` are the objects within a List,
+    which are read in its place; its own bytes stay. Joining `separator + text` of all documents gives the file.
     """
 
     separator: str
@@ -31,6 +32,12 @@ class Document:
     item: KubeObject | None = None
     line: int = 1
     foreign: KubeObject | None = None
+    entries: tuple[KubeObject, ...] = ()
+
+    @property
+    def items(self) -> tuple[KubeObject, ...]:
+        """The objects that are read of it."""
+        return self.entries or (() if self.item is None else (self.item,))
 
     @property
     def is_blank(self) -> bool:
@@ -43,7 +50,8 @@ class Document:
 class InputFile:
     """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
 
-    `function_config` is what a ResourceList brings, `list_text` all of its own text.
+    `function_config` is what a ResourceList brings, `list_text` all of its own text. A file that is `left_out` has no
+    objects; `is_stream` is whether its text is YAML.
     """
 
     path: InputPath
@@ -51,11 +59,13 @@ class InputFile:
     is_list: bool = False
     function_config: KubeObject | None = None
     list_text: str = ""
+    left_out: LeftOut | None = None
+    is_stream: bool = True
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
         """The Kubernetes objects, in their order."""
-        return tuple([document.item for document in self.documents if document.item is not None])
+        return tuple([item for document in self.documents for item in document.items])
 
     @property
     def foreign(self) -> tuple[KubeObject, ...]:
@@ -78,12 +88,15 @@ def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) 
 
     Raises UsageError, which names `option`, where the file is a ResourceList.
     """
-    texts = [(document, None if document.item is None else edited[id(document.item)]) for document in file.documents]
-    if all(item is document.item for document, item in texts):
+    changed = [item for item in file.items if edited[id(item)] is not item]
+    if not changed:
         return None
-    if file.is_list:
+    if file.is_list or any(document.entries for document in file.documents):
         name = "stdin" if file.path.name is None else f'"{file.path.name}"'
-        raise UsageError(f"{name} is a ResourceList, which {option} does not write; mend the files it is made of")
+        if file.is_list:
+            raise UsageError(f"{name} is a ResourceList, which {option} does not write; mend the files it is made of")
+        raise UsageError(f"{name} holds a List, which {option} does not write; split it into documents")
+    texts = [(document, None if document.item is None else edited[id(document.item)]) for document in file.documents]
     return "".join(
         [
             document.separator + (document.text if item is None or item is document.item else item.text)

@@ -44,6 +44,10 @@ class InputPath:
     left_out: LeftOut | None = None
     is_named: bool = field(default=True, compare=False)
 
+    def as_named(self) -> InputPath:
+        """The path of the same file where the user named it itself."""
+        return InputPath(self.name, self.target)
+
 
 def find_files(
     path: str, output: str | None = None, exclude: Iterable[str] = ()
@@ -66,10 +70,11 @@ def find_files(
     walk = _Walk(Path(path), None if output is None else real(output), globs(exclude))
     if not walk.files and not exit_code(walk.results):
         raise UsageError(f'no YAML files in "{path}"; it must hold a *.yaml, *.yml or *.json that is not hidden')
-    found = {file.relative_to(path).as_posix(): walk.left_out_of(at) for at, file in walk.files.items()}
-    found |= {entry.relative_to(path).as_posix(): left_out for entry, left_out in walk.pruned.items()}
+    by_target = {file.relative_to(path).as_posix(): walk.left_out_of(at) for at, file in walk.files.items()}
+    by_target |= {entry.relative_to(path).as_posix(): left_out for entry, left_out in walk.pruned.items()}
     return [
-        InputPath((Path(path) / target).as_posix(), target, found[target], is_named=False) for target in sorted(found)
+        InputPath((Path(path) / target).as_posix(), target, by_target[target], is_named=False)
+        for target in sorted(by_target)
     ], walk.results
 
 

@@ -5,28 +5,42 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from krmfn.errors import FieldError
-from krmfn.kubeobject import KubeObject
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.document import InputFile
-from packwise.cli.input_paths import find_files, real
-from packwise.cli.progress import tracked
-from packwise.cli.read import decode, read_file
-from packwise.findings.finding import bounded
-from packwise.objects.index import READABLE
+from packwise.cli.read import entries_of
+from packwise.cli.reader import Reader, error_result, items_of
+from packwise.cli.surroundings import surroundings_of, traits_of
 from packwise.select import Package
 from packwise.settings import KIND
+from packwise.settings.recognition import held_configuration, is_operator, is_settings
 from packwise.validate.definitions import is_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Sequence
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.cli.arguments import Named
-    from packwise.cli.input_paths import InputPath
+    from packwise.cli.document import InputFile
+    from packwise.discovery import LeftOut
 
-__all__ = ["COMMIT", "Inputs", "Sides", "error_result", "read_inputs", "read_sides"]
+__all__ = [
+    "COMMIT",
+    "Configured",
+    "Inputs",
+    "Sides",
+    "baseline_files",
+    "configured",
+    "definitions_in",
+    "documents_of",
+    "error_result",
+    "read_around",
+    "read_inputs",
+    "read_sides",
+    "refuse_stdin_twice",
+    "taken_apart",
+    "text_among",
+]
 
 COMMIT = "git:"
 """What a baseline starts with that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
@@ -37,42 +51,64 @@ class Inputs:
     """The files in their order, what the pipeline is given of them, and what could not be read.
 
     With an error among `results` the package is not whole. `read` are all files, the configuration's and the
-    baseline's too.
+    baseline's too. `left_out` are the files and folders that are not judged, by name.
     """
 
     files: tuple[InputFile, ...]
     package: Package
     results: tuple[Result, ...]
     read: tuple[InputFile, ...]
+    left_out: tuple[tuple[str, LeftOut], ...] = ()
 
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
-        return next((file.text for file in self.read if file.path.name == name), None)
+        return text_among(self.read, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The configuration that a client or the user chose: packwise's own, or another, which is read as an item."""
+
+    function_config: KubeObject | None = None
+    context: tuple[KubeObject, ...] = ()
 
 
 def read_inputs(named: Named, output: str | None = None, *, apart: bool = False) -> Inputs:
     """What `named` names. The folder `output` is not read where it stands within another.
 
-    With `apart`, the entries of Lists are objects of their own, which no file is written from.
-
-    Raises UsageError where something is not there, or does not go together.
+    With `apart`, the entries of Lists in a ResourceList are objects of their own, which no file is written from. Where
+    nothing among the files configures a render, the nearest configuration above them does. Raises UsageError where
+    something is not there, or does not go together.
     """
-    _refuse_stdin_twice(named)
-    reader = _Reader()
+    refuse_stdin_twice(named)
+    reader = Reader(named.exclude)
     files = reader.read(named.paths, output)
-    before = None if named.baseline is None else _baseline_files(named.baseline, named.paths, reader)
-    baseline = None if before is None else _taken_apart(before, reader)
-    config = _carried(files) if named.config is None else _config(named.config, reader.read([named.config]), reader)
-    crds = _definitions(named.crds, reader)
-    items = _taken_apart(files, reader) if apart else _items(files)
-    package = Package(items, config, baseline, crds, _foreign(files), _foreign(before or ()))
-    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
+    left_out = tuple(reader.left_out)
+    before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
+    baseline = None if before is None else taken_apart(before, reader)
+    chosen = configured(named, files, reader)
+    around = read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
+    package = Package(
+        taken_apart(files, reader) if apart else items_of(files),
+        chosen.function_config,
+        baseline,
+        definitions_in(named.crds, reader),
+        (*documents_of(files), *documents_of(around)),
+        documents_of(before or ()),
+        (*chosen.context, *items_of(around)),
+    )
+    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out)
 
 
-def error_result(error: FieldError) -> Result:
-    """The result that reports `error`: a file or an object cannot be read, or an object has no written form."""
-    result = error.to_result()
-    return bounded(result._replace(tags={"rule": READABLE.name, **result.tags}))
+def _is_unconfigured(named: Named, files: Iterable[InputFile], chosen: Configured) -> bool:
+    if named.config is not None or chosen.function_config is not None:
+        return False
+    return not any(traits_of(file).configures for file in files)
+
+
+def text_among(files: Iterable[InputFile], name: str | None) -> str | None:
+    """The text of the file of that name among `files`, of stdin for None; None where it is not there."""
+    return next((file.text for file in files if file.path.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +122,7 @@ class Sides:
     after: str
     config: str | None = None
     crds: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
@@ -95,20 +132,19 @@ def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
     """
     if [sides.before, sides.after, sides.config, *sides.crds].count(STDIN) > 1:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')
-    shared = _Reader()
-    crds = _definitions(sides.crds, shared)
+    shared = Reader()
+    crds = definitions_in(sides.crds, shared)
     before, after = (
-        _side(side, other, sides.config, crds)
-        for side, other in ((sides.before, sides.after), (sides.after, sides.before))
+        _side(side, other, sides, crds) for side, other in ((sides.before, sides.after), (sides.after, sides.before))
     )
     return replace(before, results=(*shared.results, *before.results)), after
 
 
-def _side(name: str, other: str, config: str | None, crds: tuple[KubeObject, ...]) -> Inputs:
-    reader = _Reader()
+def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> Inputs:
+    reader, config = Reader(sides.exclude), sides.config
     if not name.startswith(COMMIT):
         files = reader.read([name])
-        chosen = None if config is None else _config(config, reader.read([config]), reader)
+        chosen = Configured() if config is None else _config(config, reader.read([config]), reader)
     else:
         commit, colon, path = name.removeprefix(COMMIT).partition(":")
         if not colon:
@@ -118,65 +154,15 @@ def _side(name: str, other: str, config: str | None, crds: tuple[KubeObject, ...
         files = reader.read_commit(commit, [path])
         if colon and not files:
             raise UsageError(f'"{path}" holds no YAML files in the commit "{commit}"')
-        chosen = None if config is None else _config(config, reader.read_commit(commit, [config]), reader)
-    carried = chosen if config is not None else _carried(files)
-    items = _taken_apart(files, reader)
-    package = Package(items, carried, None, crds, _foreign(files))
+        chosen = Configured() if config is None else _config(config, reader.read_commit(commit, [config]), reader)
+    if config is None:
+        chosen = Configured(_carried(files))
+    items = taken_apart(files, reader)
+    package = Package(items, chosen.function_config, None, crds, documents_of(files), context=chosen.context)
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 
-class _Reader:
-    """Reads files, and keeps them and what is wrong with them."""
-
-    __slots__ = ("files", "results")
-
-    def __init__(self) -> None:
-        self.files: list[InputFile] = []
-        self.results: list[Result] = []
-
-    def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
-        """Each file that `paths` name once, in their order."""
-        paths_by_name: dict[str, InputPath] = {}
-        for path in paths:
-            named, results = find_files(path, output)
-            self.results += results
-            for file in named:
-                paths_by_name.setdefault(STDIN if file.name is None else real(file.name), file)
-        return self._kept([self._file(file) for file in tracked(list(paths_by_name.values()))])
-
-    def read_commit(self, commit: str, paths: Iterable[str]) -> list[InputFile]:
-        """Each file that `paths` named in a commit of git."""
-        from packwise.cli.git import files_in_commit
-
-        contents = {file: data for path in paths for file, data in files_in_commit(commit, path)}
-        return self._kept([self._decoded(file, data) for file, data in contents.items()])
-
-    def _kept(self, files: list[InputFile]) -> list[InputFile]:
-        self.files += files
-        for item in _items(files):
-            try:
-                _ = item.value
-            except FieldError as error:
-                self.results.append(error_result(error))
-        return files
-
-    def _file(self, path: InputPath) -> InputFile:
-        """The file; one without documents where it cannot be read."""
-        try:
-            return read_file(path)
-        except FieldError as error:
-            self.results.append(error_result(error))
-            return InputFile(path, ())
-
-    def _decoded(self, path: InputPath, data: bytes) -> InputFile:
-        try:
-            return decode(data, path)
-        except FieldError as error:
-            self.results.append(error_result(error))
-            return InputFile(path, ())
-
-
-def _baseline_files(baseline: str, paths: tuple[str, ...], reader: _Reader) -> list[InputFile]:
+def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> list[InputFile]:
     """The files of a folder, or a file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
     if not baseline.startswith(COMMIT):
         return reader.read([baseline])
@@ -185,25 +171,56 @@ def _baseline_files(baseline: str, paths: tuple[str, ...], reader: _Reader) -> l
     return reader.read_commit(baseline.removeprefix(COMMIT), paths)
 
 
-def _taken_apart(files: Iterable[InputFile], reader: _Reader) -> tuple[KubeObject, ...]:
+def taken_apart(files: Iterable[InputFile], reader: Reader) -> tuple[KubeObject, ...]:
     """All objects, those of Lists too."""
-    items = _items(files)
+    items = items_of(files)
     # With an error nothing is rendered, and an item may have no value to look into.
-    return items if exit_code(reader.results) else tuple([item for listed in items for item in _unlisted(listed)])
+    return items if exit_code(reader.results) else _entries(items)
 
 
-def _foreign(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    """The documents of `files` that are no Kubernetes objects and are read all the same."""
     return tuple([document for file in files for document in file.foreign])
 
 
-def _items(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
-    return tuple([item for file in files for item in file.items])
+def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Reader) -> tuple[InputFile, ...]:
+    """The nearest configuration above `files`, and the definitions around them."""
+    around = surroundings_of(paths, files)
+    reader.files += around.files
+    reader.results += [error_result(error) for error in around.errors]
+    return around.files
 
 
-def _refuse_stdin_twice(named: Named) -> None:
+def refuse_stdin_twice(named: Named) -> None:
+    """Raises UsageError where stdin is to be read for two purposes."""
     readers = [STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds]
     if sum(readers) > 1:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')
+
+
+def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, ...]:
+    """The cluster's CRDs in files and folders, those of the kinds that count; none where one cannot be read."""
+    before = len(reader.results)
+    items = items_of(reader.read(paths))
+    if not paths or exit_code(reader.results[before:]):
+        return ()
+    definitions = tuple([item for item in _entries(items) if is_definition(item)])
+    if not definitions:
+        listed_paths = ", ".join([f'"{path}"' for path in paths])
+        raise UsageError(f"--crds {listed_paths} must hold the CRD of a kind that packwise reads or writes; got none")
+    return definitions
+
+
+def configured(named: Named, files: Iterable[InputFile], reader: Reader) -> Configured:
+    """The configuration that the user names, or that a client sends along in a ResourceList."""
+    if named.config is None:
+        return Configured(_carried(files))
+    return _config(named.config, reader.read([named.config]), reader)
+
+
+def _entries(items: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
+    """The objects, the entries of Lists in the place of these."""
+    return tuple([entry for item in items for entry in (entries_of(item) or (item,))])
 
 
 def _carried(files: Iterable[InputFile]) -> KubeObject | None:
@@ -215,36 +232,15 @@ def _carried(files: Iterable[InputFile]) -> KubeObject | None:
     return carried[0] if carried else None
 
 
-def _definitions(paths: tuple[str, ...], reader: _Reader) -> tuple[KubeObject, ...]:
-    """The cluster's CRDs in files and folders, those of the kinds that count; none where one cannot be read."""
-    items = _items(reader.read(paths))
-    if not paths or exit_code(reader.results):
-        return ()
-    definitions = tuple([item for listed in items for item in _unlisted(listed) if is_definition(item)])
-    if not definitions:
-        listed_paths = ", ".join([f'"{path}"' for path in paths])
-        raise UsageError(f"--crds {listed_paths} must hold the CRD of a kind that packwise reads or writes; got none")
-    return definitions
-
-
-def _unlisted(item: KubeObject) -> Iterator[KubeObject]:
-    """The entries of a List, as kubectl prints several objects; anything else as it is."""
-    source, entries = item.source, item.value.get("items")
-    if item.value.get("kind") != "List" or not isinstance(entries, list):
-        yield item
-        return
-    for index, entry in enumerate(entries):
-        if isinstance(entry, dict):
-            yield KubeObject.cut(source._replace(root=(*source.root, "items", index)), entry)
-
-
-def _config(path: str, files: Iterable[InputFile], reader: _Reader) -> KubeObject | None:
-    """The one configuration in the file `path`; None where it cannot be read."""
+def _config(path: str, files: Iterable[InputFile], reader: Reader) -> Configured:
+    """The one configuration in the file `path`; none where it cannot be read."""
     if exit_code(reader.results):
-        return None
-    items = _items(files)
-    chosen = [item for item in items if item.value.get("kind") == KIND] or items
+        return Configured()
+    items = items_of(files)
+    held = [(item, held_configuration(item)) for item in items]
+    own = [item for item in items if is_settings(item)] or [inner for _, inner in held if inner is not None]
+    chosen = own or [item for item in items if is_operator(item)] or items
     if len(chosen) != 1:
         noun = f"{len(chosen)} objects" if chosen else "no object"
-        raise UsageError(f'--config "{path}" must hold one {KIND}; got {noun}')
-    return chosen[0]
+        raise UsageError(f'--config "{path}" must hold one {KIND} or OperatorConfiguration; got {noun}')
+    return Configured(context=(chosen[0],)) if not own and is_operator(chosen[0]) else Configured(chosen[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from krmfn.run import MAX_INPUT, read_input
 from krmfn.source import Location, Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.document import Document, InputFile
+from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
 from packwise.pipeline.registry import is_document, may_be_document
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.yamltext import Document as SplitDocument
     from packwise.cli.input_paths import InputPath
 
-__all__ = ["decode", "read_file"]
+__all__ = ["decode", "entries_of", "read_file"]
 
 _LIST = re.compile(r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE)
 
@@ -47,9 +49,13 @@ def decode(data: bytes, path: InputPath) -> InputFile:
         )
         message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
         raise FieldError(None, (), message, place) from None
+    if path.left_out is not None:
+        return _left_out(text, path, path.left_out)
     if _is_list(text):
         return _list_file(text, path)
-    return InputFile(path, tuple([_document(document, path) for document in split_documents(text)]))
+    documents = tuple([_document(document, path) for document in split_documents(text)])
+    reason = None if path.is_named else _reason(documents, path)
+    return InputFile(path, documents) if reason is None else _left_out(text, path, LeftOut(reason))
 
 
 def _content(path: InputPath) -> bytes:
@@ -99,10 +105,11 @@ def _list_file(text: str, path: InputPath) -> InputFile:
     except ResourceListError as error:
         raise FieldError(None, (), error.message, Location(path.name, error.line, error.column)) from None
     items = [_named(item, path) for item in parsed.items]
+    documents = [Document("---\n" if at else "", "", item, entries=entries_of(item)) for at, item in enumerate(items)]
     config = parsed.function_config
     return InputFile(
         path,
-        tuple([Document("---\n" if at else "", "", item) for at, item in enumerate(items)]),
+        tuple(documents),
         is_list=True,
         function_config=None if config is None else _named(config, path),
         list_text=text,
@@ -119,9 +126,11 @@ def _document(document: SplitDocument, path: InputPath) -> Document:
     source = Source(document.text, (), document.line, 1, path.name)
     item: KubeObject | None = None
     foreign: KubeObject | None = None
+    is_read = True
     try:
         value = read(source.text)
     except YamlError:
+        is_read = False
         if may_be_document(source.text):
             foreign = KubeObject(source)
         else:
@@ -131,4 +140,67 @@ def _document(document: SplitDocument, path: InputPath) -> Document:
             foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
         elif isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
             item = KubeObject.cut(source, value)
-    return Document(document.separator, document.text, item, document.line, foreign)
+    entries = entries_of(item) if item is not None and is_read else ()
+    return Document(document.separator, document.text, item, document.line, foreign, entries)
+
+
+def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
+    """The objects within a List, as kubectl and the API server print several; nothing for anything else.
+
+    Entries of a list of one kind need not repeat what they are. Source: Kubernetes API conventions, "Lists are named
+    by appending List".
+    """
+    kind, entries = item.value.get("kind"), item.value.get("items")
+    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(entries, list):
+        return ()
+    own: dict[str, Value] = {}
+    if kind != "List":
+        own = {"apiVersion": item.value.get("apiVersion"), "kind": kind.removesuffix("List")}
+    source = item.source
+    return tuple(
+        [
+            KubeObject.cut(source._replace(root=(*source.root, "items", index)), {**own, **entry})
+            for index, entry in enumerate(entries)
+            if isinstance(entry, dict)
+        ]
+    )
+
+
+def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
+    """Why a file of a folder is not judged, by what it holds."""
+    values: list[Value] = []
+    has_objects = False
+    for document in documents:
+        item = document.item or document.foreign
+        if item is None:
+            values.append(read(document.text))
+            continue
+        try:
+            values.append(dict(item.value))
+        except FieldError:
+            reason = unparsed_reason(str(path.target), document.text) if document.foreign is None else None
+            if reason is not None:
+                return reason
+        has_objects = True
+    if posixpath.basename(str(path.target)) in KUSTOMIZATIONS:
+        return None
+    return content_reason(str(path.target), values, has_objects=has_objects)
+
+
+def _left_out(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
+    """The file as bytes alone, whatever it holds."""
+    documents = split_documents(text)
+    return InputFile(
+        path,
+        tuple([Document(document.separator, document.text, line=document.line) for document in documents]),
+        left_out=left_out,
+        is_stream=left_out.reason is not Reason.HELM_TEMPLATE and all(_is_yaml(each.text) for each in documents),
+    )
+
+
+def _is_yaml(text: str) -> bool:
+    try:
+        read(text)
+    except YamlError:
+        return False
+    return True

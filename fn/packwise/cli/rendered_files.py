@@ -60,7 +60,12 @@ def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:
     kept = iter(rendered.kept)
     files = tuple(files)
     generated = dict(zip(_keys(rendered.generated), rendered.generated, strict=True))
-    earlier = [item for file in files for item in file.items if is_generated(item.value)]
+    earlier = [
+        document.item
+        for file in files
+        for document in file.documents
+        if document.item is not None and not document.entries and is_generated(document.item.value)
+    ]
     keys = {id(item): key for item, key in zip(earlier, _keys(earlier), strict=True)}
     remaining: list[InputFile] = []
     emptied: list[InputFile] = []
@@ -106,7 +111,12 @@ def _documents(
     comment = ""
     for document in file.documents:
         item = document.item
-        if item is not None:
+        if document.entries:
+            # What stands within a List is the list's own: it is judged, and the objects that follow are new ones.
+            for entry in document.entries:
+                if not is_generated(entry.value):
+                    next(kept)
+        elif item is not None:
             item = generated.pop(keys[id(item)], None) if id(item) in keys else next(kept)
             if item is None:
                 comment += _comment(document.separator)

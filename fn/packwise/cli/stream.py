@@ -18,9 +18,14 @@ _START = re.compile(r"---(?=[ \t\r\n]|\Z)")
 
 
 def stream_of(outcome: Outcome) -> str:
-    """Every file and then the new objects. Raises FieldError where an object has no written form."""
+    """Every file and then the new objects; a template, which is no YAML, would break the stream.
+
+    Raises FieldError where an object has no written form.
+    """
     files = (
-        joined([document.text for document in file.documents]) if file.is_list else file.text for file in outcome.files
+        joined([document.text for document in file.documents]) if file.is_list else file.text
+        for file in outcome.files
+        if file.is_stream
     )
     return joined([*files, *(without_bookkeeping(item).text for item in outcome.new)])
 

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from packwise.discovery.content import content_reason, unparsed_reason
 from packwise.discovery.ignored import GITIGNORE, Ignored, globs, ignored_files, ignored_from
-from packwise.discovery.landmarks import LANDMARKS, Landmarks
+from packwise.discovery.landmarks import KUSTOMIZATIONS, LANDMARKS, Landmarks
+from packwise.discovery.nearest import Traits, nearest_folders
 from packwise.discovery.reason import LeftOut, Reason, summary
 
 __all__ = [
     "GITIGNORE",
+    "KUSTOMIZATIONS",
     "LANDMARKS",
     "Ignored",
     "Landmarks",
     "LeftOut",
     "Reason",
+    "Traits",
     "content_reason",
     "globs",
     "ignored_files",
     "ignored_from",
+    "nearest_folders",
     "summary",
     "unparsed_reason",
 ]

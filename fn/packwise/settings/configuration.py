@@ -99,15 +99,14 @@ def read_source(source: Source, findings: list[Finding]) -> Configuration | None
         return None
     before = len(findings)
     reader = _Reader(findings)
+    network = source.network_place or source.place.below("network")
     configuration = Configuration(
         place,
         key,
         reader.flag(place, section, "enabled"),
         reader.levels(place, section),
         reader.text(place, section, "name") or None,
-        reader.flag(
-            source.place.below("network"), reader.mapping(source.place, source.network, "network"), "autoMNNVLEnabled"
-        ),
+        reader.flag(network, reader.mapping(network, source.network), "autoMNNVLEnabled"),
         reader.profiles(source),
         (source.scheduler, source.scheduler_place or source.place.below("scheduler")),
     )
@@ -129,11 +128,11 @@ class _Reader:
         self._refuse(place.below(key), "true or false", value)
         return False
 
-    def mapping(self, place: Place, value: Value, key: str) -> Mapping[str, Value]:
+    def mapping(self, place: Place, value: Value) -> Mapping[str, Value]:
         if isinstance(value, dict):
             return value
         if value is not None:
-            self._refuse(place.below(key), "a mapping", value)
+            self._refuse(place, "a mapping", value)
         return {}
 
     def levels(self, place: Place, section: Mapping[str, Value]) -> tuple[Level, ...]:
@@ -148,14 +147,14 @@ class _Reader:
 
     def profiles(self, source: Source) -> bool | None:
         place = source.scheduler_place or source.place.below("scheduler")
-        profiles = self._list(place, self.mapping(source.place, source.scheduler, "scheduler"), "profiles")
+        profiles = self._list(place, self.mapping(place, source.scheduler), "profiles")
         makes = None if not profiles else False
         for index, entry in enumerate(profiles):
             at = place.below("profiles", index)
             if not isinstance(entry, dict):
                 self._refuse(at, "a mapping with name", entry)
             elif self.text(at, entry, "name") == KAI_PROFILE:
-                config = self.mapping(at, entry.get("config"), "config")
+                config = self.mapping(at.below("config"), entry.get("config"))
                 makes = config.get("createTopologyResources") is None or self.flag(
                     at.below("config"), config, "createTopologyResources"
                 )

@@ -94,6 +94,12 @@ class SchedulerModel(_Model):
     defaultProfileName: str | None = Field(default=None, description="Name of the default profile.")
 
 
+class NetworkModel(_Model):
+    """Grove's `network` section."""
+
+    autoMNNVLEnabled: bool = Field(default=False, description="Whether Grove gives workloads ComputeDomains (MNNVL).")
+
+
 class OsmoModel(_Model):
     """Settings of OSMO's front end."""
 
@@ -139,6 +145,7 @@ class TopologyRenderSpec(_Model):
     clusterTopology: SectionModel | None = Field(default=None, description="The same, as design-2 spells it.")
     topology: SectionModel | None = Field(default=None, description="The same, as design-1 spells it.")
     scheduler: SchedulerModel | None = Field(default=None, description="The cluster's schedulers.")
+    network: NetworkModel | None = Field(default=None, description="The network of the cluster's nodes.")
     revision: Revision | None = Field(
         default=None,
         description="Which Grove runs: a release's tag, or a design's name; unset: a ClusterTopologyBinding chooses "
@@ -170,6 +177,11 @@ class TopologyRenderSpec(_Model):
     finalizers: bool = Field(
         default=_DEFAULT.finalizers,
         description="grep-244-multi only: whether ClusterTopologies carry the operator's finalizer.",
+    )
+    exclude: list[Annotated[str, Field(min_length=1)]] = Field(
+        default=list(_DEFAULT.exclude),
+        description="Globs of files that are left out where a folder is read, spelt as in `.gitignore`, from this "
+        "file's folder on; what `.gitignore` names is left out anyway.",
     )
     osmo: OsmoModel = Field(default=OsmoModel(), description="OSMO's front end.")
     kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")

@@ -45,7 +45,9 @@ def is_plain(spec: Value) -> bool:
 def _takes(key: str, value: Value) -> bool:
     if key in _SECTIONS:
         return _section(value)
-    if key in ("scheduler", "osmo", "kai", "limits"):
+    if key == "exclude":
+        return isinstance(value, list) and all(isinstance(glob, str) and glob for glob in value)
+    if key in ("scheduler", "osmo", "kai", "limits", "network"):
         return isinstance(value, dict) and all(_setting(key, name, entry) for name, entry in value.items())
     if key in CHOICES:
         return isinstance(value, str) and value in CHOICES[key]
@@ -61,6 +63,8 @@ def _chosen(value: Value, choices: tuple[str, ...]) -> bool:
 def _setting(section: str, key: str, value: Value) -> bool:
     if section == "limits":
         return key == "gangs" and type(value) is int and value >= 1
+    if section == "network":
+        return key == "autoMNNVLEnabled" and isinstance(value, bool)
     if section == "kai":
         return key == "version" and isinstance(value, str) and value in KAI_VERSIONS
     return _scheduler(key, value) if section == "scheduler" else _osmo(key, value)

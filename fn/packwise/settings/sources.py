@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.settings.topologyrender import TopologyRender
 
-__all__ = ["SOURCES", "Operator", "Source", "chosen_source", "operators_of"]
+__all__ = ["OPERATOR_GROUP", "OPERATOR_KIND", "SOURCES", "Operator", "Source", "chosen_source", "operators_of"]
 
 SOURCES = Rule(
     "configuration-sources", "There is one topology configuration, spelt one way.", "revisions.md Configuration"
 )
 
-_OPERATOR_GROUP = "operator.config.grove.io"
-_OPERATOR_KIND = "OperatorConfiguration"
+OPERATOR_GROUP = "operator.config.grove.io"
+OPERATOR_KIND = "OperatorConfiguration"
 
 
 class Operator(NamedTuple):
@@ -44,7 +44,8 @@ class Source(NamedTuple):
     """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
 
     `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
-    sections; all as written. `scheduler_place` is the place of that section where it is not in `place`.
+    sections; all as written. `scheduler_place` and `network_place` are the places of those sections where they are not
+    in `place`.
     """
 
     noun: str
@@ -53,11 +54,12 @@ class Source(NamedTuple):
     scheduler: Value = None
     network: Value = None
     scheduler_place: Place | None = None
+    network_place: Place | None = None
 
 
 def operators_of(index: Index, findings: list[Finding]) -> list[Operator]:
     """The OperatorConfigurations of the input; those that are no YAML are added to `findings`."""
-    items = [Operator(Place(item), item.value) for item in index.of_kind(_OPERATOR_GROUP, _OPERATOR_KIND)]
+    items = [Operator(Place(item), item.value) for item in index.of_kind(OPERATOR_GROUP, OPERATOR_KIND)]
     return [*items, *_operator_documents(index, findings)]
 
 
@@ -69,7 +71,7 @@ def chosen_source(settings: TopologyRender, configurations: list[Operator], find
     operators = [_operator_source(operator) for operator in configurations]
     with_topology = [source for source in operators if source.sections]
     if settings.sections:
-        own = Source(f"the {KIND}", settings_place(settings), settings.sections, settings.scheduler)
+        own = Source(f"the {KIND}", settings_place(settings), settings.sections, settings.scheduler, settings.network)
         with_topology.insert(0, own)
     findings += _second_sources(with_topology)
     operator = _with_section(operators[0], settings) if operators else None
@@ -86,7 +88,7 @@ def _with_section(operator: Source, settings: TopologyRender) -> Source:
 
 def _operator_source(operator: Operator) -> Source:
     place, value = operator
-    return Source(f"the {_OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
+    return Source(f"the {OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
 
 
 def _operator_documents(index: Index, findings: list[Finding]) -> list[Operator]:
@@ -95,7 +97,7 @@ def _operator_documents(index: Index, findings: list[Finding]) -> list[Operator]
     for item in index.of_kind("", "ConfigMap"):
         data = item.get("data")
         for key, text in data.items() if isinstance(data, dict) else ():
-            if isinstance(text, str) and f"{_OPERATOR_GROUP}/" in text:
+            if isinstance(text, str) and f"{OPERATOR_GROUP}/" in text:
                 operator = _operator_document(item, key, text, findings)
                 operators += [operator] if operator is not None else []
     return operators
@@ -111,7 +113,7 @@ def _operator_document(item: KubeObject, key: str, text: str, findings: list[Fin
         message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
         findings.append(place.finding(READABLE, message))
         return None
-    if not isinstance(value, dict) or value.get("kind") != _OPERATOR_KIND:
+    if not isinstance(value, dict) or value.get("kind") != OPERATOR_KIND:
         return None
     return Operator(place, value)
 
@@ -131,8 +133,17 @@ def _completed(source: Source, settings: TopologyRender, operator: Source | None
         scheduler, place = settings.scheduler, settings_place(settings)
     if scheduler is None and operator is not None:
         scheduler, place = operator.scheduler, operator.place
-    network = operator.network if source.network is None and operator is not None else source.network
-    return source._replace(scheduler=scheduler, network=network, scheduler_place=place.below("scheduler"))
+    network, network_place = source.network, source.place
+    if network is None and settings.network is not None:
+        network, network_place = settings.network, settings_place(settings)
+    if network is None and operator is not None:
+        network, network_place = operator.network, operator.place
+    return source._replace(
+        scheduler=scheduler,
+        network=network,
+        scheduler_place=place.below("scheduler"),
+        network_place=network_place.below("network"),
+    )
 
 
 def _sections(value: Mapping[str, Value]) -> dict[str, Value]:

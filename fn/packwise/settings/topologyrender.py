@@ -64,7 +64,9 @@ class RunLimits(NamedTuple):
 
 
 class TopologyRender(NamedTuple):
-    """What a TopologyRender says. `sections` holds the topology sections by key, `scheduler` that section, as written.
+    """What a TopologyRender says. `sections` holds the topology sections by key, as written.
+
+    `scheduler` and `network` are those sections, as written. `exclude` are globs of files that are not read.
 
     `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
     data of a ConfigMap. `emit_is_set`: whether the user wrote `emit`; `apply_is_set` and `podgang_epoch_is_set`
@@ -93,6 +95,8 @@ class TopologyRender(NamedTuple):
     apply_is_set: bool = False
     podgang_epoch: int = 1_000_000_000_000_000_000
     podgang_epoch_is_set: bool = False
+    network: Value = None
+    exclude: tuple[str, ...] = ()
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
         """Whether objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
@@ -150,6 +154,8 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         apply_is_set="apply" in spec,
         podgang_epoch=spec.get("podGangEpoch", default.podgang_epoch),
         podgang_epoch_is_set="podGangEpoch" in spec,
+        network=spec.get("network"),
+        exclude=tuple(spec.get("exclude", default.exclude)),
     )
 
 

@@ -1,0 +1,153 @@
+"""The files of one run: each read once, what cannot be read, and what is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krmfn.errors import FieldError
+from packwise.cli.arguments import STDIN
+from packwise.cli.document import InputFile
+from packwise.cli.input_paths import find_files, real
+from packwise.cli.progress import tracked
+from packwise.cli.read import decode, read_file
+from packwise.discovery import LeftOut, Reason, globs
+from packwise.findings.finding import bounded
+from packwise.objects.index import READABLE
+from packwise.settings.recognition import is_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pathspec import GitIgnoreSpec
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.cli.input_paths import InputPath
+
+__all__ = ["Reader", "error_result", "items_of", "readable_items"]
+
+
+def error_result(error: FieldError) -> Result:
+    """The result that reports `error`: a file or an object cannot be read, or an object has no written form."""
+    result = error.to_result()
+    return bounded(result._replace(tags={"rule": READABLE.name, **result.tags}))
+
+
+def items_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    """The objects of `files`, in their order; those that cannot be read too."""
+    return tuple([item for file in files for item in file.items])
+
+
+def readable_items(file: InputFile) -> Iterator[KubeObject]:
+    """The objects of `file` that can be read."""
+    for item in file.items:
+        try:
+            _ = item.value
+        except FieldError:
+            continue
+        yield item
+
+
+class Reader:
+    """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why."""
+
+    __slots__ = ("_exclude", "files", "left_out", "results")
+
+    def __init__(self, exclude: Iterable[str] = ()) -> None:
+        self._exclude = tuple(exclude)
+        self.files: list[InputFile] = []
+        self.left_out: list[tuple[str, LeftOut]] = []
+        self.results: list[Result] = []
+
+    def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
+        """Each file that `paths` name once, in their order; a file that a path names itself is never left out."""
+        paths_by_name: dict[str, InputPath] = {}
+        for path in paths:
+            named, results = find_files(path, output, self._exclude)
+            self.results += results
+            for file in named:
+                key = STDIN if file.name is None else real(file.name)
+                before = paths_by_name.get(key)
+                if before is None:
+                    paths_by_name[key] = file
+                elif file.is_named and before.left_out is not None:
+                    paths_by_name[key] = before.as_named()
+        listed = self._listed(paths_by_name.values())
+        read = [(path, *_read(path)) for path in tracked(listed)]
+        return self._kept([(file, error) for _, file, error in read])
+
+    def read_commit(self, commit: str, paths: Iterable[str]) -> list[InputFile]:
+        """Each file that `paths` named in a commit of git."""
+        from packwise.cli.git import files_in_commit
+
+        contents = {file: data for path in paths for file, data in files_in_commit(commit, path, self._exclude)}
+        return self._kept([_decoded(file, contents[file]) for file in self._listed(contents)])
+
+    def _listed(self, paths: Iterable[InputPath]) -> list[InputPath]:
+        """The paths to read; the others are kept as left out."""
+        listed: list[InputPath] = []
+        for path in paths:
+            if path.left_out is None or path.left_out.reason.is_of_the_package:
+                listed.append(path)
+            else:
+                self.left_out.append((str(path.name), path.left_out))
+        return listed
+
+    def _kept(self, read: list[tuple[InputFile, FieldError | None]]) -> list[InputFile]:
+        excluded = _exclusions([file for file, _ in read])
+        files: list[InputFile] = []
+        for file, error in read:
+            by = None if file.path.is_named else _excluded_by(file, excluded)
+            if by is not None:
+                self.left_out.append((str(file.path.name), LeftOut(Reason.EXCLUDED, by)))
+                continue
+            files.append(file)
+            self.results += [] if error is None else [error_result(error)]
+            if file.left_out is not None:
+                self.left_out.append((str(file.path.name), file.left_out))
+            for item in file.items:
+                try:
+                    _ = item.value
+                except FieldError as wrong:
+                    self.results.append(error_result(wrong))
+        self.files += files
+        return files
+
+
+def _read(path: InputPath) -> tuple[InputFile, FieldError | None]:
+    """The file; one without documents where it cannot be read."""
+    try:
+        return read_file(path), None
+    except FieldError as error:
+        return InputFile(path, ()), error
+
+
+def _decoded(path: InputPath, data: bytes) -> tuple[InputFile, FieldError | None]:
+    try:
+        return decode(data, path), None
+    except FieldError as error:
+        return InputFile(path, ()), error
+
+
+def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, GitIgnoreSpec]]:
+    """What TopologyRenders exclude: the folder, the name of the TopologyRender's file, the globs."""
+    exclusions: list[tuple[str, str, GitIgnoreSpec]] = []
+    for file in files:
+        for item in readable_items(file) if file.path.name is not None else ():
+            patterns = item.get(("spec", "exclude")) if is_settings(item) else None
+            if isinstance(patterns, list):
+                texts = [pattern for pattern in patterns if isinstance(pattern, str)]
+                name = str(file.path.name)
+                exclusions.append((Path(name).parent.as_posix(), name, globs(texts)))
+    return exclusions
+
+
+def _excluded_by(file: InputFile, exclusions: Iterable[tuple[str, str, GitIgnoreSpec]]) -> str | None:
+    name = str(file.path.name)
+    for folder, by, patterns in exclusions:
+        below = name if folder == "." else name.removeprefix(f"{folder}/")
+        # A name that the folder does not start is outside it.
+        if (folder == "." or below != name) and patterns.match_file(below):
+            return by
+    return None

@@ -1,0 +1,182 @@
+"""What stands around the files that a user named: the nearest configuration above them, and the definitions beside it.
+
+A file in an editor is judged as it would be in its folder. Of what stands around, nothing is written or judged.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.errors import FieldError
+from packwise.cli.arguments import UsageError
+from packwise.cli.document import InputFile
+from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, real, top_of
+from packwise.cli.read import read_file
+from packwise.discovery import Traits
+from packwise.objects.identity import identity
+from packwise.objects.kinds import KINDS, POD_CLIQUE_SET
+from packwise.settings.recognition import has_topology, is_operator, is_settings
+from packwise.validate.definitions import is_definition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.cli.document import Document
+
+__all__ = ["Surroundings", "surroundings_of", "traits_of"]
+
+_CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
+_DEFINITION = re.compile(
+    rb"\bTopologyRender\b|\boperator\.config\.grove\.io/|Topology(Binding)?\b|\bQueue\b|\bCustomResourceDefinition\b|"
+    rb"\btopology_keys\b|\bpools\b"
+)
+_DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
+_WORKLOADS = frozenset({POD_CLIQUE_SET.key, ("nvidia.com", "DynamoGraphDeployment")})
+
+
+class Surroundings(NamedTuple):
+    """The files around, with their definitions alone; `errors` are those of configurations that cannot be read."""
+
+    files: tuple[InputFile, ...] = ()
+    errors: tuple[FieldError, ...] = ()
+
+
+def traits_of(file: InputFile) -> Traits:
+    """What of a file counts where the nearest configuration is looked for; objects that cannot be read do not."""
+    items = [item for item in file.items if _is_readable(item)]
+    return Traits(
+        any(is_settings(item) for item in items),
+        any(has_topology(item) for item in items),
+        bool(file.foreign) or any(identity(item.value)[:2] in _WORKLOADS for item in items),
+    )
+
+
+def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
+    """What stands around `files`, which were read for `paths`; nothing that is among them."""
+    search = _Search(paths, files)
+    for file in search.read.values():
+        search.look_above(file)
+    return Surroundings(tuple(search.around.values()), tuple(search.errors))
+
+
+class _Search:
+    """Looks from each folder upwards, each folder once. Keys are real paths."""
+
+    __slots__ = ("_configured", "_folders", "_looked", "around", "errors", "read")
+
+    def __init__(self, paths: Iterable[str], files: Iterable[InputFile]) -> None:
+        self._folders = [real(path) for path in paths if Path(path).is_dir()]
+        self.read = {real(file.path.name): file for file in files if file.path.name is not None}
+        self._configured = {str(Path(at).parent) for at, file in self.read.items() if traits_of(file).configures}
+        self._looked = dict[str, str | None]()
+        self.around = dict[str, InputFile]()
+        self.errors: list[FieldError] = []
+
+    def look_above(self, file: InputFile) -> None:
+        """Keeps the definitions of the package that `file` is of."""
+        start = str(Path(real(str(file.path.name))).parent)
+        if start in self._looked:
+            return
+        folder = self._nearest(start, top_of(start))
+        self._looked[start] = folder
+        if folder is None:
+            if file.path.is_named:
+                self._keep(_listed(start), _DEFINITION)
+        elif not self._is_read_whole(folder):
+            shown = _relative(folder)
+            try:
+                inside, _ = find_files(shown)
+            except UsageError:
+                return
+            self._keep([path for path in inside if path.left_out is None], _DEFINITION)
+
+    def _nearest(self, start: str, top: str) -> str | None:
+        """The nearest folder from `start` up to `top` that holds a configuration."""
+        for folder in (start, *map(str, Path(start).parents)):
+            if folder in self._configured:
+                return folder
+            if not self._is_read_whole(folder) and self._holds_configuration(folder):
+                self._configured.add(folder)
+                return folder
+            if folder == top:
+                break
+        return None
+
+    def _is_read_whole(self, folder: str) -> bool:
+        return any(contains(named, folder) for named in self._folders)
+
+    def _holds_configuration(self, folder: str) -> bool:
+        self._keep(_listed(folder), _CONFIGURATION, only_configured=True)
+        return any(str(Path(at).parent) == folder and traits_of(file).configures for at, file in self.around.items())
+
+    def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
+        for path in paths:
+            at = real(str(path.name))
+            if at in self.read or at in self.around:
+                continue
+            try:
+                data = Path(at).read_bytes()
+            except OSError:
+                continue
+            if not wanted.search(data):
+                continue
+            try:
+                file = _definitions(read_file(path))
+            except FieldError as error:
+                self.errors += [error] if _CONFIGURATION.search(data) else []
+                continue
+            if file.documents and (not only_configured or traits_of(file).configures):
+                self.around[at] = file
+
+
+def _listed(folder: str) -> list[InputPath]:
+    """The YAML files directly in a folder."""
+    try:
+        entries = sorted(Path(folder).iterdir())
+    except OSError:
+        return []
+    shown = Path(_relative(folder))
+    return [
+        InputPath((shown / entry.name).as_posix(), entry.name, is_named=False)
+        for entry in entries
+        if entry.suffix in SUFFIXES and not entry.name.startswith(".") and not entry.is_symlink() and entry.is_file()
+    ]
+
+
+def _relative(folder: str) -> str:
+    """`folder` as the user would name it from the current folder."""
+    here = real(".")
+    if contains(here, folder):
+        return Path(folder).relative_to(here).as_posix()
+    for steps, above in enumerate(Path(here).parents, 1):
+        if contains(str(above), folder):
+            return Path(*[".."] * steps, Path(folder).relative_to(above)).as_posix()
+    return folder
+
+
+def _definitions(file: InputFile) -> InputFile:
+    """The file with those documents alone that define what workloads name."""
+    return replace(file, documents=tuple([document for document in file.documents if _defines(document)]))
+
+
+def _defines(document: Document) -> bool:
+    if document.foreign is not None:
+        return _is_readable(document.foreign) and "workflow" not in document.foreign.value
+    return any(_is_defining(item) for item in document.items if _is_readable(item))
+
+
+def _is_defining(item: KubeObject) -> bool:
+    kind = identity(item.value)[:2]
+    return kind in _DEFINING or is_settings(item) or is_operator(item) or is_definition(item)
+
+
+def _is_readable(item: KubeObject) -> bool:
+    try:
+        _ = item.value
+    except FieldError:
+        return False
+    return True
