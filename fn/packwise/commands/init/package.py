@@ -60,7 +60,8 @@ def _spec(plan: Plan) -> Iterator[str]:
         yield "# The release of Grove that the cluster runs; without it packwise assumes one, and says which."
         yield "# revision: v0.1.0-alpha.13"
     else:
-        yield f"# The release of Grove that the cluster runs{facts.revision_source and ': '}{_line(facts.revision_source)}."
+        evidence = f": {_line(facts.revision_source)}" if facts.revision_source else ""
+        yield f"# The release of Grove that the cluster runs{evidence}."
         yield f"revision: {facts.revision}"
     yield f"{revision.configuration_key}:"
     yield "  enabled: true"
@@ -84,13 +85,13 @@ def _spec(plan: Plan) -> Iterator[str]:
 
 def _applied(plan: Plan) -> Iterator[str]:
     if plan.apply is False:
-        yield "# The Grove operator makes these objects itself: packwise checks and shows, and none of its objects is applied."
+        yield "# The Grove operator makes these objects itself: packwise checks and shows, nothing generated is applied."
         yield "apply: false"
     elif plan.apply:
         yield "# What is rendered is applied from Git, so that no Grove operator may make the same objects."
         yield "apply: true"
     elif not plan.revision.podgang_maps:
-        yield "# Does the Grove operator run in the cluster? It makes these objects itself, and nothing generated is to be applied:"
+        yield "# Where the Grove operator runs in the cluster, it makes these objects itself; nothing is to be applied then:"
         yield "# apply: false"
 
 
