@@ -47,7 +47,7 @@ spec:
           - {name: router, image: "registry.example.com/router:1"}
 """
 
-CHOSEN = "; revision grep-244-multi, chosen by the key topologyAwareScheduling"
+CHOSEN = "; 1 workload judged with Grove grep-244-multi, chosen by the key topologyAwareScheduling (in/topology.yaml)"
 """What the last line of a check says of CONFIG."""
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web # mine\n"

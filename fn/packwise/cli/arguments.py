@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
@@ -34,6 +35,7 @@ __all__ = [
     "Topologies",
     "UsageError",
     "Version",
+    "Verbosity",
     "parse",
     "parsers",
 ]
@@ -66,6 +68,17 @@ class Named:
     exclude: tuple[str, ...] = ()
 
 
+class Verbosity(IntEnum):
+    """How much people are told: programs are given everything in any case."""
+
+    QUIET = -1
+    """No line at the end, and nothing that asks for nothing."""
+    NORMAL = 0
+    """Of findings of one form the first few; infos are counted."""
+    VERBOSE = 1
+    """Every finding."""
+
+
 @dataclass(frozen=True, slots=True)
 class Render:
     """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing."""
@@ -83,6 +96,7 @@ class Check:
     named: Named
     output: Format = "text"
     fix: bool = False
+    verbosity: Verbosity = Verbosity.NORMAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,7 @@ class Diff:
     crds: tuple[str, ...] = ()
     output: DiffFormat = "text"
     exit_code: bool = False
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +130,7 @@ class Migrate:
     source: str | None = None
     dry_run: bool = False
     keep_pack_domain: bool = False
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +226,27 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "render": lambda parsed: Render(
         _named(parsed), None if parsed.output == STDIN else parsed.output, parsed.in_place, parsed.check
     ),
-    "check": lambda parsed: Check(_named(parsed), parsed.output, parsed.fix),
+    "check": lambda parsed: Check(_named(parsed), parsed.output, parsed.fix, Verbosity(parsed.verbosity)),
     "diff": lambda parsed: Diff(
-        parsed.before, parsed.after, parsed.config, tuple(parsed.crds), parsed.output, parsed.exit_code
+        parsed.before,
+        parsed.after,
+        parsed.config,
+        tuple(parsed.crds),
+        parsed.output,
+        parsed.exit_code,
+        tuple(parsed.exclude),
     ),
-    "topologies": lambda parsed: Topologies(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
+    "topologies": lambda parsed: Topologies(
+        Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json"
+    ),
     "migrate": lambda parsed: Migrate(
-        tuple(parsed.paths), parsed.to, parsed.config, parsed.source, parsed.dry_run, parsed.keep_pack_domain
+        tuple(parsed.paths),
+        parsed.to,
+        parsed.config,
+        parsed.source,
+        parsed.dry_run,
+        parsed.keep_pack_domain,
+        tuple(parsed.exclude),
     ),
     "rules": lambda parsed: Rules(parsed.name, parsed.output == "json"),
     "completion": lambda parsed: Completion(parsed.shell),
@@ -232,7 +262,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
 
 
 def _named(parsed: argparse.Namespace) -> Named:
-    return Named(tuple(parsed.paths), parsed.config, parsed.baseline, tuple(parsed.crds))
+    return Named(tuple(parsed.paths), parsed.config, parsed.baseline, tuple(parsed.crds), tuple(parsed.exclude))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -309,7 +339,7 @@ def _add_check(commands: Any) -> None:
     check = commands.add_parser(
         "check", help="say what is wrong", description=help_texts.CHECK, epilog=help_texts.CHECK_EPILOG
     )
-    _add_paths(check)
+    _add_paths(check, "*", ["."])
     check.add_argument(
         "-o",
         "--output",
@@ -325,6 +355,28 @@ def _add_check(commands: Any) -> None:
         "differently, fields by their new names; no other byte changes",
     )
     _add_context(check)
+    _add_verbosity(check)
+
+
+def _add_verbosity(command: argparse.ArgumentParser) -> None:
+    verbosity = command.add_mutually_exclusive_group()
+    verbosity.add_argument(
+        "-v",
+        "--verbose",
+        dest="verbosity",
+        action="store_const",
+        const=int(Verbosity.VERBOSE),
+        default=int(Verbosity.NORMAL),
+        help="print every finding: also more of the same form, and infos, which ask for nothing",
+    )
+    verbosity.add_argument(
+        "-q",
+        "--quiet",
+        dest="verbosity",
+        action="store_const",
+        const=int(Verbosity.QUIET),
+        help="print errors and warnings only, without the line at the end",
+    )
 
 
 def _add_diff(commands: Any) -> None:
@@ -528,7 +580,18 @@ def _add_context(command: argparse.ArgumentParser) -> None:
 
 def _add_config(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--config", metavar="FILE", help="the TopologyRender; by default the one that stands among the input"
+        "--config",
+        metavar="FILE",
+        help="the TopologyRender or Grove's OperatorConfiguration, also in a ConfigMap; by default the nearest one, "
+        "among the input or above it in the repository",
+    )
+    command.add_argument(
+        "--exclude",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="leave out the files and folders that this names, spelt as in .gitignore, as often as needed; a file "
+        "that is named itself is read always",
     )
 
 

@@ -6,15 +6,16 @@ import sys
 from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code
+from packwise.cli.arguments import Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
-from packwise.cli.inputs import read_inputs
-from packwise.cli.rendered_files import rendered_of, revision_used
+from packwise.cli.groups import read_groups
+from packwise.cli.judgement import judge, left_out_lines
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.formats import printer
 
 if TYPE_CHECKING:
-    from packwise.cli.arguments import Check
-    from packwise.cli.inputs import Inputs
+    from packwise.cli.arguments import Check, Named
+    from packwise.cli.groups import Checkup
 
 __all__ = ["check"]
 
@@ -29,24 +30,27 @@ def check(command: Check) -> int:
         except OSError as error:
             say([cannot_write(error)])
             return 1
-    inputs = read_inputs(command.named)
-    rendered = rendered_of(inputs)
-    results = rendered.results
+    checkup = read_groups(command.named)
+    judgement = judge(checkup)
+    results = judgement.results
     checked = Checked(
         results,
-        len(inputs.files),
-        inputs.text_of,
+        len([file for file in checkup.files if file.left_out is None]),
+        checkup.text_of,
         coloured=is_coloured(sys.stdout),
-        revision=revision_used(rendered),
+        closing=judgement.closing if command.verbosity >= Verbosity.NORMAL else "",
+        left_out=tuple(left_out_lines(checkup.left_out)) if command.verbosity >= Verbosity.VERBOSE else (),
+        ends=command.verbosity >= Verbosity.NORMAL,
     )
-    if command.output == "text" and _is_not_compared(inputs):
+    if command.output == "text" and _is_not_compared(command.named, checkup):
         say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
     return exit_code(results) if show(printer(command.output)(checked)) else 1
 
 
-def _is_not_compared(inputs: Inputs) -> bool:
+def _is_not_compared(named: Named, checkup: Checkup) -> bool:
     """Whether nothing tells what changed: workloads are there, and neither a baseline nor a status."""
-    if inputs.package.baseline is not None or exit_code(inputs.results):
+    if named.baseline is not None or exit_code(checkup.results):
         return False
-    workloads = [item for item in inputs.package.items if item.get("kind") == "PodCliqueSet"]
+    items = [item for group in checkup.groups for item in group.package.items]
+    workloads = [item for item in items if item.get("kind") == "PodCliqueSet"]
     return any(not item.get("status") for item in workloads)

@@ -28,7 +28,7 @@ def diff(command: Diff) -> int:
     """Prints what changes; returns the exit code. Raises UsageError."""
     if command.output == "patch" and not PATCH.installed:
         raise UsageError(f"--output patch must have its library: {PATCH.advice}")
-    sides = Sides(command.before, command.after, command.config, command.crds)
+    sides = Sides(command.before, command.after, command.config, command.crds, command.exclude)
     inputs = read_sides(sides)
     results = sort_results([*inputs[0].results, *inputs[1].results])
     say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)

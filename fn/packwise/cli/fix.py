@@ -24,7 +24,7 @@ def fix(named: Named) -> list[str]:
     if STDIN in named.paths:
         raise UsageError("--fix must go with files or folders: stdin cannot be written back")
     # The past and the CRDs have no say in what is mended.
-    inputs = once_complete(lambda: read_inputs(Named(named.paths, named.config)))
+    inputs = once_complete(lambda: read_inputs(Named(named.paths, named.config, exclude=named.exclude)))
     if exit_code(inputs.results):
         return []
     mended = dict(zip(map(id, inputs.package.items), mend(inputs.package), strict=True))

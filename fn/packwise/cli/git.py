@@ -9,8 +9,9 @@ import os
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
 from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason, globs, ignored_files

@@ -13,6 +13,7 @@ from packwise.cli.surroundings import surroundings_of, traits_of
 from packwise.select import Package
 from packwise.settings import KIND
 from packwise.settings.recognition import held_configuration, is_operator, is_settings
+from packwise.settings.sources import OPERATOR_KIND
 from packwise.validate.definitions import is_definition
 
 if TYPE_CHECKING:
@@ -242,5 +243,5 @@ def _config(path: str, files: Iterable[InputFile], reader: Reader) -> Configured
     chosen = own or [item for item in items if is_operator(item)] or items
     if len(chosen) != 1:
         noun = f"{len(chosen)} objects" if chosen else "no object"
-        raise UsageError(f'--config "{path}" must hold one {KIND} or OperatorConfiguration; got {noun}')
+        raise UsageError(f'--config "{path}" must hold one {KIND} or {OPERATOR_KIND}; got {noun}')
     return Configured(context=(chosen[0],)) if not own and is_operator(chosen[0]) else Configured(chosen[0])

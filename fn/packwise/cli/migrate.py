@@ -35,7 +35,7 @@ def migrate(command: Migrate) -> int:
     if STDIN in command.paths:
         raise UsageError("migrate must be given files or folders: stdin cannot be written back")
     source = None if command.source is None else REVISIONS[command.source]
-    named = Named((*command.paths, *_configuration_paths(command.config)), command.config)
+    named = Named((*command.paths, *_configuration_paths(command.config)), command.config, exclude=command.exclude)
     inputs = read_inputs(named) if command.dry_run else once_complete(lambda: read_inputs(named))
     if exit_code(inputs.results):
         return _report(inputs, inputs.results)

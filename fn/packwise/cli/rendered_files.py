@@ -9,7 +9,6 @@ from krmfn.result import exit_code, sort_results
 from packwise.cli.document import Document
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import is_generated
-from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.pipeline import Rendered, render
 from packwise.render.mark import PATH
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.cli.inputs import Inputs
     from packwise.objects.identity import Identity
 
-__all__ = ["Outcome", "is_bookkeeping", "outcome_of", "rendered_of", "revision_used", "without_bookkeeping"]
+__all__ = ["Outcome", "is_bookkeeping", "outcome_of", "rendered_of", "without_bookkeeping"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,6 @@ def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:
         return Rendered(inputs.package.items, (), sort_results(inputs.results))
     rendered = render(inputs.package, writes=writes)
     return rendered._replace(results=sort_results([*inputs.results, *rendered.results]))
-
-
-def revision_used(rendered: Rendered) -> str:
-    """What Grove's workloads were judged and rendered as, and what chose it; empty where there are none."""
-    selection = rendered.selection
-    if selection is None or not any(item.kind == POD_CLIQUE_SET.name for item in rendered.kept):
-        return ""
-    return f"revision {selection.revision.name}, chosen by {selection.chosen_by}"
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:

@@ -5,12 +5,14 @@ A file in an editor is judged as it would be in its folder. Of what stands aroun
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, real, top_of
@@ -60,6 +62,7 @@ def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroun
     search = _Search(paths, files)
     for file in search.read.values():
         search.look_above(file)
+    search.look_elsewhere()
     return Surroundings(tuple(search.around.values()), tuple(search.errors))
 
 
@@ -87,12 +90,26 @@ class _Search:
             if file.path.is_named:
                 self._keep(_listed(start), _DEFINITION)
         elif not self._is_read_whole(folder):
-            shown = _relative(folder)
-            try:
-                inside, _ = find_files(shown)
-            except UsageError:
-                return
-            self._keep([path for path in inside if path.left_out is None], _DEFINITION)
+            self._keep(_judged_in(folder), _DEFINITION)
+
+    def look_elsewhere(self) -> None:
+        """Keeps the configurations of the repository where a workload stands below none.
+
+        A check of the whole repository judges it by the only one there is, or by none where there are several.
+        """
+        lost = [at for at, file in self.read.items() if traits_of(file).workloads and not self._configures(at)]
+        for top in dict.fromkeys([top_of(str(Path(at).parent)) for at in lost]):
+            if os.path.lexists(Path(top) / ".git") and not self._is_read_whole(top):
+                self._keep(_judged_in(top), _CONFIGURATION, only_configured=True)
+        around = {str(Path(at).parent) for at, file in self.around.items() if traits_of(file).configures}
+        folders = self._configured | around
+        if lost and len(folders) == 1:
+            (only,) = folders
+            self._keep([] if self._is_read_whole(only) else _judged_in(only), _DEFINITION)
+
+    def _configures(self, at: str) -> bool:
+        """Whether a configuration stands above the file."""
+        return self._looked.get(str(Path(at).parent)) is not None
 
     def _nearest(self, start: str, top: str) -> str | None:
         """The nearest folder from `start` up to `top` that holds a configuration."""
@@ -131,6 +148,15 @@ class _Search:
                 continue
             if file.documents and (not only_configured or traits_of(file).configures):
                 self.around[at] = file
+
+
+def _judged_in(folder: str) -> list[InputPath]:
+    """The files in a folder that are not left out."""
+    try:
+        inside, _ = find_files(_relative(folder))
+    except UsageError:
+        return []
+    return [path for path in inside if path.left_out is None]
 
 
 def _listed(folder: str) -> list[InputPath]:

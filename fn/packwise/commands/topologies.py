@@ -9,7 +9,6 @@ from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.pipeline.registry import brings_topologies, front_ends
 from packwise.pipeline.steps import results_of, selected, topologies_of, unreadable
-from packwise.select.selection import ABSENT
 
 if TYPE_CHECKING:
     from krmfn.result import Result
@@ -60,7 +59,7 @@ def overview(package: Package) -> Overview:
         return Overview(results=(*results, unreadable(error)))
     uses = tuple([use for front_end in chosen for use in front_end.uses(inventory, settings, revision)])
     if selection.enabled or selection.configuration is not None or not topologies:
-        return Overview(topologies, uses, selection.enabled, results)
+        absent = [] if selection.absent is None else [selection.absent]
+        return Overview(topologies, uses, selection.enabled, results_of(absent, results))
     # An export of a cluster shows its topologies, and needs no configuration that says so.
-    others = tuple([result for result in results if result.tags.get("rule") != ABSENT.name])
-    return Overview(topologies, uses, enabled=True, results=others)
+    return Overview(topologies, uses, enabled=True, results=results)

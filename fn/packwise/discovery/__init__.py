@@ -8,7 +8,7 @@ from __future__ import annotations
 from packwise.discovery.content import content_reason, unparsed_reason
 from packwise.discovery.ignored import GITIGNORE, Ignored, globs, ignored_files, ignored_from
 from packwise.discovery.landmarks import KUSTOMIZATIONS, LANDMARKS, Landmarks
-from packwise.discovery.nearest import Traits, nearest_folders
+from packwise.discovery.nearest import Traits, nearest_folder_among, nearest_folders
 from packwise.discovery.reason import LeftOut, Reason, summary
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "globs",
     "ignored_files",
     "ignored_from",
+    "nearest_folder_among",
     "nearest_folders",
     "summary",
     "unparsed_reason",

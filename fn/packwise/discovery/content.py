@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["content_reason", "unparsed_reason"]
 
 _DIRECTIVE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
+_COMMENT = re.compile(r"(^|[\s,{\[])(//|/\*)", re.MULTILINE)
 _OBJECT = re.compile(r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 
 
@@ -33,12 +34,13 @@ def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> 
 
 
 def unparsed_reason(path: str, text: str) -> Reason | None:
-    """Why the file at `path`, which is no YAML, is not judged; None where it should have been a Kubernetes object."""
+    """Why the file at `path`, which is no YAML, is not judged; None where nobody could read it."""
     if _DIRECTIVE.search(text):
         return Reason.TEMPLATE
-    if _OBJECT.search(text):
-        return None
-    return Reason.VALUES if is_values(path) else Reason.FOREIGN
+    # Editors and compilers write JSON with comments.
+    if path.endswith(".json") and _COMMENT.search(text) and not _OBJECT.search(text):
+        return Reason.FOREIGN
+    return None
 
 
 def _is_encrypted(value: Value) -> bool:

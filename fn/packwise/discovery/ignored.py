@@ -7,7 +7,9 @@ ignored folder cannot be taken back.
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

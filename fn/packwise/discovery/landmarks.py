@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.record import NamedTuple
 from packwise.discovery.reason import LeftOut, Reason
 
 if TYPE_CHECKING:

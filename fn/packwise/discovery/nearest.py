@@ -7,12 +7,14 @@ kustomize base holds is complete only in an overlay. Folders are slash-separated
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
-__all__ = ["Traits", "folders_above", "nearest_folders"]
+__all__ = ["Traits", "nearest_folder_among", "nearest_folders"]
 
 
 class Traits(NamedTuple):
@@ -31,7 +33,7 @@ class Traits(NamedTuple):
         return Traits(*(mine or others for mine, others in zip(self, other, strict=True)))
 
 
-def folders_above(path: str) -> Iterator[str]:
+def _folders_above(path: str) -> Iterator[str]:
     """The folders that `path` is in, the nearest first."""
     while path not in ("", "/"):
         path = posixpath.dirname(path)
@@ -45,7 +47,7 @@ def nearest_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
         if traits.configures:
             folder = posixpath.dirname(path)
             configured[folder] = configured.get(folder, Traits()) | traits
-    nearest = {path: _nearest(configured, folders_above(path)) for path in files}
+    nearest = {path: nearest_folder_among(configured, path) for path in files}
     used = {nearest[path] for path, traits in files.items() if traits.workloads}
     taken = _completing(configured, used)
     chosen = {path: taken.get(folder, folder) if folder is not None else None for path, folder in nearest.items()}
@@ -56,8 +58,9 @@ def nearest_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
     return chosen
 
 
-def _nearest(configured: Mapping[str, Traits], folders: Iterable[str]) -> str | None:
-    return next((folder for folder in folders if folder in configured), None)
+def nearest_folder_among(folders: Container[str], path: str) -> str | None:
+    """The nearest of `folders` that `path` is in; None where it is in none of them."""
+    return next((folder for folder in _folders_above(path) if folder in folders), None)
 
 
 def _completing(configured: Mapping[str, Traits], used: set[str | None]) -> dict[str, str]:
@@ -67,7 +70,7 @@ def _completing(configured: Mapping[str, Traits], used: set[str | None]) -> dict
     """
     candidates: dict[str, list[str]] = {}
     for folder, traits in configured.items():
-        above = _nearest(configured, folders_above(folder))
+        above = nearest_folder_among(configured, folder)
         if folder not in used and not traits.settings and above is not None and not configured[above].topology:
             candidates.setdefault(above, []).append(folder)
     return {folders[0]: above for above, folders in candidates.items() if len(folders) == 1}

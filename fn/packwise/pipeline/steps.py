@@ -11,12 +11,14 @@ from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import READABLE
+from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement.limit import within_limit
 from packwise.placement.plan import Cluster
 from packwise.render import render as render_objects
 from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
 from packwise.select import index_package, select
+from packwise.select.selection import ABSENT
 from packwise.topology.known import ConfiguredTopology, known_topologies, with_finalizer
 from packwise.topology.protection import check_protection
 from packwise.topology.status import Status, topology_status
@@ -46,6 +48,7 @@ class Rendered(NamedTuple):
 
     With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
     objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
+    `workloads` is how many were judged; `has_grove`: whether some are Grove's.
     """
 
     kept: tuple[KubeObject, ...]
@@ -53,6 +56,8 @@ class Rendered(NamedTuple):
     results: tuple[Result, ...]
     selection: Selection | None = None
     sources: tuple[Generated, ...] = ()
+    workloads: int = 0
+    has_grove: bool = False
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -103,17 +108,20 @@ def _render(package: Package, *, writes: bool) -> Rendered:
         *_judge(generated, inventory, definitions, settings),
     ]
     findings = _as_written(findings) if writes else findings
+    findings = _with_absence(findings, selection, is_part=package.is_part)
+    workloads = len(plans), bool(inventory.items.of_kind(*POD_CLIQUE_SET.key))
     if selection.evidence is not None:
         findings = [*selection.evidence.without_consequences(findings), *selection.evidence.findings]
     results = (*results, *results_of(findings))
     if exit_code(results):
-        return Rendered(package.items, (), results, selection)
+        return Rendered(package.items, (), results, selection, (), *workloads)
     notes = {id(plan.workload): plan.notes for plan in plans}
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
     if not plans:
         notices.append(_no_workloads())
-    return Rendered(kept, rendering.objects, (*results, *results_of(notices)), selection, rendering.generated)
+    results = (*results, *results_of(notices))
+    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *workloads)
 
 
 def selected(package: Package) -> tuple[Inventory, Selection]:
@@ -239,6 +247,30 @@ def _annotate(
         elif not is_generated(item.value):
             kept.append(item)
     return tuple(kept), notices
+
+
+def _with_absence(findings: list[Finding], selection: Selection, *, is_part: bool) -> list[Finding]:
+    """`findings` where nothing configures a topology: that is reported once, and what follows from it is not.
+
+    Of a part of several clusters' packages nobody knows here what configures it.
+    """
+    absent = selection.absent
+    if absent is None:
+        return findings
+    from packwise.frontends.grove.rules.constraints import DISABLED
+
+    refused = [finding for finding in findings if finding.rule == DISABLED.name]
+    rest = [finding for finding in findings if finding.rule != DISABLED.name]
+    if is_part:
+        return rest
+    if not refused:
+        return [*findings, absent]
+    number = len({id(finding.subject) for finding in refused})
+    workloads = "a workload has a topology constraint" if number == 1 else f"{number} workloads have constraints"
+    message = f"{absent.message}; {workloads}, which the operator refuses while that is so"
+    where = absent if absent.subject is not None else refused[0]
+    cause = Finding.of(ABSENT, where.subject, where.path, message, severity=Severity.ERROR)
+    return [*rest, cause]
 
 
 def _as_written(findings: Iterable[Finding]) -> list[Finding]:

@@ -53,7 +53,8 @@ RULES = (*CHOICE_RULES, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 class Selection(NamedTuple):
     """What configures a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
 
-    `chosen_by` is what chose the revision, `evidence` what in the input contradicts it; None where somebody named it.
+    `chosen_by` is what chose the revision, and whether somebody named it; `evidence` what in the input contradicts it,
+    None where somebody did. `absent` reports that nothing configures a topology.
     `configuration` is None where nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the
     revision has them. `results` are krmfn's about packwise's own configuration.
     """
@@ -67,7 +68,9 @@ class Selection(NamedTuple):
     findings: tuple[Finding, ...] = ()
     results: tuple[Result, ...] = ()
     chosen_by: str = ""
+    is_named: bool = False
     evidence: Evidence | None = None
+    absent: Finding | None = None
 
     @property
     def is_configured(self) -> bool:
@@ -112,8 +115,9 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         findings.append(_levels_unused(configuration, revision))
     schedulers = _schedulers(configuration, revision, settings, findings)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
+    absent = None
     if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
-        findings.append(_absent(settings, revision))
+        absent = _absent(settings, revision)
     return Selection(
         settings=settings,
         revision=revision,
@@ -124,7 +128,9 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         findings=tuple(findings),
         results=tuple(results),
         chosen_by=choice.reason,
+        is_named=choice.is_named,
         evidence=evidence,
+        absent=absent,
     )
 
 
@@ -248,9 +254,10 @@ def _levels_unused(configuration: Configuration, revision: Revision) -> Finding:
 
 
 def _absent(settings: TopologyRender, revision: Revision) -> Finding:
+    where = f"a {KIND}" if settings.item is None else f"the {KIND}"
     message = (
         "no topology configuration was given, so topology-aware scheduling counts as disabled; give "
-        f"`{revision.configuration_key}` in the TopologyRender, or a Grove OperatorConfiguration among the input"
+        f"`{revision.configuration_key}` in {where}, or a Grove OperatorConfiguration among the input"
     )
     path = ("data",) if settings.embedded else ("spec",)
     return Finding.of(ABSENT, settings.item, path if settings.item is not None else (), message)

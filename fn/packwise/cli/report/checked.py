@@ -18,11 +18,14 @@ class Checked:
     """The sorted results of a check of that many `files`.
 
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
-    for the colours of a terminal, where a format has any. `revision` is what workloads were judged as, and why.
+    for the colours of a terminal, where a format has any. `closing` is what was judged by which configuration and what
+    was left out, in one line; `left_out` the same in a line for each file. With `ends`, people get that line.
     """
 
     results: tuple[Result, ...]
     files: int
     text_of: Callable[[str | None], str | None]
     coloured: bool = False
-    revision: str = ""
+    closing: str = ""
+    left_out: tuple[str, ...] = ()
+    ends: bool = True

@@ -30,9 +30,11 @@ def as_text(checked: Checked) -> str:
     for result, line in zip(checked.results, as_lines(checked.results, coloured=checked.coloured), strict=True):
         below = [*_excerpt(result, lines_of, coloured=checked.coloured), *_texts(result)]
         lines += [line, *below, ""] if below else [line]
-    where = "1 file" if checked.files == 1 else f"{checked.files} files"
-    revision = f"; {checked.revision}" if checked.revision else ""
-    lines.append(f"{count(checked.results) or 'no findings'} in {where}{revision}")
+    lines += [visible(line) for line in checked.left_out]
+    if checked.ends:
+        where = "1 file" if checked.files == 1 else f"{checked.files} files"
+        closing = f"; {visible(checked.closing)}" if checked.closing else ""
+        lines.append(f"{count(checked.results) or 'no findings'} in {where}{closing}")
     return "".join([f"{line}\n" for line in lines])
 
 

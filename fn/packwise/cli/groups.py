@@ -1,0 +1,168 @@
+"""What `packwise check` judges: each file by the nearest configuration, one group of files for each of these."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from packwise.cli.input_paths import real
+from packwise.cli.inputs import (
+    COMMIT,
+    baseline_files,
+    configured,
+    definitions_in,
+    documents_of,
+    read_around,
+    refuse_stdin_twice,
+    text_among,
+)
+from packwise.cli.read import entries_of
+from packwise.cli.reader import Reader, readable_items
+from packwise.cli.surroundings import traits_of
+from packwise.discovery import nearest_folder_among, nearest_folders
+from packwise.select import Package
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.cli.arguments import Named
+    from packwise.cli.document import InputFile
+    from packwise.cli.inputs import Configured
+    from packwise.discovery import LeftOut
+
+__all__ = ["Checkup", "Group", "read_groups"]
+
+_STDIN = "-"
+
+
+class Group(NamedTuple):
+    """Files that one configuration judges; `configurations` are the names of its files, empty where there is none.
+
+    `around` are the names of files that are read for their definitions, and not judged.
+    """
+
+    package: Package
+    configurations: tuple[str, ...] = ()
+    around: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """What is judged, and what could not be read; the readable rest is judged all the same."""
+
+    groups: tuple[Group, ...]
+    files: tuple[InputFile, ...]
+    results: tuple[Result, ...]
+    read: tuple[InputFile, ...]
+    left_out: tuple[tuple[str, LeftOut], ...]
+
+    def text_of(self, name: str | None) -> str | None:
+        """The text of the file of that name, of stdin for None; None for a file that was not read."""
+        return text_among(self.read, name)
+
+
+def read_groups(named: Named) -> Checkup:
+    """What `named` names, by the configuration nearest to each file. Raises UsageError as `read_inputs` does."""
+    refuse_stdin_twice(named)
+    reader = Reader(named.exclude)
+    files = reader.read(named.paths)
+    left_out = tuple(reader.left_out)
+    before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
+    chosen = configured(named, files, reader)
+    crds = definitions_in(named.crds, reader)
+    if named.config is not None or chosen.function_config is not None:
+        groups = [_group(files, (), before, chosen, crds)]
+    else:
+        around = read_around(named.paths, files, reader)
+        groups = _groups(files, around, _placed(before, named), crds)
+    return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out)
+
+
+def _groups(
+    files: list[InputFile],
+    around: tuple[InputFile, ...],
+    before: Mapping[str, InputFile] | None,
+    crds: tuple[KubeObject, ...],
+) -> list[Group]:
+    by_path = {_path_of(file): file for file in (*files, *around)}
+    folders = nearest_folders({path: traits_of(file) for path, file in by_path.items()})
+    around_paths = {_path_of(file) for file in around}
+    mine: dict[str | None, list[InputFile]] = {}
+    beside: dict[str | None, list[InputFile]] = {}
+    for path, file in by_path.items():
+        (beside if path in around_paths else mine).setdefault(folders[path], []).append(file)
+    old = None if before is None else _by_folder(before, folders)
+    is_split = len(set(folders.values())) > 1
+    return [
+        _group(
+            own,
+            beside.get(folder, ()),
+            None if old is None else old.get(folder, ()),
+            None,
+            crds,
+            is_part=folder is None and is_split,
+        )
+        for folder, own in mine.items()
+    ]
+
+
+def _by_folder(before: Mapping[str, InputFile], folders: Mapping[str, str | None]) -> dict[str | None, list[InputFile]]:
+    """The files of the baseline by the configuration that judges now what stood there."""
+    known = {folder for folder in folders.values() if folder is not None}
+    only = next(iter(known), None) if len(set(folders.values())) == 1 else None
+    by_folder: dict[str | None, list[InputFile]] = {}
+    for path, file in before.items():
+        folder = only or folders.get(path, nearest_folder_among(known, path))
+        by_folder.setdefault(folder, []).append(file)
+    return by_folder
+
+
+def _group(
+    files: Iterable[InputFile],
+    around: Iterable[InputFile],
+    before: Iterable[InputFile] | None,
+    chosen: Configured | None,
+    crds: tuple[KubeObject, ...],
+    *,
+    is_part: bool = False,
+) -> Group:
+    files, around = list(files), list(around)
+    package = Package(
+        _entries(files),
+        None if chosen is None else chosen.function_config,
+        None if before is None else _entries(before),
+        crds,
+        (*documents_of(files), *documents_of(around)),
+        documents_of(before or ()),
+        (*(() if chosen is None else chosen.context), *_entries(around)),
+        is_part,
+    )
+    configuring = [*(() if chosen is None else (chosen.function_config, *chosen.context))]
+    names = [str(item.location().file) for item in configuring if item is not None]
+    names += [str(file.path.name) for file in (*files, *around) if chosen is None and traits_of(file).configures]
+    return Group(package, tuple(dict.fromkeys(names)), frozenset([str(file.path.name) for file in around]))
+
+
+def _entries(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    """The objects that can be read, those of Lists too."""
+    return tuple([entry for file in files for item in readable_items(file) for entry in (entries_of(item) or (item,))])
+
+
+def _placed(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:
+    """The files of the baseline by where they stood, or would stand, among the named paths."""
+    if before is None:
+        return None
+    if named.baseline is not None and named.baseline.startswith(COMMIT):
+        commit = named.baseline.removeprefix(COMMIT)
+        return {real(str(file.path.name).removeprefix(f"{commit}:")): file for file in before}
+    folder = next((path for path in named.paths if Path(path).is_dir()), ".")
+    return {os.path.join(real(folder), str(file.path.target)): file for file in before}  # noqa: PTH118
+
+
+def _path_of(file: InputFile) -> str:
+    return _STDIN if file.path.name is None else real(file.path.name)

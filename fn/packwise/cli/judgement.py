@@ -1,0 +1,80 @@
+"""The groups of a check judged one by one, and the line that says what was judged and what was left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from krmfn.result import Severity, sort_results
+from packwise.discovery import summary
+from packwise.pipeline import render
+from packwise.pipeline.steps import NO_WORKLOADS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from krmfn.result import Result
+    from packwise.cli.groups import Checkup, Group
+    from packwise.discovery import LeftOut
+    from packwise.pipeline import Rendered
+
+__all__ = ["Judgement", "judge", "left_out_lines"]
+
+
+class Judgement(NamedTuple):
+    """The sorted `results` of all groups; `closing` is what a summary says of groups and of files left out."""
+
+    results: tuple[Result, ...]
+    closing: str
+
+
+def judge(checkup: Checkup) -> Judgement:
+    """What is wrong with each file, by its own configuration."""
+    rendered = [(group, render(group.package)) for group in checkup.groups]
+    results = [*checkup.results]
+    some = any(each.workloads for _, each in rendered)
+    for group, each in rendered:
+        kept = [result for result in each.results if _is_told(result, group)]
+        results += [result for result in kept if not some or result.tags.get("rule") != NO_WORKLOADS.name]
+    judged = [(group, each) for group, each in rendered if each.workloads and each.selection is not None]
+    judged.sort(key=lambda pair: (not pair[0].configurations, pair[0].configurations))
+    closing = [_judged(group, each, is_first=pair == 0) for pair, (group, each) in enumerate(judged)]
+    left_out = summary(left_out.reason for _, left_out in checkup.left_out)
+    if left_out:
+        closing.append(f"left out: {left_out}")
+    # A definition that several groups read is wrong once.
+    unique = {str(result): result for result in results}
+    return Judgement(sort_results(unique.values()), "; ".join(closing))
+
+
+def left_out_lines(left_out: Iterable[tuple[str, LeftOut]]) -> list[str]:
+    """`left out: charts/web/values.yaml: values file (charts/web/Chart.yaml)`, for each in order of its path."""
+    return [f"left out: {name}: {reason.description}" for name, reason in sorted(left_out)]
+
+
+def _is_told(result: Result, group: Group) -> bool:
+    """Whether a result is about a file that is judged, or keeps those files from being judged."""
+    file = None if result.file is None else result.file.path
+    if file not in group.around:
+        return True
+    return file in group.configurations and result.severity is Severity.ERROR
+
+
+def _judged(group: Group, rendered: Rendered, *, is_first: bool) -> str:
+    """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without the nouns."""
+    number, selection = rendered.workloads, rendered.selection
+    words = [str(number)]
+    if is_first:
+        words.append("workload judged" if number == 1 else "workloads judged")
+    if selection is not None and not selection.is_configured:
+        return " ".join([*words, "without a configuration"])
+    if selection is not None and rendered.has_grove:
+        reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
+        words.append(f"with Grove {selection.revision.name}{reason}")
+    if group.configurations:
+        words.append(f"({_names(group.configurations)})")
+    return " ".join(words)
+
+
+def _names(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
