@@ -104,7 +104,8 @@ SKIPPED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "no path": (
         {"topology.yaml": annotated("exec: {}"), "kustomization.yaml": TRANSFORMER},
-        "topology.yaml: kustomize runs nothing, without a word: exec must have a path, as in exec: {path: packwise, args: [fn]}",
+        "topology.yaml: kustomize runs nothing, without a word: exec must have a path, as in exec: {path: packwise, "
+        "args: [fn]}",
     ),
     "arguments in the path": (
         {"topology.yaml": annotated("exec: {path: packwise fn}"), "kustomization.yaml": TRANSFORMER},
@@ -136,8 +137,9 @@ SKIPPED: dict[str, tuple[dict[str, str], str]] = {
             "base/kustomization.yaml": TRANSFORMER,
             "overlay/kustomization.yaml": kustomization(resources=["../base"]),
         },
-        "base/topology.yaml: packwise belongs in the outermost kustomization: overlay/kustomization.yaml builds on base, and "
-        "the prefixes and namespaces that it adds come after packwise",
+        "base/topology.yaml: packwise belongs in the outermost kustomization: "
+        "overlay/kustomization.yaml builds on base, "
+        "and the prefixes and namespaces that it adds come after packwise",
     ),
     "a Kptfile without packwise": (
         {"topology.yaml": CONFIG, "Kptfile": kptfile("{mutators: []}")},

@@ -34,8 +34,8 @@ __all__ = [
     "Target",
     "Topologies",
     "UsageError",
-    "Version",
     "Verbosity",
+    "Version",
     "parse",
     "parsers",
 ]
@@ -209,7 +209,7 @@ Command = (
 def parse(arguments: Sequence[str]) -> Command:
     """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
     parser, commands = parsers()
-    if arguments[:1] == ["help"]:
+    if arguments and arguments[0] == "help":
         arguments = [*arguments[1:], "--help"]
     name = arguments[0] if arguments else ""
     if name in commands:

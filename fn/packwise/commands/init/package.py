@@ -85,13 +85,13 @@ def _spec(plan: Plan) -> Iterator[str]:
 
 def _applied(plan: Plan) -> Iterator[str]:
     if plan.apply is False:
-        yield "# The Grove operator makes these objects itself: packwise checks and shows, nothing generated is applied."
+        yield "# The Grove operator makes these objects itself: what packwise generates is a preview."
         yield "apply: false"
     elif plan.apply:
         yield "# What is rendered is applied from Git, so that no Grove operator may make the same objects."
         yield "apply: true"
     elif not plan.revision.podgang_maps:
-        yield "# Where the Grove operator runs in the cluster, it makes these objects itself; nothing is to be applied then:"
+        yield "# Where the Grove operator runs, it makes these objects itself, and what packwise generates is a preview:"
         yield "# apply: false"
 
 
