@@ -40,7 +40,7 @@ DISTRIBUTIONS := ./fn/krmfn .
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke wheel image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
+.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke wheel release-check image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -205,6 +205,14 @@ bench: setup ## time `packwise fn` beside a Go function that does nothing, `pack
 wheel: setup ## dist/krmfn-*.whl and dist/packwise-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)
 	@ls dist/*.whl
+
+# The tag to release, where there is one.
+TAG ?=
+
+release-check: setup ## wheels, sdists, bills of materials and image context as a release has them, and every version that a page names
+	rm -rf dist
+	mkdir -p dist
+	$(BIN)/python -m supplychain.release dist $(TAG)
 
 image-check: setup ## lint the Dockerfile and follow its steps in a scratch directory
 	$(BIN)/hadolint Dockerfile

@@ -93,7 +93,7 @@ REFUSED = {
     "schema --revision upstream": "error: --revision must go with a kind: packwise schema PodCliqueSet --revision …",
     "schema TopologyRender --revision upstream": "error: --revision must go with PodCliqueSet: there is one "
     "TopologyRender for all releases",
-    "check in --basline old": 'packwise check: error: unrecognized arguments: --basline old; did you mean "--baseline"?',
+    "fn --validat": 'packwise fn: error: unrecognized arguments: --validat; did you mean "--validate"?',
     "doctor nothing": 'error: "nothing" does not exist',
     "fn in": "packwise fn: error: unrecognized arguments: in",
     "render nothing": 'error: "nothing" does not exist',

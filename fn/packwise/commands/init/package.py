@@ -91,7 +91,7 @@ def _applied(plan: Plan) -> Iterator[str]:
         yield "# What is rendered is applied from Git, so that no Grove operator may make the same objects."
         yield "apply: true"
     elif not plan.revision.podgang_maps:
-        yield "# Where the Grove operator runs, it makes these objects itself, and what packwise generates is a preview:"
+        yield "# Where the Grove operator runs, it makes these objects itself; what packwise generates is a preview:"
         yield "# apply: false"
 
 
