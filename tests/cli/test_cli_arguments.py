@@ -38,6 +38,7 @@ COMMANDS = {
     "check in -o json": Check(Named(("in",)), "json"),
     "check in -o sarif": Check(Named(("in",)), "sarif"),
     "check -o text - --baseline old": Check(Named(("-",), None, "old")),
+    "check in --force-exclude": Check(Named(("in",), force_exclude=True)),
     "diff a b": Diff("a", "b"),
     "diff git:main b --config c.yaml --crds x --crds y": Diff("git:main", "b", "c.yaml", ("x", "y")),
     "diff -o patch --exit-code a -": Diff("a", "-", output="patch", exit_code=True),

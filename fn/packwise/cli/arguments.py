@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
@@ -58,7 +58,7 @@ class Named:
     """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
 
     `crds` are files and folders with the cluster's CustomResourceDefinitions, `exclude` globs of files that are left
-    out of folders.
+    out of folders; with `force_exclude`, a file that is named is left out as one of a folder is.
     """
 
     paths: tuple[str, ...]
@@ -66,6 +66,7 @@ class Named:
     baseline: str | None = None
     crds: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
 
 
 class Verbosity(IntEnum):
@@ -226,7 +227,12 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "render": lambda parsed: Render(
         _named(parsed), None if parsed.output == STDIN else parsed.output, parsed.in_place, parsed.check
     ),
-    "check": lambda parsed: Check(_named(parsed), parsed.output, parsed.fix, Verbosity(parsed.verbosity)),
+    "check": lambda parsed: Check(
+        replace(_named(parsed), force_exclude=parsed.force_exclude),
+        parsed.output,
+        parsed.fix,
+        Verbosity(parsed.verbosity),
+    ),
     "diff": lambda parsed: Diff(
         parsed.before,
         parsed.after,
@@ -353,6 +359,12 @@ def _add_check(commands: Any) -> None:
         action="store_true",
         help="first mend the files where that needs no decision: quotes around quantities and words that tools read "
         "differently, fields by their new names; no other byte changes",
+    )
+    check.add_argument(
+        "--force-exclude",
+        action="store_true",
+        help="leave out a file that is named itself as its folder's files are: for pre-commit and others that name "
+        "changed files",
     )
     _add_context(check)
     _add_verbosity(check)
