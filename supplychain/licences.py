@@ -16,8 +16,15 @@ _CLASSIFIERS = {"License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)
 """The SPDX expression of a classifier that tells the version too."""
 
 
+_READ = {"jinja2": "BSD-3-Clause"}
+"""The licences of libraries whose metadata name none, as their LICENSE has them."""
+
+
 def licence_of(name: str) -> str:
-    """What an installed library says of itself: an SPDX expression, the older field where it is one, a classifier."""
+    """What an installed library says of itself: an SPDX expression, or the older field where it is one.
+
+    Raises LookupError where it says nothing, and nobody has read its LICENSE.
+    """
     fields = metadata(name).json
     for field in ("license_expression", "license"):
         if field in fields:
@@ -25,6 +32,8 @@ def licence_of(name: str) -> str:
     for classifier in fields.get("classifier", ()):
         if classifier in _CLASSIFIERS:
             return _CLASSIFIERS[classifier]
+    if name in _READ:
+        return _READ[name]
     raise LookupError(f"{name} names no licence in its metadata: read its LICENSE, and decide by hand")
 
 

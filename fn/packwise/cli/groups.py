@@ -22,6 +22,7 @@ from packwise.cli.inputs import (
 from packwise.cli.read import entries_of
 from packwise.cli.reader import Reader, readable_items
 from packwise.cli.surroundings import traits_of
+from packwise.cli.values import assigned
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
 
@@ -80,6 +81,8 @@ def read_groups(named: Named) -> Checkup:
     else:
         around = read_around(named.paths, files, reader)
         groups = _groups(files, around, _placed(before, named), crds)
+    values = assigned(named.values)
+    groups = [group._replace(package=group.package._replace(values=values)) for group in groups]
     return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out)
 
 

@@ -10,6 +10,7 @@ from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.read import entries_of
 from packwise.cli.reader import Reader, error_result, items_of
 from packwise.cli.surroundings import surroundings_of, traits_of
+from packwise.cli.values import assigned
 from packwise.select import Package
 from packwise.settings import KIND
 from packwise.settings.recognition import held_configuration, is_operator, is_settings
@@ -97,6 +98,7 @@ def read_inputs(named: Named, output: str | None = None, *, apart: bool = False)
         (*documents_of(files), *documents_of(around)),
         documents_of(before or ()),
         (*chosen.context, *items_of(around)),
+        values=assigned(named.values),
     )
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out)
 

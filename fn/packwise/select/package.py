@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
 
 __all__ = ["Package"]
 
@@ -19,7 +22,8 @@ class Package(NamedTuple):
     the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
     `documents_before` those of the baseline. `context` are objects that are read and never written: definitions that
     stand around the items, a configuration that was chosen. `is_part`: the items are judged without a configuration,
-    since each of several clusters that take them has its own.
+    since each of several clusters that take them has its own. `values` are the
+    command line's, for the templates of documents.
     """
 
     items: tuple[KubeObject, ...]
@@ -30,3 +34,4 @@ class Package(NamedTuple):
     documents_before: tuple[KubeObject, ...] = ()
     context: tuple[KubeObject, ...] = ()
     is_part: bool = False
+    values: Mapping[str, Value] = {}
