@@ -66,11 +66,11 @@ def _diagnosis(checkup: Checkup) -> _Diagnosis:
     groups = sorted(seen, key=lambda group: (not group.configurations, group.configurations))
     clusters = tuple([(group.configurations, cluster_view(group.package)) for group in groups])
     documents = _documents(checkup.files)
-    found = [kustomize_clients(documents, _is_executable), kpt_clients(documents, _is_executable)]
+    seen_by_client = [kustomize_clients(documents, _is_executable), kpt_clients(documents, _is_executable)]
     return _Diagnosis(
         clusters,
-        tuple([client for clients, _ in found for client in clients]),
-        tuple(dict.fromkeys([problem for _, problems in found for problem in problems])),
+        tuple([client for clients, _ in seen_by_client for client in clients]),
+        tuple(dict.fromkeys([problem for _, problems in seen_by_client for problem in problems])),
     )
 
 

@@ -25,7 +25,7 @@ def version(command: Version) -> int:
     """Prints the version, and with `libraries` what packwise stands on; returns the exit code."""
     lines = [f"packwise {installed('packwise')}"]
     if command.libraries:
-        lines += [f"{name} {found}" for name, found in _libraries()]
+        lines += [f"{name} {release}" for name, release in _libraries()]
     return 0 if show("".join([f"{line}\n" for line in lines])) else 1
 
 

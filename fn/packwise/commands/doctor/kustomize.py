@@ -125,8 +125,8 @@ def _at(
         for value in documents.get(inner, ()):
             for resource in words_of(value.get("resources")):
                 file = _target(inner, resource)
-                found = [each for each in documents.get(file, ()) if is_settings_value(each)]
-                yield from (_Listed(path, field, file, each) for each in found)
+                settings = [each for each in documents.get(file, ()) if is_settings_value(each)]
+                yield from (_Listed(path, field, file, each) for each in settings)
 
 
 def _inline(text: str) -> list[Mapping[str, Value]]:
