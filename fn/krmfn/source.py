@@ -21,7 +21,7 @@ class Source(NamedTuple):
 
     `root` is the path of the object within `text`: () for a document, (0,) for an entry cut from a block list, which
     keeps its dash. `line` and `column` are the 1-based position of the first character of `text` in the file or in
-    stdin; `file` is None for stdin.
+    stdin; `file` is None for stdin. `entry` is where a List that the file holds has the object: ("items", 3).
     """
 
     text: str
@@ -29,6 +29,7 @@ class Source(NamedTuple):
     line: int = 1
     column: int = 1
     file: str | None = None
+    entry: FieldPath = ()
 
 
 class Location(NamedTuple):

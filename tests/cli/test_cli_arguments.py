@@ -108,8 +108,10 @@ REFUSED = {
     "check empty": 'error: no YAML files in "empty"; it must hold a *.yaml, *.yml or *.json that is not hidden',
     "check - --config -": 'error: "-" must stand once: stdin can be read for one purpose only',
     "check - --baseline -": 'error: "-" must stand once: stdin can be read for one purpose only',
-    "check in --config two.yaml": 'error: --config "two.yaml" must hold one TopologyRender or OperatorConfiguration; got 2 objects',
-    "check in --config text.yaml": 'error: --config "text.yaml" must hold one TopologyRender or OperatorConfiguration; got no object',
+    "check in --config two.yaml": 'error: --config "two.yaml" must hold one TopologyRender '
+    "or OperatorConfiguration; got 2 objects",
+    "check in --config text.yaml": 'error: --config "text.yaml" must hold one TopologyRender '
+    "or OperatorConfiguration; got no object",
     "render in -o in/topology.yaml": 'error: -o must name a folder; got "in/topology.yaml"',
     "render in -o ''": 'error: -o must name a folder; got ""',
     "render in --in-place two.yaml": 'error: --in-place must be given with one folder; got "in" "two.yaml"',

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
+from krmfn.result import exit_code
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import (
     COMMIT,
@@ -72,11 +73,14 @@ def read_groups(named: Named) -> Checkup:
     refuse_stdin_twice(named)
     reader = Reader(named.exclude, force_exclude=named.force_exclude)
     files = reader.read(named.paths)
-    left_out = tuple(reader.left_out)
+    left_out, read = tuple(reader.left_out), len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
-    if named.config is not None or chosen.function_config is not None:
+    if exit_code(reader.results[read:]):
+        # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
+        groups = []
+    elif named.config is not None or chosen.function_config is not None:
         groups = [_group(files, (), before, chosen, crds)]
     else:
         around = read_around(named.paths, files, reader)

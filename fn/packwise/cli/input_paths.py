@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,9 @@ __all__ = ["RULES", "SUFFIXES", "InputPath", "contains", "exists", "find_files",
 LINK = Rule("outside-link", "A link that leads out of the named folder is not read.", "product.md", Severity.WARNING)
 RULES = (LINK,)
 """Rules of the files that are named."""
+
+_REVISION = re.compile(r"HEAD([~^@].*)?|main|master|v\d.*|[0-9a-f]{7,40}|.*[~^]\d*")
+"""Words that are commits rather than paths."""
 
 SUFFIXES = (".yaml", ".yml", ".json")
 """How the files of a folder end that are read."""
@@ -72,7 +76,7 @@ def find_files(
     if path == STDIN:
         return [InputPath()], []
     if not path or not exists(path):
-        raise UsageError(f'"{path}" does not exist')
+        raise UsageError(f'"{path}" does not exist{_meant(path)}')
     start = Path(real(path))
     for folder in start.parents:
         refuse_interrupted(folder)
@@ -103,6 +107,25 @@ def _as_listed(path: InputPath, at: str, excluded: GitIgnoreSpec) -> InputPath:
     else:
         left_out = Landmarks.of(texts).left_out(below)
     return InputPath(path.name, path.target, left_out, is_named=False)
+
+
+def _meant(path: str) -> str:
+    """`; did you mean …?` for a path that does not exist: a commit in the place of a path, or a slip of the pen."""
+    if path.startswith("git:"):
+        return f'; did you mean "--baseline {path}", beside the path that is checked?'
+    from packwise.wording import closest
+
+    try:
+        names = sorted(entry.name for entry in Path(path).parent.iterdir() if not entry.name.startswith("."))
+    except OSError:
+        names = []
+    near = closest(Path(path).name, names)
+    if near:
+        folder = Path(path).parent.as_posix()
+        return near if folder == "." else near.replace('"', f'"{folder}/', 1)
+    if "/" not in path and _REVISION.fullmatch(path):
+        return f'; did you mean "git:{path}"?'
+    return ""
 
 
 def top_of(start: str) -> str:

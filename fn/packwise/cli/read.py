@@ -16,9 +16,11 @@ from krmfn.source import Location, Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.document import Document, InputFile
 from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
+from packwise.objects.spelling import is_nearly_known
 from packwise.pipeline.registry import is_document, may_be_document
 
 if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from krmfn.yamltext import Document as SplitDocument
     from packwise.cli.input_paths import InputPath
@@ -138,7 +140,9 @@ def _document(document: SplitDocument, path: InputPath) -> Document:
     else:
         if is_document(value):
             foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
-        elif isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
+        elif isinstance(value, dict) and (
+            all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")) or is_nearly_known(value)
+        ):
             item = KubeObject.cut(source, value)
     entries = entries_of(item) if item is not None and is_read else ()
     return Document(document.separator, document.text, item, document.line, foreign, entries)
@@ -156,14 +160,34 @@ def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
     own: dict[str, Value] = {}
     if kind != "List":
         own = {"apiVersion": item.value.get("apiVersion"), "kind": kind.removesuffix("List")}
-    source = item.source
+    sources = _entry_sources(item, len(entries))
     return tuple(
         [
-            KubeObject.cut(source._replace(root=(*source.root, "items", index)), {**own, **entry})
-            for index, entry in enumerate(entries)
+            KubeObject.cut(source, {**own, **entry})
+            for source, entry in zip(sources, entries, strict=True)
             if isinstance(entry, dict)
         ]
     )
+
+
+def _entry_sources(item: KubeObject, number: int) -> list[Source]:
+    """Where each entry of a List stands: a text of its own, where the list can be cut, so that no look reads it all."""
+    from krmfn.envelope import cut
+
+    source = item.source
+    places: list[FieldPath] = [("items", index) for index in range(number)]
+    if not source.root:
+        try:
+            pieces = [piece.source for piece in cut(source.text).items]
+        except ValueError:
+            pieces = []
+        if len(pieces) == number and all(piece.root == (0,) for piece in pieces):
+            line, file = source.line - 1, source.file
+            return [
+                piece._replace(line=piece.line + line, file=file, entry=place)
+                for piece, place in zip(pieces, places, strict=True)
+            ]
+    return [source._replace(root=(*source.root, *place), entry=place) for place in places]
 
 
 def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:

@@ -41,7 +41,31 @@ def _folders_above(path: str) -> Iterator[str]:
 
 
 def nearest_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
-    """The folder whose configuration each of `files` is judged by; None: it is judged without."""
+    """The folder whose configuration each of `files` is judged by; None: it is judged without.
+
+    Several operators' configurations in a folder without workloads are no cluster's: each is judged alone, by itself.
+    """
+    alone = _samples(files)
+    chosen = _chosen({path: Traits() if path in alone else traits for path, traits in files.items()})
+    return chosen | {path: path for path in alone}
+
+
+def _samples(files: Mapping[str, Traits]) -> list[str]:
+    """The files of operators' configurations that stand beside each other, and nothing below them that they are for."""
+    beside: dict[str, list[str]] = {}
+    for path, traits in files.items():
+        if traits.configures:
+            beside.setdefault(posixpath.dirname(path), []).append(path)
+    used = {nearest_folder_among(beside, path) for path, traits in files.items() if traits.workloads}
+    return [
+        path
+        for folder, paths in beside.items()
+        if len(paths) > 1 and folder not in used and not any(files[path].settings for path in paths)
+        for path in paths
+    ]
+
+
+def _chosen(files: Mapping[str, Traits]) -> dict[str, str | None]:
     configured: dict[str, Traits] = {}
     for path, traits in files.items():
         if traits.configures:

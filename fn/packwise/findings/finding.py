@@ -120,6 +120,9 @@ class Finding(NamedTuple):
             at = self.location or subject.location(self.path, key=self.at_key)
             file = ResultFile(at.file, _index(subject)) if at.file is not None else None
             tags["line"], tags["column"] = str(at.line), str(at.column)
+            origin = _kustomize_origin(subject)
+            if origin is not None:
+                tags["origin"] = origin
             parts = _id_parts(subject)
             # A document that is no Kubernetes object is told by its place alone.
             ref = ResourceRef(*parts) if any(parts) else None
@@ -128,7 +131,9 @@ class Finding(NamedTuple):
             # A document within a text is not the value that the finding is about.
             is_part = self.location is not None and isinstance(current, str) and "\n" in current
             shown = None if is_part or isinstance(current, (dict, list)) else current
-            field = ResultField(format_path(self.path), shown, self.proposed)
+            # An entry of a List is shown below the list that its file holds.
+            entry = subject.origin.entry if subject is not None and subject.written else ()
+            field = ResultField(format_path((*entry, *self.path)), shown, self.proposed)
         return bounded(Result(self.message, self.severity, ref, field, file, tags))
 
 
@@ -179,6 +184,29 @@ def bounded(result: Result) -> Result:
 
 def _cut(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
+
+
+_ORIGIN = "config.kubernetes.io/origin"
+
+
+def _kustomize_origin(subject: KubeObject) -> str | None:
+    """The file, from the kustomization that was built on, that kustomize made the object of, where it noted that.
+
+    Source: kustomize, buildMetadata originAnnotations.
+    """
+    try:
+        metadata = subject.value.get("metadata")
+    except ValueError:
+        return None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    note = annotations.get(_ORIGIN) if isinstance(annotations, dict) else None
+    if not isinstance(note, str):
+        return None
+    lines = [line.partition(": ") for line in note.splitlines() if not line.startswith(" ")]
+    fields = {key: text.strip().strip("\"'") for key, _, text in lines}
+    path = fields.get("path") or fields.get("configuredIn")
+    repository = f"{fields['repo']} " if "repo" in fields else ""
+    return f"{repository}{path}" if path else None
 
 
 def _index(subject: KubeObject) -> int | None:

@@ -62,6 +62,8 @@ class Index(NamedTuple):
                 users.setdefault(key, item)
                 by_kind.setdefault(key[:2], []).append(item)
         for item in by_kind.get(_LIST, ()):
+            if not item.value.get("items"):
+                continue
             message = "must be split into documents: packwise does not look at the objects within a List"
             findings.append(Finding.of(LIST, item, ("kind",), message))
         grouped = {kind: tuple(members) for kind, members in by_kind.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise import annotate, render
-from packwise.objects import index
+from packwise.objects import index, spelling
 from packwise.pipeline import registry, steps
 from packwise.placement import limit
 from packwise.select import evidence, selection
@@ -21,6 +21,7 @@ __all__ = ["rule_table"]
 
 _BEFORE_SCHEDULERS = (
     index,
+    spelling,
     selection,
     evidence,
     definitions,

@@ -12,6 +12,7 @@ from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.spelling import spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement.limit import within_limit
 from packwise.placement.plan import Cluster
@@ -84,7 +85,9 @@ def render(package: Package, *, writes: bool = False) -> Rendered:
 def _render(package: Package, *, writes: bool) -> Rendered:
     inventory, selection = selected(package)
     results = results_of(selection.findings, selection.results)
+    spelling = list(spelling_findings(inventory.items, selection.definitions.by_kind))
     if exit_code(results):
+        results += results_of(spelling)
         # With a configuration that means nothing, every answer about a workload would be a guess.
         return Rendered(package.items, (), results, selection)
     settings, definitions = selection.settings, selection.definitions
@@ -100,6 +103,7 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(generated, inventory.items, settings, in_use)
     findings = [
+        *spelling,
         *known.findings,
         *protected,
         *written.findings,
@@ -108,7 +112,7 @@ def _render(package: Package, *, writes: bool) -> Rendered:
         *_judge(generated, inventory, definitions, settings),
     ]
     findings = _as_written(findings) if writes else findings
-    findings = _with_absence(findings, selection, is_part=package.is_part)
+    findings = _with_absence(findings, selection, is_part=package.is_part or bool(spelling))
     workloads = len(plans), bool(inventory.items.of_kind(*POD_CLIQUE_SET.key))
     if selection.evidence is not None:
         findings = [*selection.evidence.without_consequences(findings), *selection.evidence.findings]
@@ -242,6 +246,10 @@ def _annotate(
     notices: list[Finding] = []
     for item in package.items:
         if id(item) in statuses:
+            if item.source.entry:
+                # What a List holds is read, and not written.
+                kept.append(item)
+                continue
             annotated, findings = annotate(finalized.get(id(item), item), statuses[id(item)], settings)
             kept.append(with_notes(annotated, notes.get(id(item), {})))
             notices += findings
@@ -253,7 +261,7 @@ def _annotate(
 def _with_absence(findings: list[Finding], selection: Selection, *, is_part: bool) -> list[Finding]:
     """`findings` where nothing configures a topology: that is reported once, and what follows from it is not.
 
-    Of a part of several clusters' packages nobody knows here what configures it.
+    What is a part of several clusters' packages, or has a configuration with a slip in its name, has no such cause.
     """
     absent = selection.absent
     if absent is None:

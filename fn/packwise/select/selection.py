@@ -160,9 +160,18 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
         results += [_ruled(result) for result in errors]
         return no_configuration()
     first = "the functionConfig" if function_config is not None else str(chosen.location())
-    message = f"must be the only {KIND}; there is another, {first}; keep one, or move this one elsewhere"
-    findings += [Finding.of(SOURCES, other, (), message) for other in items]
+    findings += [Finding.of(SOURCES, other, (), _second(chosen, other, first)) for other in items]
     return settings
+
+
+def _second(chosen: KubeObject, other: KubeObject, first: str) -> str:
+    """What is wrong with a second TopologyRender: in another folder it is another cluster's."""
+    folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
+    message = f"must be the only {KIND}; there is another, {first}"
+    if folders[0] == folders[1]:
+        return f"{message}; keep one, or move this one elsewhere"
+    clusters = " and ".join([f'"{folder or "."}"' for folder in folders])
+    return f"{message}; these are two clusters, which only check takes together: name {clusters} one by one"
 
 
 def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:

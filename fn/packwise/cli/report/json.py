@@ -25,7 +25,7 @@ def finding_fields(result: Result) -> dict[str, Any]:
     name = tags.get("rule", "")
     rule = RULES_BY_NAME.get(name)
     fields: dict[str, Any] = {"rule": name, "severity": result.severity.value, "message": result.message}
-    for key in ("operatorMessage", "stage"):
+    for key in ("operatorMessage", "stage", "origin"):
         if key in tags:
             fields[key] = tags[key]
     if "order" in tags:

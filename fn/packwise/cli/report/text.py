@@ -49,6 +49,8 @@ def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *,
 
 def _texts(result: Result) -> list[str]:
     texts: list[str] = []
+    if "origin" in result.tags:
+        texts.append(f"  from: {visible(result.tags['origin'])}")
     if "operatorMessage" in result.tags:
         texts.append(f"  operator: {visible(result.tags['operatorMessage'])}")
     if result.field is not None and result.field.proposed is not None:
