@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pty
+import re
+import shlex
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -280,3 +283,27 @@ def test_ci_installs_packwise_from_where_this_one_came(
     assert f"- pip install 'packwise[crds] @ git+{installed}'\n" in (tmp_path / ".gitlab-ci.yml").read_text(
         encoding="utf-8"
     )
+
+
+def test_a_path_of_any_letters_stands_as_it_is(call: Call, tmp_path: Path) -> None:
+    ran = call("init", "it's #1", "--for", "github", "--for", "gitlab", "--for", "pre-commit")
+
+    assert (ran.code, ran.stderr) == (0, "")
+    github = yaml.safe_load((tmp_path / ".github/workflows/packwise.yaml").read_text(encoding="utf-8"))
+    gitlab = yaml.safe_load((tmp_path / ".gitlab-ci.yml").read_text(encoding="utf-8"))
+    (repository,) = yaml.safe_load((tmp_path / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    quoted = shlex.quote("it's #1")
+    assert github["jobs"]["check"]["steps"][-1]["run"].startswith(f"packwise check {quoted} --baseline")
+    assert gitlab["packwise"]["script"][-1] == f"packwise check {quoted}"
+    assert repository["hooks"][0]["args"] == ["it's #1"]
+    assert re.match(repository["hooks"][0]["files"], "it's #1/web.yaml")
+    assert f"\n  packwise check {quoted}\n" in ran.stdout
+
+
+def test_without_a_repository_the_current_folder_is_the_top(call: Call, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / ".git")
+
+    call("init", "clusters/west", "--for", "github")
+
+    workflow = (tmp_path / ".github/workflows/packwise.yaml").read_text(encoding="utf-8")
+    assert "packwise check clusters/west " in workflow

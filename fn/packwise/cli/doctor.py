@@ -120,7 +120,8 @@ def _as_text(checkup: Checkup, diagnosis: _Diagnosis) -> Iterator[str]:
     if left_out:
         yield f"\nleft out: {left_out}\n"
         yield from (visible(f"  {line.removeprefix('left out: ')}") + "\n" for line in left_out_lines(checkup.left_out))
-    yield "\n"
+    if diagnosis.clusters or left_out:
+        yield "\n"
     for client in diagnosis.clients:
         yield visible(f"{client.name} runs packwise as a {client.role} ({client.file}): {client.command}") + "\n"
         if client.name == "kustomize":

@@ -8,6 +8,7 @@ import re
 import sys
 from importlib.metadata import distribution
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, get_args
 
 from krmfn.errors import FieldError
@@ -15,7 +16,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.cli.arguments import Init, Target, UsageError
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
-from packwise.cli.input_paths import SUFFIXES, InputPath, real, top_of
+from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.journal import Change, change_files, once_complete
 from packwise.cli.read import entries_of, read_file
 from packwise.cli.reader import Reader, items_of
@@ -100,7 +101,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
     gitops = tuple([_TOOLS[target] for target in command.targets if target in _TOOLS])
     plan = Plan(facts, apply, gitops, "kustomize" in command.targets, not there.has_workloads)
     written = {} if there.is_configured else package_files(plan)
-    top = Path(top_of(real(_existing(folder))))
+    top = _top(folder)
     files = {folder / name: text for name, text in written.items()}
     place = _place(folder, top, sorted({*there.resources, *(set(written) - {"topology.yaml"})}))
     for target in command.targets:
@@ -169,6 +170,12 @@ def _existing(folder: Path) -> Path:
     return next(each for each in (absolute, *absolute.parents) if each.is_dir())
 
 
+def _top(folder: Path) -> Path:
+    """The top of the repository that `folder` is in, or will be; the current folder where there is no repository."""
+    top, here = Path(top_of(str(_existing(folder)))), Path(real("."))
+    return here if not os.path.lexists(top / ".git") and contains(str(here), real(folder)) else top
+
+
 def _shown(path: Path) -> Path:
     """The path as a user names it from the current folder."""
     return Path(os.path.relpath(path, real(".")))
@@ -206,10 +213,11 @@ def _answer(question: str) -> str:
 
 
 def _next_steps(command: Init) -> list[str]:
-    steps = [f"packwise check {command.folder}", *[_RUN[target] for target in command.targets if target in _RUN]]
+    folder = quote(command.folder)
+    steps = ["packwise check DIR", *[_RUN[target] for target in command.targets if target in _RUN]]
     placeholder = {"github", "gitlab", "pre-commit"} & set(command.targets) and _origin()[1] == _COMMIT
     note = [f"replace {_REPOSITORY} and {_COMMIT}: where packwise is to be installed from"] if placeholder else []
-    return ["", "next:", *[f"  {step.replace('DIR', command.folder)}" for step in (*note, *steps)]]
+    return ["", "next:", *[f"  {step.replace('DIR', folder)}" for step in (*note, *steps)]]
 
 
 _RUN = {

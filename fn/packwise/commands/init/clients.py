@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
+from krmfn.yamltext.quote import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -159,8 +161,8 @@ jobs:
     - uses: actions/setup-python@v7.0.0
       with:
         python-version: "3.13"
-    - run: pipx install {quote(place.requirement)}
-    - run: packwise check {quote(place.folder)} --baseline 'git:HEAD^1' --output github
+    - run: {scalar(f"pipx install {quote(place.requirement)}")}
+    - run: {scalar(f"packwise check {quote(place.folder)} --baseline git:HEAD^1 --output github")}
 """
 
 
@@ -170,9 +172,9 @@ def _gitlab(place: Place) -> str:
 packwise:
   image: python:3.13
   script:
-  - pip install {quote(place.requirement)}
-  - {check} --output gitlab > gl-code-quality-report.json || [ $? = 1 ]
-  - {check}
+  - {scalar(f"pip install {quote(place.requirement)}")}
+  - {scalar(f"{check} --output gitlab > gl-code-quality-report.json || [ $? = 1 ]")}
+  - {scalar(check)}
   artifacts:
     when: always
     reports:
@@ -181,7 +183,7 @@ packwise:
 
 
 def _pre_commit(place: Place) -> str:
-    folder = "" if place.folder == "." else f"^{place.folder}/"
+    folder = "" if place.folder == "." else f"^{re.escape(place.folder)}/"
     files = f"    files: {json.dumps(folder, ensure_ascii=False)}\n" if folder else ""
     return f"""\
 repos:
