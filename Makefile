@@ -204,6 +204,7 @@ $(YAML_SUITE):
 bench: setup ## time `packwise fn` beside a Go function that does nothing, `packwise check` beside kubectl-validate
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/stream.py
 
 wheel: setup ## dist/krmfn-*.whl and dist/packwise-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)

@@ -57,18 +57,18 @@ Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-
 class Named:
     """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
 
-    `crds` are files and folders with the cluster's CustomResourceDefinitions, `exclude` globs of files that are left
-    out of folders; with `force_exclude`, a file that is named is left out as one of a folder is. `values` are those of
-    variables in templates of OSMO's workflows, each as `NAME=VALUE`.
+    `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
+    templates of OSMO's workflows, each as `NAME=VALUE`; `exclude` are globs of files that are left out of folders;
+    with `force_exclude`, a file that is named is left out as one of a folder is.
     """
 
     paths: tuple[str, ...]
     config: str | None = None
     baseline: str | None = None
     crds: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     force_exclude: bool = False
-    values: tuple[str, ...] = ()
 
 
 class Verbosity(IntEnum):
@@ -275,8 +275,8 @@ def _named(parsed: argparse.Namespace) -> Named:
         parsed.config,
         parsed.baseline,
         tuple(parsed.crds),
+        tuple(parsed.set),
         tuple(parsed.exclude),
-        values=tuple(parsed.set),
     )
 
 

@@ -51,6 +51,7 @@ def _is_not_compared(named: Named, checkup: Checkup) -> bool:
     """Whether nothing tells what changed: workloads are there, and neither a baseline nor a status."""
     if named.baseline is not None or exit_code(checkup.results):
         return False
+    judged = ("PodCliqueSet", "DynamoGraphDeployment")
     items = [item for group in checkup.groups for item in group.package.items]
-    workloads = [item for item in items if item.get("kind") == "PodCliqueSet"]
+    workloads = [item for item in items if item.get("kind") in judged]
     return any(not item.get("status") for item in workloads)

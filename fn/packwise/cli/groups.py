@@ -22,7 +22,7 @@ from packwise.cli.inputs import (
 )
 from packwise.cli.read import entries_of
 from packwise.cli.reader import Reader, readable_items
-from packwise.cli.surroundings import traits_of
+from packwise.cli.surroundings import is_broken_configuration, traits_of
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
@@ -115,6 +115,7 @@ def _groups(
             is_part=folder is None and is_split,
         )
         for folder, own in mine.items()
+        if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
     ]
 
 
@@ -146,8 +147,8 @@ def _group(
         crds,
         (*documents_of(files), *documents_of(around)),
         documents_of(before or ()),
-        (*(() if chosen is None else chosen.context), *_entries(around)),
-        is_part,
+        context=(*(() if chosen is None else chosen.context), *_entries(around)),
+        is_part=is_part,
     )
     configuring = [*(() if chosen is None else (chosen.function_config, *chosen.context))]
     names = [str(item.location().file) for item in configuring if item is not None]

@@ -97,8 +97,8 @@ def read_inputs(named: Named, output: str | None = None, *, apart: bool = False)
         definitions_in(named.crds, reader),
         (*documents_of(files), *documents_of(around)),
         documents_of(before or ()),
+        assigned(named.values),
         (*chosen.context, *items_of(around)),
-        values=assigned(named.values),
     )
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out)
 

@@ -51,7 +51,7 @@ def decode(data: bytes, path: InputPath) -> InputFile:
         )
         message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
         raise FieldError(None, (), message, place) from None
-    if path.left_out is not None:
+    if path.left_out is not None and not (path.left_out.reason is Reason.VALUES and _holds_documents(text)):
         return _left_out(text, path, path.left_out)
     if _is_list(text):
         return _list_file(text, path)
@@ -220,6 +220,17 @@ def _left_out(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
         left_out=left_out,
         is_stream=left_out.reason is not Reason.HELM_TEMPLATE and all(_is_yaml(each.text) for each in documents),
     )
+
+
+def _holds_documents(text: str) -> bool:
+    """Whether a file of Helm values holds what a front end reads: OSMO's pools."""
+    for document in split_documents(text):
+        try:
+            if is_document(read(document.text)):
+                return True
+        except YamlError:
+            continue
+    return False
 
 
 def _is_yaml(text: str) -> bool:

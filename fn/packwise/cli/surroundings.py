@@ -19,7 +19,7 @@ from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, 
 from packwise.cli.read import read_file
 from packwise.discovery import Traits
 from packwise.objects.identity import identity
-from packwise.objects.kinds import KINDS, POD_CLIQUE_SET
+from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET
 from packwise.settings.recognition import has_topology, is_operator, is_settings
 from packwise.validate.definitions import is_definition
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document
 
-__all__ = ["Surroundings", "surroundings_of", "traits_of"]
+__all__ = ["Surroundings", "is_broken_configuration", "surroundings_of", "traits_of"]
 
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
 _DEFINITION = re.compile(
@@ -37,7 +37,7 @@ _DEFINITION = re.compile(
     rb"\btopology_keys\b|\bpools\b"
 )
 _DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
-_WORKLOADS = frozenset({POD_CLIQUE_SET.key, ("nvidia.com", "DynamoGraphDeployment")})
+_WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
 
 
 class Surroundings(NamedTuple):
@@ -49,12 +49,20 @@ class Surroundings(NamedTuple):
 
 def traits_of(file: InputFile) -> Traits:
     """What of a file counts where the nearest configuration is looked for; objects that cannot be read do not."""
+    if is_broken_configuration(file):
+        return Traits(settings=True, topology=True)
     items = [item for item in file.items if _is_readable(item)]
     return Traits(
         any(is_settings(item) for item in items),
         any(has_topology(item) for item in items),
         bool(file.foreign) or any(identity(item.value)[:2] in _WORKLOADS for item in items),
     )
+
+
+def is_broken_configuration(file: InputFile) -> bool:
+    """Whether the file holds a configuration that cannot be read: nobody knows how to judge what it would."""
+    broken = [item.source.text for item in file.items if not _is_readable(item)]
+    return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
 
 
 def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
@@ -142,7 +150,11 @@ class _Search:
             if not wanted.search(data):
                 continue
             try:
-                file = _definitions(read_file(path))
+                file = read_file(path)
+                if is_broken_configuration(file):
+                    self.errors += _errors_of(file)
+                else:
+                    file = _definitions(file)
             except FieldError as error:
                 self.errors += [error] if _CONFIGURATION.search(data) else []
                 continue
@@ -198,6 +210,16 @@ def _defines(document: Document) -> bool:
 def _is_defining(item: KubeObject) -> bool:
     kind = identity(item.value)[:2]
     return kind in _DEFINING or is_settings(item) or is_operator(item) or is_definition(item)
+
+
+def _errors_of(file: InputFile) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for item in file.items:
+        try:
+            _ = item.value
+        except FieldError as error:
+            errors.append(error)
+    return errors
 
 
 def _is_readable(item: KubeObject) -> bool:

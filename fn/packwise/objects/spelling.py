@@ -37,6 +37,8 @@ _OTHERS = {
     ("scheduling.run.ai", "Queue"): ("v1", "v2"),
     ("scheduling.volcano.sh", "PodGroup"): ("v1alpha1", "v1alpha2", "v1beta1"),
     ("scheduling.volcano.sh", "Queue"): (),
+    ("nvidia.com", "DynamoGraphDeployment"): ("v1alpha1", "v1beta1"),
+    ("nvidia.com", "DynamoGraphDeploymentRequest"): (),
 }
 """Kinds of the same groups beside those of the table of kinds, with their versions; none: any will do."""
 
@@ -49,7 +51,7 @@ for _group, _kind in _VERSIONS:
     _KINDS_BY_GROUP.setdefault(_group, []).append(_kind)
 
 _OWN = ("PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGangMap", "PodGang", "ClusterTopologyBinding",
-        "TopologyRender")  # fmt: skip
+        "TopologyRender", "DynamoGraphDeployment", "DynamoGraphDeploymentRequest")  # fmt: skip
 """Kinds whose names no other project uses: any other group is a mistake."""
 
 _SHARED = ("ClusterTopology", "OperatorConfiguration", "Topology", "Queue", "PodGroup")

@@ -11,7 +11,7 @@ from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import READABLE
-from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
 from packwise.objects.spelling import spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement.limit import within_limit
@@ -99,7 +99,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     written = _write(SchedulerInput(placements, known, cluster, inventory, definitions, settings))
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)
-    generated = [*topologies, *written.generated]
+    previews = [preview for plan in plans for preview in plan.previews]
+    generated = [*topologies, *written.generated, *previews]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(generated, inventory.items, settings, in_use)
     findings = [
@@ -113,7 +114,7 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     ]
     findings = _as_written(findings) if writes else findings
     findings = _with_absence(findings, selection, is_part=package.is_part or bool(spelling))
-    workloads = len(plans), bool(inventory.items.of_kind(*POD_CLIQUE_SET.key))
+    workloads = len(plans), any(inventory.items.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
     if selection.evidence is not None:
         findings = [*selection.evidence.without_consequences(findings), *selection.evidence.findings]
     results = (*results, *results_of(findings))

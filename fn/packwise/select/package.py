@@ -20,10 +20,10 @@ class Package(NamedTuple):
 
     `baseline` holds the objects as they stood before the change under review, None where nobody gave any. `crds` are
     the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
-    `documents_before` those of the baseline. `context` are objects that are read and never written: definitions that
-    stand around the items, a configuration that was chosen. `is_part`: the items are judged without a configuration,
-    since each of several clusters that take them has its own. `values` are the
-    command line's, for the templates of documents.
+    `documents_before` those of the baseline. `values` are the command line's, for the templates of documents.
+    `context` are objects that are read and never written: definitions that stand around the items, a configuration
+    that was chosen. `is_part`: the items are judged without a configuration, since each of several clusters that take
+    them has its own.
     """
 
     items: tuple[KubeObject, ...]
@@ -32,6 +32,6 @@ class Package(NamedTuple):
     crds: tuple[KubeObject, ...] = ()
     documents: tuple[KubeObject, ...] = ()
     documents_before: tuple[KubeObject, ...] = ()
+    values: Mapping[str, Value] = {}
     context: tuple[KubeObject, ...] = ()
     is_part: bool = False
-    values: Mapping[str, Value] = {}

@@ -24,6 +24,7 @@ __all__ = [
     "GROUP",
     "KAI_PROFILE",
     "KIND",
+    "Dynamo",
     "Osmo",
     "RunLimits",
     "TopologyRender",
@@ -57,6 +58,19 @@ class Osmo(NamedTuple):
     submitted_by: str = ""
     key_sets: str = "Uniform"
     values: Mapping[str, Value] = {}
+
+
+class Dynamo(NamedTuple):
+    """What no DynamoGraphDeployment says of its operator: the release, and how that is configured.
+
+    `release` is None where nobody names it. `grove` and `kai_scheduler`: whether these are switched on there.
+    `termination_delay` is the one of the PodCliqueSets it makes.
+    """
+
+    release: str | None = None
+    grove: bool = True
+    kai_scheduler: bool = True
+    termination_delay: str = "15m"
 
 
 class RunLimits(NamedTuple):
@@ -99,6 +113,7 @@ class TopologyRender(NamedTuple):
     podgang_epoch_is_set: bool = False
     network: Value = None
     exclude: tuple[str, ...] = ()
+    dynamo: Dynamo = Dynamo()
 
     def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
         """These settings where `values` count before those of `osmo.values`."""
@@ -162,6 +177,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         podgang_epoch_is_set="podGangEpoch" in spec,
         network=spec.get("network"),
         exclude=tuple(spec.get("exclude", default.exclude)),
+        dynamo=_dynamo(spec.get("dynamo") or {}),
     )
 
 
@@ -173,6 +189,16 @@ def _osmo(section: dict[str, Any]) -> Osmo:
         submitted_by=section.get("submittedBy", default.submitted_by),
         key_sets=section.get("keySets", default.key_sets),
         values=section.get("values", default.values),
+    )
+
+
+def _dynamo(section: dict[str, Any]) -> Dynamo:
+    default = Dynamo()
+    return Dynamo(
+        release=section.get("release", default.release),
+        grove=section.get("grove", default.grove),
+        kai_scheduler=section.get("kaiScheduler", default.kai_scheduler),
+        termination_delay=section.get("terminationDelay", default.termination_delay),
     )
 
 

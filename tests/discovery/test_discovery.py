@@ -1,0 +1,176 @@
+"""What a file of a repository is: by what other files say of its path, by git's rules, by its own text."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.value import Value
+from packwise.discovery import (
+    Ignored,
+    Landmarks,
+    LeftOut,
+    Reason,
+    Traits,
+    content_reason,
+    ignored_files,
+    ignored_from,
+    nearest_folders,
+    summary,
+    unparsed_reason,
+)
+
+CHART = {"charts/web/Chart.yaml": "name: web\n"}
+OVERLAY = {
+    "o/kustomization.yaml": """\
+patches:
+- path: ../base/patch.yaml
+- patch: |-
+    - op: remove
+patchesJson6902: [{path: json.yaml}]
+patchesStrategicMerge: [merge.yaml, "kind: A\\nspec: {}\\n"]
+replacements: [{path: names.yaml}]
+configurations: [fields.yaml]
+helmCharts: [{valuesFile: v.yaml, additionalValuesFiles: [w.yaml]}]
+"""
+}
+OUTPUT = {"out/.packwise.sha256": f"{'0' * 64}  a/b.yaml\n"}
+COMPONENT = {"c/kustomization.yml": "kind: Component\n"}
+
+PLACES = [
+    (CHART, "charts/web/Chart.yaml", LeftOut(Reason.HELM_CHART)),
+    (CHART, "charts/web/templates/a/b.yaml", LeftOut(Reason.HELM_TEMPLATE, "charts/web/Chart.yaml")),
+    (CHART, "charts/web/values.yaml", LeftOut(Reason.VALUES, "charts/web/Chart.yaml")),
+    (CHART, "charts/web/ci/test-values.yml", LeftOut(Reason.VALUES, "charts/web/Chart.yaml")),
+    (CHART, "charts/web/crds/a.yaml", None),
+    (CHART, "charts/web/evalues.yaml", None),
+    (CHART, "charts/webs/templates/a.yaml", None),
+    ({"Chart.yaml": ""}, "templates/a.yaml", LeftOut(Reason.HELM_TEMPLATE, "Chart.yaml")),
+    ({"Chart.yaml": ""}, "a.yaml", None),
+    (OVERLAY, "base/patch.yaml", LeftOut(Reason.PATCH, "o/kustomization.yaml")),
+    (OVERLAY, "o/json.yaml", LeftOut(Reason.PATCH, "o/kustomization.yaml")),
+    (OVERLAY, "o/merge.yaml", LeftOut(Reason.PATCH, "o/kustomization.yaml")),
+    (OVERLAY, "o/names.yaml", LeftOut(Reason.FOREIGN, "o/kustomization.yaml")),
+    (OVERLAY, "o/fields.yaml", LeftOut(Reason.FOREIGN, "o/kustomization.yaml")),
+    (OVERLAY, "o/v.yaml", LeftOut(Reason.VALUES, "o/kustomization.yaml")),
+    (OVERLAY, "o/w.yaml", LeftOut(Reason.VALUES, "o/kustomization.yaml")),
+    (OVERLAY, "o/kustomization.yaml", None),
+    (OVERLAY, "base/web.yaml", None),
+    ({"o/kustomization.yaml": "patches: [\n"}, "o/a.yaml", None),
+    ({"o/kustomization.yaml": "patches: {path: a.yaml}\n"}, "o/a.yaml", None),
+    (COMPONENT, "c/kustomization.yml", LeftOut(Reason.COMPONENT)),
+    (COMPONENT, "c/d/a.yaml", LeftOut(Reason.COMPONENT, "c/kustomization.yml")),
+    (OUTPUT, "out/a/b.yaml", LeftOut(Reason.RENDERED, "out/.packwise.sha256")),
+    (OUTPUT, "out/a/c.yaml", None),
+    ({".packwise.sha256": f"{'0' * 64}  a.yaml\n"}, "a.yaml", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "path", "reason"), PLACES)
+def test_other_files_say_what_a_file_is(texts: dict[str, str], path: str, reason: LeftOut | None) -> None:
+    assert Landmarks.of(texts).left_out(path) == reason
+
+
+@pytest.mark.parametrize(("top", "left_out"), [("", True), ("site", True), ("site/out", False), ("other", False)])
+def test_rendered_files_are_left_out_below_the_named_folder_only(top: str, left_out: bool) -> None:
+    landmarks = Landmarks.of({"site/out/.packwise.sha256": f"{'0' * 64}  a.yaml\n"}, top)
+
+    assert (landmarks.left_out("site/out/a.yaml") is not None) == left_out
+
+
+GITIGNORES = {"": "*.tmp.yaml\n!kept.tmp.yaml\n/build\nnode_modules/\n", "a": "!x.tmp.yaml\nlocal.yaml\n"}
+
+IGNORED = {
+    "x.tmp.yaml": ".gitignore",
+    "kept.tmp.yaml": None,
+    "a/x.tmp.yaml": None,
+    "a/y.tmp.yaml": ".gitignore",
+    "a/local.yaml": "a/.gitignore",
+    "local.yaml": None,
+    "build/a.yaml": ".gitignore",
+    "a/build/a.yaml": None,
+    "a/node_modules/b/c.yaml": ".gitignore",
+}
+
+
+def test_files_are_ignored_as_git_ignores_them() -> None:
+    assert ignored_files(IGNORED, GITIGNORES, "") == {path: by for path, by in IGNORED.items() if by is not None}
+
+
+def test_what_stands_in_an_ignored_folder_cannot_be_taken_back() -> None:
+    texts = {"": "out/\n", "out": "!a.yaml\n"}
+
+    assert ignored_files(["out/a.yaml"], texts, "") == {"out/a.yaml": ".gitignore"}
+
+
+def test_who_names_an_ignored_folder_wants_it_read() -> None:
+    assert ignored_files(["build/a.yaml"], GITIGNORES, "build") == {}
+    assert ignored_from(GITIGNORES, "build/sub") == Ignored()
+    assert ignored_files(["a/y.tmp.yaml"], GITIGNORES, "a") == {"a/y.tmp.yaml": ".gitignore"}
+
+
+def test_a_pattern_that_is_none_matches_nothing() -> None:
+    assert ignored_files(["a.yaml", "b.yaml"], {"": "!\n[\n\\\nb.yaml\n"}, "") == {"b.yaml": ".gitignore"}
+
+
+SECRET = {"kind": "Secret", "sops": {"mac": "x"}}
+CONTENTS: list[tuple[str, list[Value], bool, Reason | None]] = [
+    ("a.yaml", [SECRET], True, Reason.ENCRYPTED),
+    ("a.yaml", [{"sops": "a tool"}], False, Reason.FOREIGN),
+    ("a.yaml", [{"kind": "Pod"}], True, None),
+    ("a.yaml", [{"services": {}}], False, Reason.FOREIGN),
+    ("a.yaml", [{"services": {}}, {"kind": "Pod"}], True, None),
+    ("a.yaml", [None], False, None),
+    ("a.yaml", [], False, None),
+    ("x/values-prod.yaml", [{"a": 1}], False, Reason.VALUES),
+]
+
+
+@pytest.mark.parametrize(("path", "values", "has_objects", "reason"), CONTENTS)
+def test_content_says_what_a_file_is(path: str, values: list[Value], has_objects: bool, reason: Reason | None) -> None:
+    assert content_reason(path, values, has_objects=has_objects) == reason
+
+
+UNPARSED = [
+    ("a.yaml", "{{- if .Values.a }}\na: b\n", Reason.TEMPLATE),
+    ("a.yaml", "{% if a %}\n", Reason.TEMPLATE),
+    ("a.yaml", "a: {{}\n", None),
+    ("a.yaml", "a: [\n", None),
+    ("tsconfig.json", '{ // no\n"a": }', Reason.FOREIGN),
+    ("a.json", '{"apiVersion": "v1", // no\n}', None),
+    ("a.json", '{"a": "http://b"', None),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "reason"), UNPARSED)
+def test_what_is_no_yaml(path: str, text: str, reason: Reason | None) -> None:
+    assert unparsed_reason(path, text) == reason
+
+
+def test_reasons_are_counted_in_one_order() -> None:
+    assert summary([Reason.PATCH, Reason.HELM_TEMPLATE, Reason.PATCH]) == "1 Helm template, 2 patches"
+    assert summary([]) == ""
+
+
+TR, SECTION, OPERATOR, WORK = Traits(True), Traits(True, True), Traits(False, True), Traits(workloads=True)
+NONE = Traits()
+
+NEAREST: list[tuple[dict[str, Traits], dict[str, str | None]]] = [
+    ({"a/t": SECTION, "a/b/w": WORK}, {"a/t": "a", "a/b/w": "a"}),
+    ({"a/t": SECTION, "a/w": WORK, "b/t": SECTION, "b/w": WORK, "c/w": WORK},
+     {"a/t": "a", "a/w": "a", "b/t": "b", "b/w": "b", "c/w": None}),
+    ({"t": SECTION, "b/t": SECTION, "b/w": WORK, "w": WORK}, {"t": "", "b/t": "b", "b/w": "b", "w": ""}),
+    ({"config/t": SECTION, "apps/w": WORK}, {"config/t": "config", "apps/w": "config"}),
+    ({"t": TR, "op/o": OPERATOR, "w": WORK}, {"t": "", "op/o": "", "w": ""}),
+    ({"t": SECTION, "op/o": OPERATOR, "w": WORK}, {"t": "", "op/o": "op", "w": ""}),
+    ({"t": TR, "op/o": OPERATOR, "p/o": OPERATOR, "w": WORK}, {"t": "", "op/o": "op", "p/o": "p", "w": ""}),
+    ({"x/a": OPERATOR, "x/b": OPERATOR, "w": WORK}, {"x/a": "x/a", "x/b": "x/b", "w": None}),
+    ({"x/a": OPERATOR, "x/b": OPERATOR, "x/w": WORK}, {"x/a": "x", "x/b": "x", "x/w": "x"}),
+    ({"x/a": SECTION, "x/b": SECTION, "w": WORK}, {"x/a": "x", "x/b": "x", "w": "x"}),
+    ({"/r/a/t": SECTION, "/r/a/w": WORK, "/r/n": NONE}, {"/r/a/t": "/r/a", "/r/a/w": "/r/a", "/r/n": "/r/a"}),
+    ({"w": WORK}, {"w": None}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "folders"), NEAREST)
+def test_the_nearest_configuration(files: dict[str, Traits], folders: dict[str, str | None]) -> None:
+    assert nearest_folders(files) == folders

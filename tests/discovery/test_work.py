@@ -1,0 +1,77 @@
+"""The work of reading grows with the documents of a stream, not with their square: it is counted, not timed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from krmfn.kubeobject import KubeObject
+from packwise.cli.input_paths import InputPath
+from packwise.cli.read import decode
+from packwise.pipeline import render
+from packwise.select import Package
+from tests.cli.calling import CONFIG, WORKLOAD
+
+OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c{}\ndata:\n  a: b\n"
+
+
+def stream(number: int) -> str:
+    return "---\n".join(OBJECT.format(each) for each in range(number))
+
+
+def listed(number: int) -> str:
+    entries = [OBJECT.format(each).rstrip("\n").replace("\n", "\n  ") for each in range(number)]
+    return "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {entry}\n" for entry in entries)
+
+
+def calls_of(act: Callable[[], object]) -> int:
+    """How many functions of Python and of C are called."""
+    number = 0
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal number
+        number += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return number
+
+
+@pytest.mark.parametrize("text", [stream, listed])
+def test_reading_takes_calls_in_proportion(text: Callable[[int], str]) -> None:
+    path = InputPath("a.yaml", "a.yaml")
+    decode(text(10).encode(), path)
+
+    few, many = (calls_of(lambda number=number: decode(text(number).encode(), path)) for number in (200, 800))
+
+    assert many < 4.4 * few
+
+
+def test_no_look_at_an_entry_reads_the_whole_list() -> None:
+    """Each entry has a text of its own, as long as itself."""
+    file = decode(listed(50).encode(), InputPath("a.yaml", "a.yaml"))
+
+    assert [item.source.text for item in file.items[:1]] == [
+        "- " + OBJECT.format(0).rstrip("\n").replace("\n", "\n  ") + "\n"
+    ]
+    assert sum(len(item.source.text) for item in file.items) <= len(listed(50))
+
+
+def test_a_render_takes_calls_in_proportion() -> None:
+    config = KubeObject.parse(CONFIG)
+
+    def rendered(number: int) -> None:
+        items = [KubeObject.parse(WORKLOAD.replace("name: web # short", f"name: w{each}")) for each in range(number)]
+        render(Package((config, *items)))
+
+    rendered(5)
+    few, many = calls_of(lambda: rendered(50)), calls_of(lambda: rendered(200))
+
+    assert many < 4.4 * few
