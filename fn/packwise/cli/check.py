@@ -16,6 +16,7 @@ from packwise.cli.report.formats import printer
 if TYPE_CHECKING:
     from packwise.cli.arguments import Check, Named
     from packwise.cli.groups import Checkup
+    from packwise.cli.judgement import Judgement
 
 __all__ = ["check"]
 
@@ -39,12 +40,17 @@ def check(command: Check) -> int:
         checkup.text_of,
         coloured=is_coloured(sys.stdout),
         closing=judgement.closing if command.verbosity >= Verbosity.NORMAL else "",
-        left_out=tuple(left_out_lines(checkup.left_out)) if command.verbosity >= Verbosity.VERBOSE else (),
+        listed=_listed(judgement, checkup) if command.verbosity >= Verbosity.VERBOSE else (),
         ends=command.verbosity >= Verbosity.NORMAL,
     )
     if command.output == "text" and _is_not_compared(command.named, checkup):
         say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
     return exit_code(results) if show(printer(command.output)(checked)) else 1
+
+
+def _listed(judgement: Judgement, checkup: Checkup) -> tuple[str, ...]:
+    """What the last line counts, in a line each."""
+    return (*judgement.groups, *left_out_lines(checkup.left_out))
 
 
 def _is_not_compared(named: Named, checkup: Checkup) -> bool:

@@ -22,7 +22,7 @@ from packwise.cli.inputs import (
 )
 from packwise.cli.read import entries_of
 from packwise.cli.reader import Reader, readable_items
-from packwise.cli.surroundings import is_broken_configuration, traits_of
+from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from packwise.discovery import LeftOut
 
 __all__ = ["Checkup", "Group", "read_groups"]
-
-_STDIN = "-"
 
 
 class Group(NamedTuple):
@@ -96,9 +94,9 @@ def _groups(
     before: Mapping[str, InputFile] | None,
     crds: tuple[KubeObject, ...],
 ) -> list[Group]:
-    by_path = {_path_of(file): file for file in (*files, *around)}
+    by_path = {path_of(file): file for file in (*files, *around)}
     folders = nearest_folders({path: traits_of(file) for path, file in by_path.items()})
-    around_paths = {_path_of(file) for file in around}
+    around_paths = {path_of(file) for file in around}
     mine: dict[str | None, list[InputFile]] = {}
     beside: dict[str | None, list[InputFile]] = {}
     for path, file in by_path.items():
@@ -170,7 +168,3 @@ def _placed(before: list[InputFile] | None, named: Named) -> dict[str, InputFile
         return {real(str(file.path.name).removeprefix(f"{commit}:")): file for file in before}
     folder = next((path for path in named.paths if Path(path).is_dir()), ".")
     return {os.path.join(real(folder), str(file.path.target)): file for file in before}  # noqa: PTH118
-
-
-def _path_of(file: InputFile) -> str:
-    return _STDIN if file.path.name is None else real(file.path.name)

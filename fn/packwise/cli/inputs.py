@@ -9,8 +9,9 @@ from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.read import entries_of
 from packwise.cli.reader import Reader, error_result, items_of
-from packwise.cli.surroundings import surroundings_of, traits_of
+from packwise.cli.surroundings import path_of, surroundings_of, traits_of
 from packwise.cli.values import assigned
+from packwise.discovery import nearest_folders
 from packwise.select import Package
 from packwise.settings import KIND
 from packwise.settings.recognition import held_configuration, is_operator, is_settings
@@ -89,7 +90,9 @@ def read_inputs(named: Named, output: str | None = None, *, apart: bool = False)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     baseline = None if before is None else taken_apart(before, reader)
     chosen = configured(named, files, reader)
-    around = read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
+    around = _of_the_same(
+        files, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
+    )
     package = Package(
         taken_apart(files, reader) if apart else items_of(files),
         chosen.function_config,
@@ -101,6 +104,14 @@ def read_inputs(named: Named, output: str | None = None, *, apart: bool = False)
         (*chosen.context, *items_of(around)),
     )
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out)
+
+
+def _of_the_same(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
+    """Those around that the configuration of `files` judges too; not those of other clusters."""
+    by_path = {path_of(file): file for file in (*files, *around)}
+    folders = nearest_folders({path: traits_of(file) for path, file in by_path.items()})
+    own = {folders[path_of(file)] for file in files}
+    return tuple([file for file in around if folders[path_of(file)] in own])
 
 
 def _is_unconfigured(named: Named, files: Iterable[InputFile], chosen: Configured) -> bool:

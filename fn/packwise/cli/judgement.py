@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.discovery import summary
+from packwise.objects.identity import identity
+from packwise.objects.index import ONCE
 from packwise.pipeline import render
 from packwise.pipeline.steps import NO_WORKLOADS
 from packwise.select.selection import ABSENT
@@ -26,11 +29,19 @@ _UNKNOWN, _SCHEMA = "topology-domain-unknown", "workload-schema"
 """The rules by which two stages refuse one domain."""
 
 
+_MOST_GROUPS = 3
+"""How many configurations a summary names."""
+
+
 class Judgement(NamedTuple):
-    """The sorted `results` of all groups; `closing` is what a summary says of groups and of files left out."""
+    """The sorted `results` of all groups; `closing` is what a summary says of groups and of files left out.
+
+    `groups` says it of each group, where they are too many for a summary.
+    """
 
     results: tuple[Result, ...]
     closing: str
+    groups: tuple[str, ...] = ()
 
 
 def judge(checkup: Checkup) -> Judgement:
@@ -38,22 +49,26 @@ def judge(checkup: Checkup) -> Judgement:
     rendered = [(group, render(group.package)) for group in checkup.groups]
     results = [*checkup.results]
     # What a file would have held that cannot be read is not missed beside it.
-    is_whole = not exit_code(checkup.results)
-    passed = frozenset({ABSENT.name, NO_WORKLOADS.name}) if not is_whole else frozenset[str]()
+    passed = {ABSENT.name, NO_WORKLOADS.name} if exit_code(checkup.results) else set[str]()
     if any(each.workloads for _, each in rendered):
-        passed |= {NO_WORKLOADS.name}
+        passed.add(NO_WORKLOADS.name)
     for group, each in rendered:
-        kept = [result for result in each.results if _is_told(result, group)]
-        results += [result for result in kept if result.tags.get("rule") not in passed]
+        kept = [result for result in each.results if result.tags.get("rule") not in passed]
+        results += _reported(kept, group)
     judged = [(group, each) for group, each in rendered if each.workloads and each.selection is not None]
     judged.sort(key=lambda pair: (not pair[0].configurations, pair[0].configurations))
-    closing = [_judged(group, each, is_first=pair == 0) for pair, (group, each) in enumerate(judged)]
+    groups = [_judged(group, each, is_first=place == 0) for place, (group, each) in enumerate(judged)]
+    closing = [*groups]
+    if len(groups) > _MOST_GROUPS:
+        number = sum(each.workloads for _, each in judged)
+        closing = [f"{number} workloads judged by {len(groups)} configurations (-v lists them)"]
     left_out = summary(left_out.reason for _, left_out in checkup.left_out)
     if left_out:
         closing.append(f"left out: {left_out}")
     # A definition that several groups read is wrong once.
     unique = {str(result): result for result in results}
-    return Judgement(sort_results(_without_echoes([*unique.values()])), "; ".join(closing))
+    listed = tuple(groups) if len(groups) > _MOST_GROUPS else ()
+    return Judgement(sort_results(_without_echoes([*unique.values()])), "; ".join(closing), listed)
 
 
 def left_out_lines(left_out: Iterable[tuple[str, LeftOut]]) -> list[str]:
@@ -71,6 +86,16 @@ def _place(result: Result) -> tuple[object, ...]:
     return result.file, result.resource_ref, result.field, result.tags.get("line"), result.tags.get("column")
 
 
+def _reported(results: list[Result], group: Group) -> list[Result]:
+    """Those of the results that are about what the user named, or keep it from being judged."""
+    reported = [result for result in results if _is_told(result, group)]
+    if group.configurations or not any(result.tags.get("rule") == ONCE.name for result in reported):
+        return reported
+    # Folders that no configuration holds together, samples or a base and its build, are not applied together.
+    names = _names_by_folder(group)
+    return [result for result in reported if result.tags.get("rule") != ONCE.name or _stands_twice(result, names)]
+
+
 def _is_told(result: Result, group: Group) -> bool:
     """Whether a result is about a file that is judged, or keeps those files from being judged."""
     file = None if result.file is None else result.file.path
@@ -79,13 +104,26 @@ def _is_told(result: Result, group: Group) -> bool:
     return file in group.configurations and result.severity is Severity.ERROR
 
 
+def _names_by_folder(group: Group) -> Counter[tuple[str, ...]]:
+    """How often each kind, namespace and name stands in a folder."""
+    return Counter((*identity(item.value)[1:], (item.file or "").rpartition("/")[0]) for item in group.package.items)
+
+
+def _stands_twice(result: Result, names: Counter[tuple[str, ...]]) -> bool:
+    """Whether the object that a result is about stands twice in one folder."""
+    ref, file = result.resource_ref, result.file
+    if ref is None or file is None:
+        return True
+    return names[ref.kind, ref.namespace or "default", ref.name, file.path.rpartition("/")[0]] > 1
+
+
 def _judged(group: Group, rendered: Rendered, *, is_first: bool) -> str:
     """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without the nouns."""
     number, selection = rendered.workloads, rendered.selection
     words = [str(number)]
     if is_first:
         words.append("workload judged" if number == 1 else "workloads judged")
-    if selection is not None and not selection.is_configured:
+    if selection is not None and rendered.has_grove and not selection.is_configured:
         return " ".join([*words, "without a configuration"])
     if selection is not None and rendered.has_grove:
         reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.record import NamedTuple
-from packwise.cli.arguments import UsageError
+from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, real, top_of
 from packwise.cli.read import read_file
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document
 
-__all__ = ["Surroundings", "is_broken_configuration", "surroundings_of", "traits_of"]
+__all__ = ["Surroundings", "is_broken_configuration", "path_of", "surroundings_of", "traits_of"]
 
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
 _DEFINITION = re.compile(
@@ -45,6 +45,11 @@ class Surroundings(NamedTuple):
 
     files: tuple[InputFile, ...] = ()
     errors: tuple[FieldError, ...] = ()
+
+
+def path_of(file: InputFile) -> str:
+    """What tells a file from the others: its real path; of stdin, "-"."""
+    return STDIN if file.path.name is None else real(file.path.name)
 
 
 def traits_of(file: InputFile) -> Traits:

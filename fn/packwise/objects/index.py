@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.objects.identity import Identity
 
-__all__ = ["READABLE", "RULES", "Index", "repeated"]
+__all__ = ["ONCE", "READABLE", "RULES", "Index", "repeated"]
 
 READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "clients.md")
 ONCE = Rule("object-once", "A workload or topology stands in the input once.", "product.md")

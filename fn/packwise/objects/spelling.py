@@ -37,7 +37,8 @@ _OTHERS = {
     ("scheduling.run.ai", "Queue"): ("v1", "v2"),
     ("scheduling.volcano.sh", "PodGroup"): ("v1alpha1", "v1alpha2", "v1beta1"),
     ("scheduling.volcano.sh", "Queue"): (),
-    ("nvidia.com", "DynamoGraphDeployment"): ("v1alpha1", "v1beta1"),
+    # Its front end judges the version itself.
+    ("nvidia.com", "DynamoGraphDeployment"): (),
     ("nvidia.com", "DynamoGraphDeploymentRequest"): (),
 }
 """Kinds of the same groups beside those of the table of kinds, with their versions; none: any will do."""

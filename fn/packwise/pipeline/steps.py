@@ -274,7 +274,7 @@ def _with_absence(findings: list[Finding], selection: Selection, *, is_part: boo
     if is_part:
         return rest
     if not refused:
-        return [*findings, absent]
+        return [absent, *findings]
     number = len({id(finding.subject) for finding in refused})
     workloads = "a workload has a topology constraint" if number == 1 else f"{number} workloads have constraints"
     message = f"{absent.message}; {workloads}, which the operator refuses while that is so"

@@ -19,7 +19,7 @@ class Checked:
 
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
     for the colours of a terminal, where a format has any. `closing` is what was judged by which configuration and what
-    was left out, in one line; `left_out` the same in a line for each file. With `ends`, people get that line.
+    was left out, in one line; `listed` are lines above it that list what it counts. With `ends`, people get that line.
     """
 
     results: tuple[Result, ...]
@@ -27,5 +27,5 @@ class Checked:
     text_of: Callable[[str | None], str | None]
     coloured: bool = False
     closing: str = ""
-    left_out: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
     ends: bool = True

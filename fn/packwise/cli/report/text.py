@@ -30,7 +30,7 @@ def as_text(checked: Checked) -> str:
     for result, line in zip(checked.results, as_lines(checked.results, coloured=checked.coloured), strict=True):
         below = [*_excerpt(result, lines_of, coloured=checked.coloured), *_texts(result)]
         lines += [line, *below, ""] if below else [line]
-    lines += [visible(line) for line in checked.left_out]
+    lines += [visible(line) for line in checked.listed]
     if checked.ends:
         where = "1 file" if checked.files == 1 else f"{checked.files} files"
         closing = f"; {visible(checked.closing)}" if checked.closing else ""
