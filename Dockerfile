@@ -12,7 +12,7 @@ RUN python -m venv --without-pip /opt/packwise \
  && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --require-hashes --requirement requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY fn fn
-RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist ./fn/krmfn . \
+RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist . \
  && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/*.whl
 # Compiled once, here: the user below can write no cache. Hash-based files carry no time stamp.
 RUN python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib

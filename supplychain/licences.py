@@ -12,6 +12,9 @@ __all__ = ["allowed", "licence_of"]
 PAGE = ROOT / "docs" / "dependencies.md"
 _ROW = re.compile(r"^\| `([A-Za-z0-9.+ -]+)` \| ([a-z0-9, -]+) \|", re.MULTILINE)
 
+_CLASSIFIERS = {"License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0"}
+"""The SPDX expression of a classifier that tells the version too."""
+
 
 _READ = {"jinja2": "BSD-3-Clause"}
 """The licences of libraries whose metadata name none, as their LICENSE has them."""
@@ -26,6 +29,9 @@ def licence_of(name: str) -> str:
     for field in ("license_expression", "license"):
         if field in fields:
             return str(fields[field])
+    for classifier in fields.get("classifier", ()):
+        if classifier in _CLASSIFIERS:
+            return _CLASSIFIERS[classifier]
     if name in _READ:
         return _READ[name]
     raise LookupError(f"{name} names no licence in its metadata: read its LICENSE, and decide by hand")

@@ -48,7 +48,7 @@ _NAME = re.compile(r"[A-Za-z0-9.-]+")
 def bill_of_materials(distribution: Distribution) -> str:
     """The libraries of a run of a wheel, extras included, at the versions of the lock, and which asks for which."""
     project = distribution.project()
-    pins = [*read_lock(RUNTIME), _krmfn()]
+    pins = [*map(_with_krmfn, read_lock(RUNTIME)), _krmfn()]
     within = _reached(project["name"], pins)
     required = _reached(project["name"], _without_extras(pins))
     root = _component(project["name"], project["version"], project["license"], type=COMPONENT.ComponentType.APPLICATION)
@@ -68,13 +68,21 @@ def bill_of_materials(distribution: Distribution) -> str:
 
 
 def _krmfn() -> Pin:
-    """krmfn is built from this repository, and so in no lock."""
+    """krmfn is built from this repository, and so in no lock; the wheel of packwise carries it."""
     return Pin("krmfn", KRMFN.project()["version"], frozenset({"packwise"}))
+
+
+def _with_krmfn(pin: Pin) -> Pin:
+    """A pin that an extra of krmfn asks for too; the lock is that of packwise."""
+    extras = KRMFN.project()["optional-dependencies"].values()
+    asked = any(pin.name in _names(requirements) for requirements in extras)
+    return pin._replace(parents=pin.parents | {"krmfn"}) if asked else pin
 
 
 def _without_extras(pins: list[Pin]) -> list[Pin]:
     """The pins as if nobody asked for an extra of the two distributions."""
     asked = {each["name"]: _names(each["dependencies"]) for each in (KRMFN.project(), PACKWISE.project())}
+    asked["packwise"] |= {"krmfn"} | asked["krmfn"]
     return [
         Pin(name, version, frozenset(parent for parent in parents if parent not in asked or name in asked[parent]))
         for name, version, parents in pins
@@ -82,8 +90,8 @@ def _without_extras(pins: list[Pin]) -> list[Pin]:
 
 
 def _names(requirements: list[str]) -> set[str]:
-    """Without `krmfn[fast]`, which stands for what it adds."""
-    return {match[0] for line in requirements if "[" not in line.partition(";")[0] and (match := _NAME.match(line))}
+    """Without what is asked for on some platforms only."""
+    return {match[0] for line in requirements if ";" not in line and (match := _NAME.match(line))}
 
 
 def _reached(root: str, pins: list[Pin]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shlex
 from importlib.metadata import version
@@ -13,17 +14,22 @@ from packwise.cli.arguments import (
     Check,
     Choice,
     Diff,
+    Doctor,
     Fix,
     Function,
+    Init,
     Named,
     Output,
     Render,
     Rules,
+    Schema,
     Topologies,
     Verbosity,
+    Version,
     parse,
 )
 from tests.cli.calling import CONFIG, SERVICE, Call, write
+from tests.places import ROOT
 
 COMMANDS = {
     "render in": Render(Named(("in",))),
@@ -43,6 +49,7 @@ COMMANDS = {
         Named(("in",)), choice=Choice(("a", "b", "c"), ("d",), "k", None, 0), verbosity=Verbosity.VERBOSE
     ),
     "check -o text - --baseline old": Check(Named(("-",), None, "old")),
+    "check in --force-exclude": Check(Named(("in",), force_exclude=True)),
     "diff a b": Diff("a", "b"),
     "diff git:main b --config c.yaml --crds x --crds y": Diff("git:main", "b", "c.yaml", ("x", "y")),
     "diff -o patch --exit-code a -": Diff("a", "-", output="patch", exit_code=True),
@@ -51,6 +58,17 @@ COMMANDS = {
     "rules": Rules(),
     "rules -o json": Rules(as_json=True),
     "rules replicas -o text": Rules("replicas"),
+    "init": Init("."),
+    "init west --for kpt --for github --from a --from - --level rack=a/b --revision upstream --apply": Init(
+        "west", ("kpt", "github"), ("a", "-"), (("rack", "a/b"),), "upstream", apply=True
+    ),
+    "init --no-apply": Init(".", apply=False),
+    "doctor": Doctor(Named((".",))),
+    "doctor a b -o json --config c.yaml": Doctor(Named(("a", "b"), "c.yaml"), as_json=True),
+    "schema": Schema(),
+    "schema PodCliqueSet --revision v0.1.0-alpha.7": Schema("PodCliqueSet", "v0.1.0-alpha.7"),
+    "version": Version(),
+    "version -v": Version(libraries=True),
     "fn": Function(),
     "fn --validate": Function(validate=True),
 }
@@ -64,7 +82,7 @@ def test_commands(words: str) -> None:
 REFUSED = {
     "": "packwise: error: the following arguments are required: COMMAND",
     "render": "packwise render: error: the following arguments are required: PATH",
-    "render in --in-pl": "packwise render: error: unrecognized arguments: --in-pl",
+    "render in --in-pl": 'packwise render: error: unrecognized arguments: --in-pl; did you mean "--in-place"?',
     "render in -o out --in-place": "packwise render: error: argument --in-place: not allowed with argument -o/--output",
     "check in -o yaml": "packwise check: error: argument -o/--output: must be one of text, json, github, gitlab, "
     'sarif, junit, or one with a file (sarif=packwise.sarif); got "yaml"',
@@ -100,6 +118,13 @@ REFUSED = {
     "diff in in --crds empty": 'error: no YAML files in "empty"; it must hold a *.yaml, *.yml or *.json that is not '
     "hidden",
     "topologies nothing": 'error: "nothing" does not exist',
+    "schema Topologyrender": 'error: there is no schema "Topologyrender", known: "TopologyRender", "PodCliqueSet"; '
+    'did you mean "TopologyRender"?',
+    "schema --revision upstream": "error: --revision must go with a kind: packwise schema PodCliqueSet --revision …",
+    "schema TopologyRender --revision upstream": "error: --revision must go with PodCliqueSet: there is one "
+    "TopologyRender for all releases",
+    "fn --validat": 'packwise fn: error: unrecognized arguments: --validat; did you mean "--validate"?',
+    "doctor nothing": 'error: "nothing" does not exist',
     "fn in": "packwise fn: error: unrecognized arguments: in",
     "render nothing": 'error: "nothing" does not exist',
     "render in nothing": 'error: "nothing" does not exist',
@@ -147,6 +172,10 @@ def test_wrong_usage(words: str, call: Call, tmp_path: Path) -> None:
         ["diff", "--help"],
         ["topologies", "--help"],
         ["rules", "--help"],
+        ["init", "--help"],
+        ["doctor", "--help"],
+        ["schema", "--help"],
+        ["version", "--help"],
         ["fn", "--help"],
     ],
 )
@@ -157,7 +186,7 @@ def test_help_shows_examples_and_exit_codes(words: list[str], call: Call) -> Non
     command = " ".join(["packwise", *words[:-1]])
     assert ran.stdout.startswith(f"usage: {command} [-h]")
     assert f"\n  {command} " in ran.stdout or f"| {command}" in ran.stdout
-    assert re.search("\nexit codes: 0 no error, (1 errors were found|2 wrong usage)", ran.stdout)
+    assert re.search("\nexit codes: 0 no error, (1 errors were found|2 wrong usage|1 the output could not)", ran.stdout)
 
 
 def test_help_is_as_wide_on_every_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,3 +200,60 @@ def test_version(call: Call) -> None:
     ran = call("--version")
 
     assert (ran.code, ran.stdout, ran.stderr) == (0, f"packwise {version('packwise')}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "near"), [("chek in", "check"), ("render in -o x --in-plce", "--in-place"), ("inti", "init")]
+)
+def test_the_near_name_is_suggested(words: str, near: str, call: Call) -> None:
+    ran = call(*words.split())
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr.endswith(f'; did you mean "{near}"?\n')
+
+
+@pytest.mark.parametrize(
+    ("words", "same"), [("help", "--help"), ("help check", "check --help"), ("help fn", "fn --help")]
+)
+def test_help_of_a_command(words: str, same: str, call: Call) -> None:
+    assert call(*words.split()) == call(*same.split())
+
+
+def test_help_of_no_command(call: Call) -> None:
+    ran = call("help", "chekc")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr.endswith('; did you mean "check"?\n')
+
+
+def test_version_is_a_command_too(call: Call) -> None:
+    assert call("version") == call("--version")
+
+
+def test_version_of_the_libraries(call: Call) -> None:
+    ran = call("version", "-v")
+
+    lines = dict(line.split(" ", 1) for line in ran.stdout.splitlines())
+    assert (ran.code, lines["packwise"], lines["pyyaml"]) == (0, version("packwise"), version("pyyaml"))
+    assert lines[platform.python_implementation()] == platform.python_version()
+    assert {"cel-expr-python", "jsonpatch", "pathspec", "pydantic", "shtab"} <= set(lines)
+
+
+def test_schemas_are_listed(call: Call) -> None:
+    ran = call("schema")
+
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "\n  # yaml-language-server: $schema=topologyrender.schema.json\n" in ran.stdout
+
+
+def test_the_schema_of_the_configuration_is_the_documented_one(call: Call) -> None:
+    page = ROOT / "docs" / "reference" / "topologyrender.schema.json"
+
+    assert call("schema", "TopologyRender").stdout == page.read_text(encoding="utf-8")
+
+
+def test_the_schema_of_a_workload_is_of_the_newest_release_by_default(call: Call) -> None:
+    newest = call("schema", "PodCliqueSet")
+
+    assert newest == call("schema", "PodCliqueSet", "--revision", "v0.1.0-alpha.14")
+    assert newest != call("schema", "PodCliqueSet", "--revision", "v0.1.0-alpha.13")

@@ -16,6 +16,10 @@ from tests.cli.calling import Call
     [
         (["mi"], ["migrate"]),
         (["check", "--ba"], ["--baseline"]),
+        (["doc"], ["doctor"]),
+        (["init", "--for", "kus"], ["kustomize"]),
+        (["schema", "Pod"], ["PodCliqueSet"]),
+        (["help", "topol"], ["topologies"]),
         (["migrate", "--to", "grep"], ["grep-244", "grep-244-multi"]),
         (["rules", "topology-hier"], ["topology-hierarchy"]),
         (["render", "clus"], ["clusters"]),

@@ -1,4 +1,4 @@
-"""krmfn and packwise are two distributions of one repository, and pip and uv take both out of it."""
+"""packwise and krmfn are two distributions of one repository; every installer takes either by one address."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.places import ROOT
+from tests.places import ROOT, missing
 
-pytestmark = pytest.mark.client
+pytestmark = [pytest.mark.client, pytest.mark.slow]
 
 FOLDERS = {"packwise": ".", "krmfn": "fn/krmfn"}
 BIN = Path(sys.executable).parent
+CLIENTS = ROOT / ".cache" / "clients" / "bin"
 OFFLINE = ("--no-deps", "--no-build-isolation", "--no-index")
+EXAMPLE = ROOT / "examples" / "disaggregated-inference"
+CHECKED = "no findings in 4 files"
 
 
 def project(name: str) -> dict[str, Any]:
@@ -46,11 +51,26 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_packwise_asks_for_this_krmfn() -> None:
-    version = project("krmfn")["version"]
-    asked = [line.partition(";")[0] for line in project("packwise")["dependencies"] if line.startswith("krmfn")]
+@pytest.fixture(scope="module")
+def wheels(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Both wheels, by the name of the distribution."""
+    folder = tmp_path_factory.mktemp("dist")
+    for path in FOLDERS.values():
+        run(BIN / "python", "-m", "pip", "wheel", *OFFLINE, "--wheel-dir", folder, repository / path, cwd=folder)
+    return {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
 
-    assert asked == [f"krmfn=={version}", f"krmfn[fast]=={version}"]
+
+@pytest.fixture
+def pipx() -> Path:
+    if not (CLIENTS / "pipx").exists():
+        missing("pipx is not installed: `make tools` puts it into .cache/clients")
+    return CLIENTS / "pipx"
+
+
+def test_packwise_asks_for_what_krmfn_asks_for() -> None:
+    asked = {line.partition(";")[0] for line in project("packwise")["dependencies"]}
+
+    assert {*project("krmfn")["dependencies"], *project("krmfn")["optional-dependencies"]["fast"]} <= asked
 
 
 def test_krmfn_brings_nothing_of_topology() -> None:
@@ -63,40 +83,58 @@ def test_both_have_one_license() -> None:
     assert (ROOT / "fn/krmfn/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_pip_takes_both_out_of_one_repository(repository: Path, tmp_path: Path) -> None:
-    url = f"git+file://{repository}"
+def test_both_wheels_hold_the_same_krmfn(wheels: dict[str, Path]) -> None:
+    """Installed into one environment, neither changes a file of the other."""
 
-    run(
-        BIN / "python", "-m", "pip", "install", *OFFLINE, "--target", "there", f"{url}#subdirectory=fn/krmfn", url,
-        cwd=tmp_path,
-    )  # fmt: skip
+    def files(name: str) -> dict[str, bytes]:
+        with zipfile.ZipFile(wheels[name]) as archive:
+            return {each: archive.read(each) for each in archive.namelist() if each.startswith("krmfn/")}
 
-    there = {path.name for path in (tmp_path / "there").iterdir()}
-    assert there == {"bin", "krmfn", "packwise", *(f"{name}-{project(name)['version']}.dist-info" for name in FOLDERS)}
-    assert not (tmp_path / "there/krmfn/pyproject.toml").exists()
+    assert files("packwise") == files("krmfn")
+    assert "krmfn/py.typed" in files("krmfn")
+    assert "krmfn/pyproject.toml" not in files("packwise")
 
 
-def test_pip_takes_krmfn_alone(repository: Path, tmp_path: Path) -> None:
-    url = f"git+file://{repository}#subdirectory=fn/krmfn"
+@pytest.mark.parametrize(("part", "there"), [("", {"bin", "krmfn", "packwise"}), ("#subdirectory=fn/krmfn", {"krmfn"})])
+def test_pip_takes_either_by_one_address(part: str, there: set[str], repository: Path, tmp_path: Path) -> None:
+    url = f"git+file://{repository}{part}"
 
     run(BIN / "python", "-m", "pip", "install", *OFFLINE, "--target", "there", url, cwd=tmp_path)
 
-    assert {path.name.partition("-")[0] for path in (tmp_path / "there").iterdir()} == {"krmfn"}
+    assert {path.name.partition("-")[0] for path in (tmp_path / "there").iterdir()} == there
 
 
-def test_uv_finds_krmfn_beside_packwise(repository: Path, tmp_path: Path) -> None:
-    """By the address of the repository alone. Everything else counts as installed, so that nothing is fetched."""
-    run(BIN / "python", "-m", "venv", "--without-pip", "there", cwd=tmp_path)
-    (there,) = (tmp_path / "there/lib").glob("python3.*/site-packages")
-    for path in Path(str(pytest.__file__)).parents[1].glob("*.dist-info"):
-        if path.name.partition("-")[0] not in FOLDERS:
-            shutil.copytree(path, there / path.name)
+Source = Callable[[Path, dict[str, Path]], str]
+SOURCES: dict[str, Source] = {
+    "wheel": lambda _, wheels: str(wheels["packwise"]),
+    "git": lambda repository, _: f"git+file://{repository}",
+}
+"""What an installer is given."""
 
-    shown = run(
-        BIN / "uv", "pip", "install", "--dry-run", "--offline", "--no-build-isolation", "--python", "there/bin/python",
-        f"packwise[all] @ git+file://{repository}", cwd=tmp_path, UV_CACHE_DIR=str(tmp_path / "cache"),
-    )  # fmt: skip
 
-    added = {line.split("@")[0].strip(" +") for line in shown.splitlines() if line.startswith(" +")}
-    assert added == {"krmfn", "packwise"}
-    assert "#subdirectory=fn/krmfn\n" in shown
+@pytest.mark.parametrize("source", SOURCES)
+def test_uv_installs_a_tool(source: str, repository: Path, wheels: dict[str, Path], tmp_path: Path) -> None:
+    given = SOURCES[source](repository, wheels)
+    folders = {f"UV_{name}": str(tmp_path / name) for name in ("TOOL_DIR", "TOOL_BIN_DIR", "CACHE_DIR")}
+
+    run(BIN / "uv", "tool", "install", "--python", sys.executable, given, cwd=tmp_path, **folders)
+
+    assert CHECKED in run(tmp_path / "TOOL_BIN_DIR/packwise", "check", EXAMPLE, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_uvx_runs_it_without_installing(source: str, repository: Path, wheels: dict[str, Path], tmp_path: Path) -> None:
+    given = SOURCES[source](repository, wheels)
+    words = ("--python", sys.executable, "--from", given, "packwise", "check", EXAMPLE)
+
+    assert CHECKED in run(BIN / "uvx", *words, cwd=tmp_path, UV_CACHE_DIR=str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_pipx_installs_it(source: str, repository: Path, wheels: dict[str, Path], pipx: Path, tmp_path: Path) -> None:
+    given = SOURCES[source](repository, wheels)
+    folders = {f"PIPX_{name}": str(tmp_path / name) for name in ("HOME", "BIN_DIR", "MAN_DIR", "SHARED_LIBS")}
+
+    run(pipx, "install", "--python", sys.executable, given, cwd=tmp_path, **folders)
+
+    assert CHECKED in run(tmp_path / "BIN_DIR/packwise", "check", EXAMPLE, cwd=tmp_path)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, get_args
 
 from packwise.cli import help_texts
 from packwise.revisions import REVISIONS
@@ -22,17 +23,22 @@ __all__ = [
     "Completion",
     "Diff",
     "DiffFormat",
+    "Doctor",
     "Fix",
     "Format",
     "Function",
+    "Init",
     "Migrate",
     "Named",
     "Output",
     "Render",
     "Rules",
+    "Schema",
+    "Target",
     "Topologies",
     "UsageError",
     "Verbosity",
+    "Version",
     "parse",
     "parsers",
 ]
@@ -46,13 +52,17 @@ Format = Literal["text", "json", "github", "gitlab", "sarif", "junit"]
 DiffFormat = Literal["text", "json", "patch"]
 """How a comparison is printed."""
 
+Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
+"""What `packwise init` writes a package for: who renders it, or who checks it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
 
     `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
-    templates of OSMO's workflows, each as `NAME=VALUE`; `exclude` are globs of files that are left out of folders.
+    templates of OSMO's workflows, each as `NAME=VALUE`; `exclude` are globs of files that are left out of folders;
+    with `force_exclude`, a file that is named is left out as one of a folder is.
     """
 
     paths: tuple[str, ...]
@@ -61,6 +71,7 @@ class Named:
     crds: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
 
 
 class Verbosity(IntEnum):
@@ -177,6 +188,45 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
+class Init:
+    """`packwise init`: a package in `folder` for `targets`, by what `sources` tell of the cluster.
+
+    `levels` are pairs of domain and node label, broadest first. `apply` is whether generated objects are applied; None:
+    not where an operator was seen.
+    """
+
+    folder: str
+    targets: tuple[Target, ...] = ()
+    sources: tuple[str, ...] = ()
+    levels: tuple[tuple[str, str], ...] = ()
+    revision: str | None = None
+    apply: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Doctor:
+    """`packwise doctor`."""
+
+    named: Named
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """`packwise schema`; without a `name`, which there are. `revision` is that of a PodCliqueSet."""
+
+    name: str | None = None
+    revision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`packwise version`; `libraries`: with what packwise stands on."""
+
+    libraries: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """`packwise fn`."""
 
@@ -191,12 +241,16 @@ class UsageError(Exception):
     """
 
 
-Command = Render | Check | Diff | Topologies | Migrate | Rules | Completion | Function
+Command = (
+    Render | Check | Diff | Topologies | Migrate | Rules | Completion | Init | Doctor | Schema | Version | Function
+)
 
 
 def parse(arguments: Sequence[str]) -> Command:
     """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
     parser, commands = parsers()
+    if arguments and arguments[0] == "help":
+        arguments = [*arguments[1:], "--help"]
     name = arguments[0] if arguments else ""
     if name in commands:
         # Options may stand among the paths.
@@ -219,7 +273,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         Verbosity(parsed.verbosity),
     ),
     "check": lambda parsed: Check(
-        _named(parsed),
+        replace(_named(parsed), force_exclude=parsed.force_exclude),
         tuple(parsed.output or [Output()]),
         Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
         Choice(
@@ -250,6 +304,12 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     ),
     "rules": lambda parsed: Rules(parsed.name, parsed.output == "json"),
     "completion": lambda parsed: Completion(parsed.shell),
+    "init": lambda parsed: Init(
+        parsed.folder, tuple(parsed.targets), tuple(parsed.sources), tuple(parsed.levels), parsed.revision, parsed.apply
+    ),
+    "doctor": lambda parsed: Doctor(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
+    "schema": lambda parsed: Schema(parsed.name, parsed.revision),
+    "version": lambda parsed: Version(parsed.libraries),
     "fn": lambda parsed: Function(parsed.validate, parsed.verbose),
 }
 """The command of each subcommand's name, made of its parsed arguments."""
@@ -279,6 +339,21 @@ class _Parser(argparse.ArgumentParser):
         # A shortened option that works today may be ambiguous tomorrow.
         super().__init__(**options, formatter_class=layout, allow_abbrev=False)
 
+    def error(self, message: str) -> NoReturn:
+        """Exits with the reason, and the name that a misspelt one is near to."""
+        super().error(message + self._nearest(message))
+
+    def _nearest(self, message: str) -> str:
+        from packwise.wording import closest
+
+        unknown = re.match(r"unrecognized arguments: (--[^ =]+)", message)
+        if unknown is not None:
+            return closest(unknown[1], [name for name in self._option_string_actions if name.startswith("--")])
+        chosen = re.search(r"invalid choice: '([^']*)'", message)
+        lists = [list(action.choices) for action in self._actions if action.choices]
+        near = [closest(chosen[1], choices) for choices in lists] if chosen is not None else []
+        return next((each for each in near if each), "")
+
 
 def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The parser of the whole command line, and those of the commands."""
@@ -295,7 +370,12 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     _add_topologies(commands)
     _add_migrate(commands)
     _add_rules(commands)
+    _add_init(commands)
+    _add_doctor(commands)
+    _add_schema(commands)
     _add_completion(commands)
+    _add_version(commands)
+    _add_help(commands)
     _add_function(commands)
     return parser, commands.choices
 
@@ -372,6 +452,12 @@ def _add_fixes(check: argparse.ArgumentParser) -> None:
         "--diff",
         action="store_true",
         help="with --fix: print what would change as a diff, write nothing, and exit with 1 where anything would",
+    )
+    check.add_argument(
+        "--force-exclude",
+        action="store_true",
+        help="leave out a file that is named itself as its folder's files are: for pre-commit and others that name "
+        "changed files",
     )
 
 
@@ -510,6 +596,92 @@ def _add_rules(commands: Any) -> None:
     rules.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
 
 
+def _add_init(commands: Any) -> None:
+    text = "write a package to begin with"
+    init = commands.add_parser("init", help=text, description=help_texts.INIT, epilog=help_texts.INIT_EPILOG)
+    init.add_argument("folder", nargs="?", default=".", metavar="DIR", help="the folder of the package (default: .)")
+    init.add_argument(
+        "--for",
+        dest="targets",
+        action="append",
+        default=[],
+        choices=get_args(Target),
+        help="who renders the package, or checks it; as often as needed",
+    )
+    init.add_argument(
+        "--from",
+        dest="sources",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="what `kubectl get -o yaml` printed of the cluster: the operator's ConfigMap, ClusterTopologies or "
+        'ClusterTopologyBindings, nodes, deployments; "-" is stdin; as often as needed',
+    )
+    init.add_argument(
+        "--level",
+        dest="levels",
+        action="append",
+        default=[],
+        type=_level,
+        metavar="DOMAIN=LABEL",
+        help="a topology level, broadest first, as often as needed: rack=example.com/rack",
+    )
+    init.add_argument("--revision", choices=tuple(REVISIONS), help="the release of Grove that the cluster runs")
+    init.add_argument(
+        "--apply",
+        action=argparse.BooleanOptionalAction,
+        help="whether generated objects are applied from Git; by default not where --from shows an operator",
+    )
+
+
+def _level(text: str) -> tuple[str, str]:
+    domain, equals, key = text.partition("=")
+    if not (domain and equals and key):
+        raise argparse.ArgumentTypeError(f'must be DOMAIN=LABEL, as in rack=example.com/rack; got "{text}"')
+    return domain, key
+
+
+def _add_doctor(commands: Any) -> None:
+    text = "say what packwise sees in a folder, and who would run it"
+    doctor = commands.add_parser("doctor", help=text, description=help_texts.DOCTOR, epilog=help_texts.DOCTOR_EPILOG)
+    _add_paths(doctor, "*", ["."])
+    doctor.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
+    _add_config(doctor)
+
+
+def _add_schema(commands: Any) -> None:
+    text = "print a JSON Schema, for editors"
+    schema = commands.add_parser("schema", help=text, description=help_texts.SCHEMA, epilog=help_texts.SCHEMA_EPILOG)
+    schema.add_argument(
+        "name", nargs="?", metavar="KIND", help="TopologyRender or PodCliqueSet; without it, which there are"
+    )
+    schema.add_argument(
+        "--revision",
+        choices=tuple(REVISIONS),
+        help="the release of Grove whose PodCliqueSet it is (default: the newest)",
+    )
+
+
+def _add_version(commands: Any) -> None:
+    text = "print the version"
+    version = commands.add_parser(
+        "version", help=text, description=help_texts.VERSION, epilog=help_texts.VERSION_EPILOG
+    )
+    version.add_argument(
+        "-v",
+        "--verbose",
+        dest="libraries",
+        action="store_true",
+        help="with the versions of Python and of the libraries",
+    )
+
+
+def _add_help(commands: Any) -> None:
+    text = "print this text, or that of a command"
+    shown = commands.add_parser("help", help=text, description=help_texts.HELP, epilog=help_texts.HELP_EPILOG)
+    shown.add_argument("command", nargs="?", metavar="COMMAND", help="the command; without it, all of them")
+
+
 def _add_completion(commands: Any) -> None:
     text = "print the script of a shell's completion"
     completion = commands.add_parser(
@@ -604,8 +776,6 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version
+        from packwise.cli.version import version
 
-        from packwise.cli.console import show
-
-        parser.exit(0 if show(f"packwise {version('packwise')}\n") else 1)
+        parser.exit(version(Version()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from packwise.cli.arguments import Format, UsageError, parsers
 from packwise.cli.console import show
 from packwise.cli.rules import RULES_BY_NAME
+from packwise.cli.schema import SCHEMAS
 from packwise.extras import COMPLETION
 
 if TYPE_CHECKING:
@@ -32,4 +33,8 @@ def completion(command: Completion) -> int:
             action.choices = sorted(RULES_BY_NAME)
         elif action.metavar == "FORMAT[=FILE]":
             action.choices = get_args(Format)
+        elif action.metavar == "KIND":
+            action.choices = sorted(SCHEMAS)
+        elif action.metavar == "COMMAND":
+            action.choices = sorted(commands)
     return 0 if show(shtab.complete(parser, shell=command.shell)) else 1

@@ -69,7 +69,7 @@ class Checkup:
 def read_groups(named: Named) -> Checkup:
     """What `named` names, by the configuration nearest to each file. Raises UsageError as `read_inputs` does."""
     refuse_stdin_twice(named)
-    reader = Reader(named.exclude)
+    reader = Reader(named.exclude, force_exclude=named.force_exclude)
     files = reader.read(named.paths)
     left_out, read = tuple(reader.left_out), len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)

@@ -9,20 +9,34 @@ __all__ = [
     "COMPLETION_EPILOG",
     "DIFF",
     "DIFF_EPILOG",
+    "DOCTOR",
+    "DOCTOR_EPILOG",
     "EPILOG",
     "FUNCTION",
     "FUNCTION_EPILOG",
+    "HELP",
+    "HELP_EPILOG",
+    "INIT",
+    "INIT_EPILOG",
     "MIGRATE",
     "MIGRATE_EPILOG",
     "RENDER",
     "RENDER_EPILOG",
     "RULES",
     "RULES_EPILOG",
+    "SCHEMA",
+    "SCHEMA_EPILOG",
     "TOPOLOGIES",
     "TOPOLOGIES_EPILOG",
+    "VERSION",
+    "VERSION_EPILOG",
 ]
 
 EPILOG = """\
+to begin with:
+  packwise init clusters/west --for kustomize
+  packwise doctor clusters/west
+
 commands for people and CI:
   packwise render examples/disaggregated-inference -o rendered
   packwise check clusters/west --baseline ../main/clusters/west -o json
@@ -125,6 +139,67 @@ examples:
   packwise rules
   packwise rules topology-hierarchy
   packwise rules topology-hierarchy -o json
+
+exit codes: 0 no error, 2 wrong usage"""
+
+INIT = """\
+Writes a package to begin with: the configuration, with comments; an example where the folder has no workload; what the
+client named by --for reads. Levels, schedulers and the release are taken from what --from holds of the cluster. Nothing
+that exists is overwritten: all files are written, or none. On a terminal, init asks for what no option says."""
+
+INIT_EPILOG = """\
+examples:
+  packwise init clusters/west --for kustomize
+  packwise init clusters/west --level zone=topology.kubernetes.io/zone --level rack=example.com/rack
+  kubectl get nodes,deployments,configmaps,clustertopologies -A -o yaml | packwise init clusters/west --from -
+  packwise init clusters/west --for kpt --revision v0.1.0-alpha.13 --no-apply
+  packwise init clusters/west --for github        # also where the package is there already
+
+exit codes: 0 no error, 1 errors were found (what --from names cannot be read), 2 wrong usage"""
+
+DOCTOR = """\
+Says what packwise sees: files by kind, those that are left out and why, which configuration counts for which files,
+the release of Grove and what chose it, whether generated objects are applied, which client would run packwise, and why
+kustomize or kpt would pass over it. It judges no workload: that is `packwise check`."""
+
+DOCTOR_EPILOG = """\
+examples:
+  packwise doctor
+  packwise doctor clusters/west overlays/west
+  packwise doctor -o json
+
+exit codes: 0 no error, 1 errors were found (a client would not run packwise, a file cannot be read), 2 wrong usage"""
+
+SCHEMA = """\
+Prints a JSON Schema (draft 2020-12) by which editors check and complete files: of packwise's configuration, or of the
+PodCliqueSets of a release of Grove."""
+
+SCHEMA_EPILOG = """\
+examples:
+  packwise schema
+  packwise schema TopologyRender > topologyrender.schema.json
+  packwise schema PodCliqueSet --revision v0.1.0-alpha.13 > podcliqueset.schema.json
+
+an editor with the YAML language server reads the schema that the first line of a file names:
+  # yaml-language-server: $schema=topologyrender.schema.json
+
+exit codes: 0 no error, 2 wrong usage"""
+
+VERSION = "Prints the version of packwise; with -v, those of Python and of the libraries that are installed."
+
+VERSION_EPILOG = """\
+examples:
+  packwise version
+  packwise version -v
+
+exit codes: 0 no error, 1 the output could not be written"""
+
+HELP = "Prints the help of packwise, or of a command."
+
+HELP_EPILOG = """\
+examples:
+  packwise help
+  packwise help check
 
 exit codes: 0 no error, 2 wrong usage"""
 

@@ -13,7 +13,17 @@ from krmfn.result import Result, ResultFile, exit_code
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.lock import JOURNAL, refuse_interrupted
-from packwise.discovery import GITIGNORE, LANDMARKS, Ignored, Landmarks, LeftOut, Reason, globs, ignored_from
+from packwise.discovery import (
+    GITIGNORE,
+    LANDMARKS,
+    Ignored,
+    Landmarks,
+    LeftOut,
+    Reason,
+    globs,
+    ignored_files,
+    ignored_from,
+)
 from packwise.findings.finding import Rule, Severity
 from packwise.objects.index import READABLE
 
@@ -54,13 +64,14 @@ class InputPath:
 
 
 def find_files(
-    path: str, output: str | None = None, exclude: Iterable[str] = ()
+    path: str, output: str | None = None, exclude: Iterable[str] = (), *, force_exclude: bool = False
 ) -> tuple[list[InputPath], list[Result]]:
     """The files that `path` names, in order of their paths, and the findings about links and folders.
 
     Of a folder, hidden files, the folder `output` within it and links that lead out of it are not listed; an ignored or
     excluded folder is listed in the place of its files. Raises UsageError where nothing is there, or no YAML;
-    InterruptedChangeError where a change of its files was interrupted.
+    InterruptedChangeError where a change of its files was interrupted. With `force_exclude`, a file is left out as one
+    of a folder is.
     """
     if path == STDIN:
         return [InputPath()], []
@@ -70,7 +81,8 @@ def find_files(
     for folder in start.parents:
         refuse_interrupted(folder)
     if not start.is_dir():
-        return [InputPath(Path(path).as_posix(), Path(path).name)], []
+        named = InputPath(Path(path).as_posix(), Path(path).name)
+        return [_as_listed(named, str(start), globs(exclude)) if force_exclude else named], []
     walk = _Walk(Path(path), None if output is None else real(output), globs(exclude))
     if not walk.files and not exit_code(walk.results):
         raise UsageError(f'no YAML files in "{path}"; it must hold a *.yaml, *.yml or *.json that is not hidden')
@@ -80,6 +92,21 @@ def find_files(
         InputPath((Path(path) / target).as_posix(), target, by_target[target], is_named=False)
         for target in sorted(by_target)
     ], walk.results
+
+
+def _as_listed(path: InputPath, at: str, excluded: GitIgnoreSpec) -> InputPath:
+    """A named file as its folder lists it, by what stands in the folders above it; `at` is its real path."""
+    top = top_of(str(Path(at).parent))
+    below = _below(top, at)
+    texts, ignoring = landmarks_above(at, top)
+    by = ignored_files([below], ignoring, "").get(below)
+    if by is not None:
+        left_out = LeftOut(Reason.IGNORED, by)
+    elif excluded.match_file(str(path.name)):
+        left_out = LeftOut(Reason.EXCLUDED, "--exclude")
+    else:
+        left_out = Landmarks.of(texts).left_out(below)
+    return InputPath(path.name, path.target, left_out, is_named=False)
 
 
 def _meant(path: str) -> str:

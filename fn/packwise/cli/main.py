@@ -10,12 +10,16 @@ from packwise.cli.arguments import (
     Check,
     Completion,
     Diff,
+    Doctor,
     Function,
+    Init,
     Migrate,
     Render,
     Rules,
+    Schema,
     Topologies,
     UsageError,
+    Version,
     parse,
 )
 
@@ -36,6 +40,10 @@ _COMMANDS = {
     Migrate: ("migrate", "migrate"),
     Rules: ("rules", "rules"),
     Completion: ("completion", "completion"),
+    Init: ("init", "init"),
+    Doctor: ("doctor", "doctor"),
+    Schema: ("schema", "schema"),
+    Version: ("version", "version"),
 }
 """The module and function of each command, by what it was parsed to."""
 

@@ -52,10 +52,11 @@ def readable_items(file: InputFile) -> Iterator[KubeObject]:
 class Reader:
     """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why."""
 
-    __slots__ = ("_exclude", "files", "left_out", "results")
+    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "results")
 
-    def __init__(self, exclude: Iterable[str] = ()) -> None:
+    def __init__(self, exclude: Iterable[str] = (), *, force_exclude: bool = False) -> None:
         self._exclude = tuple(exclude)
+        self._force_exclude = force_exclude
         self.files: list[InputFile] = []
         self.left_out: list[tuple[str, LeftOut]] = []
         self.results: list[Result] = []
@@ -64,7 +65,7 @@ class Reader:
         """Each file that `paths` name once, in their order; a file that a path names itself is never left out."""
         paths_by_name: dict[str, InputPath] = {}
         for path in paths:
-            named, results = find_files(path, output, self._exclude)
+            named, results = find_files(path, output, self._exclude, force_exclude=self._force_exclude)
             self.results += results
             for file in named:
                 key = STDIN if file.name is None else real(file.name)

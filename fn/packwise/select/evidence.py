@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
 
-__all__ = ["NO_EVIDENCE", "RULES", "Evidence", "evidence_against"]
+__all__ = ["NO_EVIDENCE", "RULES", "Deployed", "Evidence", "deployed_release", "evidence_against"]
 
 CONTRADICTED = Rule(
     "revision-contradicted",
@@ -104,7 +104,7 @@ NO_EVIDENCE = Evidence()
 def evidence_against(assumed: Revision, index: Index) -> Evidence:
     """What in the input is of another release than `assumed`, which nobody named."""
     traces = [trace for trace in _workload_traces(index) if precedes(assumed, trace.first)]
-    deployed = next(_deployed(index), None)
+    deployed = deployed_release(index)
     if traces:
         strongest = traces[0]
         for trace in traces:
@@ -128,7 +128,7 @@ def _assumed(revision: Revision) -> str:
     return f'and nothing names a release, so that "{revision.name}" was assumed'
 
 
-def _contradicted(trace: _Trace, assumed: Revision, deployed: _Deployed | None) -> Finding:
+def _contradicted(trace: _Trace, assumed: Revision, deployed: Deployed | None) -> Finding:
     advice = _SET
     if deployed is not None and not precedes(deployed.revision, trace.first):
         advice = f"set `revision: {deployed.release}` in a TopologyRender, which {deployed.item.location()} deploys"
@@ -188,7 +188,12 @@ def _follows(finding: Finding, scopes: Iterable[tuple[int, FieldPath]]) -> bool:
     return any(id(finding.subject) == item and finding.path[: len(path)] == path for item, path in scopes)
 
 
-class _Deployed(NamedTuple):
+def deployed_release(index: Index) -> Deployed | None:
+    """The first place of the input that deploys a release of Grove that packwise knows."""
+    return next(_deployed(index), None)
+
+
+class Deployed(NamedTuple):
     """Where a release of Grove is deployed."""
 
     item: KubeObject
@@ -197,7 +202,7 @@ class _Deployed(NamedTuple):
     revision: Revision
 
 
-def _offered(deployed: _Deployed, assumed: Revision) -> Finding:
+def _offered(deployed: Deployed, assumed: Revision) -> Finding:
     message = (
         f"deploys Grove {deployed.release}, {_assumed(assumed)}; set `revision: {deployed.release}` in a "
         "TopologyRender if this is your cluster's"
@@ -205,14 +210,14 @@ def _offered(deployed: _Deployed, assumed: Revision) -> Finding:
     return Finding.of(UNNAMED, deployed.item, deployed.path, message)
 
 
-def _deployed(index: Index) -> Iterator[_Deployed]:
+def _deployed(index: Index) -> Iterator[Deployed]:
     """The places that deploy a known release of Grove."""
     for key, items in index.by_kind.items():
         for item in items if key in _DEPLOYING else ():
             yield from _deployed_by(item, (), item.value)
 
 
-def _deployed_by(item: KubeObject, path: FieldPath, value: Value) -> Iterator[_Deployed]:
+def _deployed_by(item: KubeObject, path: FieldPath, value: Value) -> Iterator[Deployed]:
     if isinstance(value, list):
         for place, entry in enumerate(value):
             yield from _deployed_by(item, (*path, place), entry)
@@ -221,7 +226,7 @@ def _deployed_by(item: KubeObject, path: FieldPath, value: Value) -> Iterator[_D
     for at, text in _versions(value):
         release = _known_release(text)
         if release is not None:
-            yield _Deployed(item, (*path, *at), *release)
+            yield Deployed(item, (*path, *at), *release)
     for key, entry in value.items():
         yield from _deployed_by(item, (*path, key), entry)
 

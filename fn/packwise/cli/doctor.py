@@ -1,0 +1,168 @@
+"""`packwise doctor`: files, configurations and clients as packwise sees them; text for people, JSON for programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from krmfn.errors import FieldError
+from krmfn.record import NamedTuple
+from krmfn.result import Severity, sort_results
+from packwise.cli.console import is_coloured, say, show
+from packwise.cli.groups import read_groups
+from packwise.cli.input_paths import InputPath, contains, real, top_of
+from packwise.cli.judgement import left_out_lines
+from packwise.cli.read import read_file
+from packwise.cli.reader import readable_items
+from packwise.cli.report.lines import as_lines
+from packwise.cli.report.visible import json_text, visible
+from packwise.commands.doctor import (
+    CLIENT_FILES,
+    ClusterView,
+    cluster_view,
+    kpt_clients,
+    kustomize_clients,
+    listed_files,
+)
+from packwise.discovery import summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from krmfn.value import Value
+    from packwise.cli.arguments import Doctor
+    from packwise.cli.document import InputFile
+    from packwise.cli.groups import Checkup
+    from packwise.commands.doctor import Client, Problem
+
+__all__ = ["doctor"]
+
+
+class _Diagnosis(NamedTuple):
+    """What was seen: of each configuration its files' names, and what it says."""
+
+    clusters: tuple[tuple[tuple[str, ...], ClusterView], ...]
+    clients: tuple[Client, ...]
+    problems: tuple[Problem, ...]
+
+
+def doctor(command: Doctor) -> int:
+    """Prints the diagnosis; returns the exit code. Raises UsageError."""
+    checkup = read_groups(command.named)
+    errors = sort_results([result for result in checkup.results if result.severity is Severity.ERROR])
+    say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    diagnosis = _diagnosis(checkup)
+    text = json_text(_as_json(checkup, diagnosis)) if command.as_json else "".join(_as_text(checkup, diagnosis))
+    is_well = not errors and not diagnosis.problems and not any(view.errors for _, view in diagnosis.clusters)
+    return 0 if show(text) and is_well else 1
+
+
+def _diagnosis(checkup: Checkup) -> _Diagnosis:
+    seen = [group for group in checkup.groups if group.configurations or group.package.items or group.package.documents]
+    groups = sorted(seen, key=lambda group: (not group.configurations, group.configurations))
+    clusters = tuple([(group.configurations, cluster_view(group.package)) for group in groups])
+    documents = _documents(checkup.files)
+    seen_by_client = [kustomize_clients(documents, _is_executable), kpt_clients(documents, _is_executable)]
+    return _Diagnosis(
+        clusters,
+        tuple([client for clients, _ in seen_by_client for client in clients]),
+        tuple(dict.fromkeys([problem for _, problems in seen_by_client for problem in problems])),
+    )
+
+
+def _documents(files: Iterable[InputFile]) -> dict[str, tuple[Mapping[str, Value], ...]]:
+    """The objects of files, of clients' files beside and above them, and of what these list; by their paths from here.
+
+    Nothing is read outside of the repositories that the files are in.
+    """
+    values = {_from_here(file.path.name): _values(file) for file in files if file.path.name is not None}
+    tops = {top_of(str(Path(real(path)).parent)) for path in values}
+    folders = {Path(real(path)).parent for path in values}
+    above = {each for folder in folders for each in folder.parents}
+    wanted = [_from_here(str(folder / name)) for folder in folders | above for name in CLIENT_FILES]
+    # A path that was looked for once is not looked for again, so that the loop ends.
+    looked = set(values)
+    while wanted:
+        for path in [each for each in wanted if each not in looked]:
+            looked.add(path)
+            if any(contains(top, real(path)) for top in tops) and Path(path).is_file():
+                with suppress(FieldError):
+                    values[path] = _values(read_file(InputPath(path, Path(path).name)))
+        wanted = [path for path in listed_files(values) if path not in looked]
+    return dict(sorted(values.items()))
+
+
+def _values(file: InputFile) -> tuple[Mapping[str, Value], ...]:
+    return tuple([item.value for item in readable_items(file)])
+
+
+def _from_here(path: str) -> str:
+    return Path(os.path.relpath(real(path), real("."))).as_posix()
+
+
+def _is_executable(folder: str, command: str) -> bool:
+    """Whether a client that is started in `folder` finds the command."""
+    if "/" not in command:
+        return shutil.which(command) is not None
+    path = Path(folder or ".") / command
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _as_text(checkup: Checkup, diagnosis: _Diagnosis) -> Iterator[str]:
+    for configurations, view in diagnosis.clusters:
+        yield visible(", ".join(configurations) or "without a configuration") + "\n"
+        yield from (visible(f"  {line}") + "\n" for line in _view_lines(view))
+    left_out = summary(each.reason for _, each in checkup.left_out)
+    if left_out:
+        yield f"\nleft out: {left_out}\n"
+        yield from (visible(f"  {line.removeprefix('left out: ')}") + "\n" for line in left_out_lines(checkup.left_out))
+    if diagnosis.clusters or left_out:
+        yield "\n"
+    for client in diagnosis.clients:
+        yield visible(f"{client.name} runs packwise as a {client.role} ({client.file}): {client.command}") + "\n"
+        if client.name == "kustomize":
+            yield "  both flags are needed: without --enable-exec kustomize leaves packwise out without a word\n"
+    if not diagnosis.clients:
+        yield "no client runs packwise here: render and check need none, packwise init --for writes its files\n"
+    for problem in diagnosis.problems:
+        yield visible(f"error: {problem.file}: {problem.message}") + "\n"
+
+
+def _view_lines(view: ClusterView) -> Iterator[str]:
+    yield f"objects: {', '.join([f'{number} {kind}' for kind, number in view.kinds]) or 'none'}"
+    if view.is_configured or view.evidence:
+        yield f"Grove: {view.revision}, chosen by {view.chosen_by}"
+        yield from (f"  {line}" for line in as_lines(view.evidence, coloured=False))
+        yield f"topology-aware scheduling: {'enabled' if view.enabled else 'disabled'}"
+        applied = "generated objects are applied" if view.applied else "preview: nothing generated is applied"
+        yield applied + (f", by {' and '.join(view.gitops)}" if view.gitops else "")
+    yield from as_lines(view.errors, coloured=False)
+
+
+def _as_json(checkup: Checkup, diagnosis: _Diagnosis) -> dict[str, Any]:
+    return {
+        "clusters": [
+            {
+                "configurations": list(configurations),
+                "kinds": dict(view.kinds),
+                "revision": view.revision,
+                "chosenBy": view.chosen_by,
+                "evidence": as_lines(view.evidence, coloured=False),
+                "enabled": view.enabled,
+                "applied": view.applied,
+                "gitops": list(view.gitops),
+                "errors": as_lines(view.errors, coloured=False),
+            }
+            for configurations, view in diagnosis.clusters
+        ],
+        "leftOut": [
+            {"path": name, "reason": left_out.reason.noun, "by": left_out.by}
+            for name, left_out in sorted(checkup.left_out)
+        ],
+        "clients": [client._asdict() for client in diagnosis.clients],
+        "problems": [problem._asdict() for problem in diagnosis.problems],
+    }

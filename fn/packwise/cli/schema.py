@@ -1,0 +1,65 @@
+"""`packwise schema`: JSON Schemas by which editors check and complete files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from packwise.cli.arguments import UsageError
+from packwise.cli.console import show
+from packwise.revisions import RECORDS, REVISIONS
+from packwise.wording import told_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from packwise.cli.arguments import Schema
+    from packwise.revisions import Revision
+
+__all__ = ["SCHEMAS", "schema"]
+
+
+def schema(command: Schema) -> int:
+    """Prints the schema, or which there are; returns the exit code. Raises UsageError where none has that name."""
+    if command.name is None:
+        if command.revision is not None:
+            raise UsageError("--revision must go with a kind: packwise schema PodCliqueSet --revision …")
+        return 0 if show(_LISTING) else 1
+    if command.name not in SCHEMAS:
+        raise UsageError(f'there is no schema "{command.name}"{told_known(command.name, tuple(SCHEMAS))}')
+    if command.name == "TopologyRender" and command.revision is not None:
+        raise UsageError("--revision must go with PodCliqueSet: there is one TopologyRender for all releases")
+    revision = RECORDS[-1] if command.revision is None else REVISIONS[command.revision]
+    return 0 if show(json.dumps(SCHEMAS[command.name](revision), ensure_ascii=False, indent=2) + "\n") else 1
+
+
+def _topologyrender(_: Revision) -> dict[str, Any]:
+    from packwise.settings.model import json_schema
+
+    return json_schema()
+
+
+def _podcliqueset(revision: Revision) -> dict[str, Any]:
+    from packwise.frontends.grove.schema.jsonschema import json_schema
+
+    return json_schema(revision)
+
+
+SCHEMAS: dict[str, Callable[[Revision], dict[str, Any]]] = {
+    "TopologyRender": _topologyrender,
+    "PodCliqueSet": _podcliqueset,
+}
+"""The kinds that have a schema, and what makes it for a release of Grove."""
+
+_LISTING = f"""\
+TopologyRender  the configuration of packwise
+PodCliqueSet    a workload of Grove; --revision names the release, {RECORDS[-1].name} by default
+
+For an editor with the YAML language server:
+
+  packwise schema TopologyRender > topologyrender.schema.json
+
+and this as the first line of the file that is to be checked:
+
+  # yaml-language-server: $schema=topologyrender.schema.json
+"""

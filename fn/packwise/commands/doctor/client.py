@@ -1,0 +1,46 @@
+"""A client that would run packwise, and what keeps it from that. Source: clients.md 2a, 2b."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from packwise.discovery import KUSTOMIZATIONS
+from packwise.settings.topologyrender import GROUP, KIND
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
+
+__all__ = ["CLIENT_FILES", "KPTFILE", "Client", "Problem", "is_settings_value", "words_of"]
+
+KPTFILE = "Kptfile"
+CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
+"""Names of the files by which clients run functions."""
+
+
+class Client(NamedTuple):
+    """`file` makes the client `name` run packwise as `role`; `command` starts it."""
+
+    name: str
+    file: str
+    role: str
+    command: str
+
+
+class Problem(NamedTuple):
+    """Why a client would pass over packwise, or fail by it; the message says what to do."""
+
+    file: str
+    message: str
+
+
+def is_settings_value(value: Mapping[str, Value]) -> bool:
+    """Whether the object is a TopologyRender."""
+    return value.get("kind") == KIND and str(value.get("apiVersion")).partition("/")[0] == GROUP
+
+
+def words_of(value: Value) -> list[str]:
+    """The strings of a list; none where it is no list."""
+    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

@@ -1,0 +1,90 @@
+"""Which kpt packages run packwise, and why others pass over it. Source: clients.md 2b."""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from typing import TYPE_CHECKING
+
+from packwise.commands.doctor.client import KPTFILE, Client, Problem, is_settings_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from krmfn.value import Value
+
+__all__ = ["kpt_clients"]
+
+_ROLES = {"mutators": "mutator", "validators": "validator"}
+
+
+def kpt_clients(
+    documents: Mapping[str, tuple[Mapping[str, Value], ...]], is_executable: Callable[[str, str], bool]
+) -> tuple[list[Client], list[Problem]]:
+    """Those that run packwise, and what keeps them from it; parameters as of `kustomize_clients`."""
+    clients: list[Client] = []
+    problems: list[Problem] = []
+    for path, values in documents.items():
+        if posixpath.basename(path) != KPTFILE:
+            continue
+        entries = [entry for value in values for entry in _entries(value)]
+        folder = posixpath.dirname(path)
+        for role, command, entry in entries:
+            wrong = list(_wrong(folder, command, entry, documents, is_executable))
+            problems += [Problem(path, message) for message in wrong]
+            if not wrong:
+                clients.append(Client("kpt", path, _ROLES[role], f"kpt fn render {folder or '.'} --allow-exec"))
+        if not entries and _has_settings(folder, documents):
+            message = "kpt does not run packwise: pipeline.mutators must have exec: packwise fn, with configPath"
+            problems.append(Problem(path, message))
+    return clients, problems
+
+
+def _entries(value: Mapping[str, Value]) -> Iterator[tuple[str, list[str], Mapping[str, Value]]]:
+    """The functions of the pipeline that are packwise: where they stand, their words, the entry."""
+    pipeline = value.get("pipeline")
+    for role in _ROLES:
+        functions = pipeline.get(role) if isinstance(pipeline, dict) else None
+        for entry in functions if isinstance(functions, list) else ():
+            command = entry.get("exec") if isinstance(entry, dict) else None
+            if isinstance(entry, dict) and isinstance(command, str):
+                words = _split(command)
+                if posixpath.basename(words[0]) == "packwise":
+                    yield role, words, entry
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command) or [""]
+    except ValueError:
+        return [command]
+
+
+def _wrong(
+    folder: str,
+    words: list[str],
+    entry: Mapping[str, Value],
+    documents: Mapping[str, tuple[Mapping[str, Value], ...]],
+    is_executable: Callable[[str, str], bool],
+) -> Iterator[str]:
+    if words[1:2] != ["fn"]:
+        yield "exec must be packwise fn: packwise is a function by `packwise fn`"
+    # Unlike kustomize, kpt looks from the folder that it is started in.
+    if not is_executable("", words[0]):
+        where = "from the folder that kpt is started in" if "/" in words[0] else "on PATH"
+        yield f'exec must name a program {where} that can be executed; got "{words[0]}"'
+    config = entry.get("configPath")
+    if isinstance(config, str):
+        path = posixpath.normpath(posixpath.join(folder, config))
+        if not any(is_settings_value(value) for value in documents.get(path, ())):
+            yield f'configPath "{config}" must name a file of the package that holds a TopologyRender'
+    elif entry.get("configMap") is None and not _has_settings(folder, documents):
+        yield "packwise has no configuration: name the file of a TopologyRender in configPath"
+
+
+def _has_settings(folder: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> bool:
+    inside = f"{folder}/" if folder else ""
+    return any(
+        path.startswith(inside) and any(is_settings_value(value) for value in values)
+        for path, values in documents.items()
+    )

@@ -1,0 +1,10 @@
+"""What `packwise init` writes: a package to begin with, by what is known of the cluster. Pure: texts by their paths."""
+
+from __future__ import annotations
+
+from packwise.commands.init.clients import Place, client_files
+from packwise.commands.init.facts import Facts, facts_of
+from packwise.commands.init.levels import GUESSED
+from packwise.commands.init.package import Plan, package_files
+
+__all__ = ["GUESSED", "Facts", "Place", "Plan", "client_files", "facts_of", "package_files"]

@@ -1,0 +1,214 @@
+"""The files of a package: the configuration with its comments, the topologies, an example."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from krmfn.yamltext.quote import scalar
+from packwise.commands.init.facts import Facts, Topology
+from packwise.revisions import DEFAULT, REVISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from packwise.revisions import Revision
+    from packwise.topology import Level
+
+__all__ = ["Plan", "package_files"]
+
+_TOPOLOGY = "grove-topology"
+"""The name that Grove's own topology has. Source: operator.md 9."""
+
+
+class Plan(NamedTuple):
+    """What to write: `apply` None where nobody said. `gitops` are the tools that apply what is rendered.
+
+    `is_function`: kustomize starts packwise by the configuration. `with_example`: the folder has no workload.
+    """
+
+    facts: Facts = Facts()
+    apply: bool | None = None
+    gitops: tuple[str, ...] = ()
+    is_function: bool = False
+    with_example: bool = True
+
+    @property
+    def revision(self) -> Revision:
+        """The release that is rendered for."""
+        return DEFAULT if self.facts.revision is None else REVISIONS[self.facts.revision]
+
+
+def package_files(plan: Plan) -> dict[str, str]:
+    """The texts of the files, by their paths below the package's folder."""
+    files = {"topology.yaml": _configuration(plan)}
+    if plan.revision.default_topology is None:
+        files["topologies.yaml"] = _topologies(plan)
+    if plan.with_example:
+        files["example.yaml"] = _example(plan)
+    return files
+
+
+def _configuration(plan: Plan) -> str:
+    function = _FUNCTION if plan.is_function else ""
+    return _HEAD + function + "spec:\n" + "".join([f"  {line}\n" for line in _spec(plan)])
+
+
+def _spec(plan: Plan) -> Iterator[str]:
+    facts, revision = plan.facts, plan.revision
+    if facts.revision is None:
+        yield "# The release of Grove that the cluster runs; without it packwise assumes one, and says which."
+        yield "# revision: v0.1.0-alpha.13"
+    else:
+        evidence = f": {_line(facts.revision_source)}" if facts.revision_source else ""
+        yield f"# The release of Grove that the cluster runs{evidence}."
+        yield f"revision: {facts.revision}"
+    yield f"{revision.configuration_key}:"
+    yield "  enabled: true"
+    if revision.default_topology is not None:
+        yield "  # Broadest first: the domain is what workloads say, the key a label of the nodes."
+        yield from (f"  {line}" for line in _source(facts))
+        yield "  levels:"
+        yield from (f"  {line}" for line in _level_lines(facts.levels, facts.comments))
+    if revision.scheduler_profiles:
+        yield "scheduler:"
+        yield "  profiles:"
+        for place, name in enumerate(facts.profiles):
+            yield from _entry([("name", name)])
+            if place == 0:
+                yield "    default: true"
+    yield from _applied(plan)
+    if plan.gitops:
+        yield "# The tool that applies what is rendered: its annotations and its folders are written."
+        yield f"gitops: [{', '.join(plan.gitops)}]"
+
+
+def _applied(plan: Plan) -> Iterator[str]:
+    if plan.apply is False:
+        yield "# The Grove operator makes these objects itself: what packwise generates is a preview."
+        yield "apply: false"
+    elif plan.apply:
+        yield "# What is rendered is applied from Git, so that no Grove operator may make the same objects."
+        yield "apply: true"
+    elif not plan.revision.podgang_maps:
+        yield "# Where the Grove operator runs, it makes these objects itself; what packwise generates is a preview:"
+        yield "# apply: false"
+
+
+def _source(facts: Facts) -> Iterator[str]:
+    """Comments: where the levels come from, and what was left out."""
+    if facts.source:
+        yield f"# From {_line(facts.source)}."
+    yield from (f"# Left out: {_line(reason)}." for reason in facts.dropped)
+
+
+def _level_lines(levels: Iterable[Level], comments: tuple[str, ...] = ()) -> Iterator[str]:
+    for place, level in enumerate(levels):
+        comment = comments[place] if place < len(comments) else ""
+        yield f"- domain: {scalar(level.domain)}"
+        yield f"  key: {scalar(level.key)}{comment and f' # {comment}'}"
+
+
+def _entry(fields: list[tuple[str, str]]) -> Iterator[str]:
+    for place, (key, value) in enumerate(fields):
+        yield f"  {'-' if place == 0 else ' '} {key}: {scalar(value)}"
+
+
+def _line(text: str) -> str:
+    """The text for a comment: a dump may hold line breaks where names stand."""
+    return " ".join(text.split())
+
+
+def _topologies(plan: Plan) -> str:
+    facts = plan.facts
+    topologies = facts.topologies or (Topology(_TOPOLOGY, facts.levels),)
+    comments = () if facts.topologies else facts.comments
+    documents = [
+        "".join(
+            [
+                f"apiVersion: grove.io/v1alpha1\nkind: {plan.revision.topology_kind}\nmetadata:\n",
+                f"  name: {scalar(topology.name)}\n",
+                _LOCAL if facts.topologies else "",
+                "spec:\n  levels:\n",
+                *[f"  {line}\n" for line in _level_lines(topology.levels, comments)],
+            ]
+        )
+        for topology in topologies
+    ]
+    head = "# As the cluster has them: workloads are checked against these." if facts.topologies else _OWN_TOPOLOGY
+    return "".join([f"{line}\n" for line in (head, *_source(facts))]) + "---\n".join(documents)
+
+
+def _example(plan: Plan) -> str:
+    facts, revision = plan.facts, plan.revision
+    topologies = facts.topologies or (Topology(_TOPOLOGY, facts.levels),)
+    levels = topologies[0].levels if revision.default_topology is None else facts.levels
+    # One level above the narrowest, which is a single node as a rule.
+    domain = levels[-2 if len(levels) > 1 else -1].domain
+    if revision.deprecates_pack_domain:
+        constraint = [f"topologyName: {scalar(topologies[0].name)}", "pack:", f"  required: {scalar(domain)}"]
+    elif revision.default_topology is None:
+        constraint = [f"topologyName: {scalar(topologies[0].name)}", f"packDomain: {scalar(domain)}"]
+    else:
+        constraint = [f"packDomain: {scalar(domain)}"]
+    return _EXAMPLE.replace("CONSTRAINT\n", "".join([f"      {line}\n" for line in constraint])).replace(
+        "SCHEDULER", scalar(facts.profiles[0])
+    )
+
+
+_HEAD = """\
+# The configuration of packwise: read where packwise renders or checks, applied to no cluster.
+# `packwise schema TopologyRender` prints a schema of all settings, for editors.
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata:
+  name: topology
+  annotations:
+    config.kubernetes.io/local-config: "true"
+"""
+
+_FUNCTION = """\
+    # How kustomize starts packwise, which must be on PATH.
+    config.kubernetes.io/function: |
+      exec:
+        path: packwise
+        args: [fn]
+"""
+
+_LOCAL = """\
+  annotations:
+    config.kubernetes.io/local-config: "true"
+"""
+
+_OWN_TOPOLOGY = "# The levels, broadest first: the domain is what workloads say, the key a label of the nodes."
+
+_EXAMPLE = """\
+# An example to begin with; put your own workloads in its place.
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata:
+  name: example
+  namespace: default
+  labels:
+    kai.scheduler/queue: default
+spec:
+  replicas: 1
+  template:
+    # All pods of one replica within one domain of this level.
+    topologyConstraint:
+CONSTRAINT
+    cliques:
+    - name: worker
+      spec:
+        roleName: worker
+        replicas: 2
+        minAvailable: 2
+        podSpec:
+          schedulerName: SCHEDULER
+          containers:
+          - name: worker
+            image: registry.example.com/worker:1.0
+            resources:
+              limits:
+                nvidia.com/gpu: "8"
+"""

@@ -1,0 +1,190 @@
+"""Whether what is to be released is whole: `make release-check`.
+
+Wheels and sdist as they are built, the bills of materials in them, the context of the image, the versions that pages
+name. Until a version is released, pages name the repository at a commit.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import re
+import shlex
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from supplychain.locks import ROOT
+from supplychain.sbom import DISTRIBUTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+__all__ = [
+    "COMMIT",
+    "Reference",
+    "absent_from_context",
+    "bills_absent",
+    "main",
+    "pages",
+    "references",
+    "wrong_references",
+]
+
+COMMIT = "COMMIT"
+"""What stands in a page for the commit that its reader takes."""
+
+_BRANCH = "main"
+_ANY = ("X.Y.Z", "vX.Y.Z")
+_NAMES = r"(?:packwise|krmfn)"
+_PATTERNS = {
+    "index": re.compile(rf"(?<![\w./-]){_NAMES}(?:\[[\w,]+\])?==([\w.!+-]+)"),
+    "git": re.compile(r"(?<![\w.-])packwise(?:\.git)?@(?!sha256:)([\w./-]+)"),
+    "component": re.compile(r"packwise/check@([\w./-]+)"),
+    "hook": re.compile(r"/packwise(?:\.git)?\n +rev: +(\S+)"),
+    "image": re.compile(r"(?<![\w/-])packwise(?:-argocd-plugin|-argocd-repo-server)?:(\d[\w.-]*)"),
+}
+"""How pages name a version of packwise, by what is looked for under that name."""
+
+_NOT_PAGES = ("CHANGELOG.md", "testdata/*", "tests/*", "*.lock", "*.cdx.json")
+
+
+class Reference(NamedTuple):
+    """A version that a page names: `kind` is where it must exist."""
+
+    page: str
+    line: int
+    kind: str
+    version: str
+
+
+def pages() -> dict[str, str]:
+    """The texts that users read or copy, by path: what git keeps, less tests and what is generated."""
+    listed = _output("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    names = [name for name in listed if name.endswith((".md", ".yaml", ".yml", "Kptfile", ".py", ".sh"))]
+    kept = [name for name in names if not any(fnmatch.fnmatch(name, pattern) for pattern in _NOT_PAGES)]
+    return {name: (ROOT / name).read_text(encoding="utf-8") for name in kept if (ROOT / name).is_file()}
+
+
+def references(texts: Mapping[str, str]) -> Iterator[Reference]:
+    """Every version of packwise or krmfn that the texts name."""
+    for page, text in texts.items():
+        for kind, pattern in _PATTERNS.items():
+            for match in pattern.finditer(text):
+                if match[1] not in _ANY:
+                    yield Reference(page, text.count("\n", 0, match.start(1)) + 1, kind, match[1])
+
+
+def wrong_references(named: Iterable[Reference], version: str, tags: Collection[str]) -> list[str]:
+    """Those that name what does not exist: no tag, no release, no image of this `version`."""
+    wrong: list[str] = []
+    for page, line, kind, name in named:
+        if kind == "image":
+            exists, known = name == version, f"{version}, which this tree builds"
+        elif kind == "index":
+            exists, known = f"v{name}" in tags, f"a release ({', '.join(sorted(tags)) or 'there is none'})"
+        else:
+            exists = name in (COMMIT, _BRANCH) or name in tags
+            known = f"{COMMIT}, {_BRANCH} or a tag ({', '.join(sorted(tags)) or 'there is none'})"
+        if not exists:
+            wrong.append(f"{page}:{line}: names version {name}, which does not exist; must be {known}")
+    return wrong
+
+
+def bills_absent(wheel: Path, bill: Path) -> list[str]:
+    """What is wrong with the bill of materials in a wheel (PEP 770)."""
+    with zipfile.ZipFile(wheel) as archive:
+        inside = [name for name in archive.namelist() if ".dist-info/sboms/" in name and name.endswith(f"/{bill.name}")]
+        if len(inside) == 1 and archive.read(inside[0]) == bill.read_bytes():
+            return []
+    return [f"{wheel.name}: must hold {bill.name} in .dist-info/sboms/; run make sbom, and build it again"]
+
+
+def absent_from_context(dockerfile: str, ignore: str, files: Collection[str]) -> list[str]:
+    """What the Dockerfile copies and the context has not, by `.dockerignore` and the `files` of the repository."""
+    kept = [line[1:] for line in ignore.splitlines() if line.startswith("!")]
+    sources: list[str] = []
+    for line in dockerfile.replace("\\\n", " ").splitlines():
+        words = shlex.split(line) if line.startswith("COPY ") and "--from=" not in line else []
+        sources += [word for word in words[1:-1] if not word.startswith("--")]
+    return [
+        f"Dockerfile: copies {source}, which must be in the repository and in .dockerignore after a !"
+        for source in sources
+        if not any(source == each or source.startswith(f"{each}/") for each in kept)
+        or not any(file == source or file.startswith(f"{source}/") for file in files)
+    ]
+
+
+def _built(folder: Path) -> list[str]:
+    """Builds wheels and sdists; answers what is wrong with them."""
+    wrong: list[str] = []
+    for distribution in DISTRIBUTIONS:
+        project = distribution.project()
+        _output(sys.executable, "-m", "hatchling", "build", "-d", str(folder), cwd=distribution.folder)
+        stem = f"{project['name']}-{project['version']}"
+        wheel = folder / f"{stem}-py3-none-any.whl"
+        wrong += bills_absent(wheel, distribution.bill)
+        again = folder / ".again"
+        with tarfile.open(folder / f"{stem}.tar.gz") as archive:
+            archive.extractall(again, filter="data")
+        _output(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(again), cwd=again / stem)
+        if _digest(again / wheel.name) != _digest(wheel):
+            wrong.append(f"{stem}.tar.gz: must build the same wheel as the repository")
+        _output("rm", "-r", str(again))
+    return wrong
+
+
+def _text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _tagged(tag: str, version: str) -> list[str]:
+    """What is wrong with a release of this tree as `tag`; nothing where none was asked for."""
+    if not tag:
+        return []
+    wrong = [] if tag == f"v{version}" else [f"tag {tag}: must be v{version}, the version in pyproject.toml"]
+    if f"\n## [{version}]" not in _text("CHANGELOG.md"):
+        wrong.append(f"CHANGELOG.md: must have a section ## [{version}]")
+    return wrong
+
+
+def _output(*command: str, cwd: Path = ROOT) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        sys.exit(f"{shlex.join(command)} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def main() -> None:
+    """Builds everything into the folder that the first argument names; the second is the tag to release, or empty."""
+    folder, tag = Path(sys.argv[1]).resolve(), sys.argv[2] if len(sys.argv) > 2 else ""
+    version = tomllib.loads(_text("pyproject.toml"))["project"]["version"]
+    tags = _output("git", "tag", "--list", "v*").split()
+    files = _output("git", "ls-files").splitlines()
+    wrong = [
+        *wrong_references(references(pages()), version, tags),
+        *absent_from_context(
+            (ROOT / "Dockerfile").read_text(encoding="utf-8"),
+            (ROOT / ".dockerignore").read_text(encoding="utf-8"),
+            files,
+        ),
+        *_tagged(tag, version),
+        *_built(folder),
+    ]
+    for each in wrong:
+        sys.stderr.write(f"release-check: {each}\n")
+    for file in sorted(folder.iterdir()):
+        sys.stdout.write(f"{_digest(file)}  {file.name}\n")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

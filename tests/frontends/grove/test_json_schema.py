@@ -1,0 +1,146 @@
+"""The JSON Schema of a PodCliqueSet takes what each release's API server takes, and refuses what it refuses by type."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from krmfn.yamltext import read, split_documents
+from packwise.frontends.grove.schema.jsonschema import json_schema
+from packwise.revisions import REVISIONS
+from tests.places import ROOT, SHARED
+
+VALIDATORS: dict[str, Any] = {
+    name: jsonschema.Draft202012Validator(json_schema(revision)) for name, revision in REVISIONS.items()
+}
+
+ANSWERED = {"alpha7": "v0.1.0-alpha.7", "head": "upstream"}
+"""The folders of what the operator's own code answered, and the release."""
+
+
+def problems(revision: str, value: Any) -> list[str]:
+    return [f"{error.json_path}: {error.message[:200]}" for error in VALIDATORS[revision].iter_errors(value)]
+
+
+def workloads(text: str) -> list[Any]:
+    values = [read(document.text) for document in split_documents(text)]
+    return [value for value in values if isinstance(value, dict) and value.get("kind") == "PodCliqueSet"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_it_is_a_schema(revision: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schema(REVISIONS[revision]))
+
+
+EXAMPLES = {
+    "disaggregated-inference/inference.yaml": "grep-244-multi",
+    "two-topologies/chat.yaml": "upstream",
+    "two-topologies/embeddings.yaml": "upstream",
+    "several-topologies/west.yaml": "grep-244-multi",
+    "first-design/constrained.yaml": "design-1",
+    "second-design/constrained.yaml": "design-2",
+}
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_it_takes_the_examples(path: str) -> None:
+    (workload,) = workloads((ROOT / "examples" / path).read_text(encoding="utf-8"))
+
+    assert problems(EXAMPLES[path], workload) == []
+
+
+RULES_ALONE = {
+    # What CRDs say in CEL or of keys of lists, no JSON Schema of draft 2020-12 says as well.
+    "alpha7/bad-env-duplicate",
+    "head/bad-dup-clique",
+    "head/bad-env-duplicate",
+    "head/h-constraint-empty",
+    "head/h-constraint-name-only",
+    "head/h-pack-empty",
+    "head/h-packdomain-and-pack",
+    "head/h-packdomain-new",
+    "head/repo-docs-proposals-244-topology-aware-scheduling-story-4-heterogeneous-gpu-example-1",
+    "head/repo-docs-proposals-244-topology-aware-scheduling-story-4-heterogeneous-gpu-example-2",
+}
+
+
+def answers() -> list[Any]:
+    """Inputs that went as far as the API server's types, and what was said of these: nothing, or something."""
+    found: list[Any] = []
+    for folder, revision in ANSWERED.items():
+        manifest = SHARED / "golden" / folder / "manifest.json"
+        whole: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {"cases": []}
+        for case in whole["cases"]:
+            path, name = manifest.parent / case["case"], f"{folder}/{case['case']}"
+            if case["result"] in ("accepted", "webhook", "crd", "decode") and (path / "input.yaml").exists():
+                errors = json.loads((path / "errors.json").read_text(encoding="utf-8"))
+                refused = any(errors.get(key) for key in ("unknownFields", "crdErrors", "decodeError"))
+                found.append(pytest.param(path, revision, refused and name not in RULES_ALONE, id=name))
+    return found or [pytest.param(None, "", False, id="answers")]
+
+
+@pytest.mark.client
+@pytest.mark.parametrize(("path", "revision", "refused"), answers())
+def test_it_says_what_the_api_server_says(path: Path | None, revision: str, refused: bool, shared: Path) -> None:
+    assert shared.is_dir()
+    assert path is not None
+
+    values = workloads((path / "input.yaml").read_text(encoding="utf-8"))
+
+    assert any(problems(revision, value) for value in values) == refused
+
+
+def workload(**template: Any) -> dict[str, Any]:
+    pod = {"containers": [{"name": "a", "image": "b"}]}
+    clique = {"name": "w", "spec": {"roleName": "w", "replicas": 1, "podSpec": pod}}
+    spec = {"replicas": 1, "template": {"cliques": [clique], **template}}
+    return {"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "a"}, "spec": spec}
+
+
+NEW, OLD = "v0.1.0-alpha.13", "v0.1.0-alpha.7"
+
+
+@pytest.mark.parametrize(
+    ("revision", "template"),
+    [
+        (OLD, {"topologyConstraint": {"packDomain": "rack"}}),
+        (NEW, {"topologyConstraint": {"topologyName": "a", "pack": {"required": "nvlink-domain"}}}),
+        (NEW, {"terminationDelay": "4h0m0s"}),
+        (NEW, {"priorityClassName": None}),
+    ],
+)
+def test_it_takes(revision: str, template: dict[str, Any]) -> None:
+    assert problems(revision, workload(**template)) == []
+
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+        (OLD, {"topologyConstraint": {"packDomain": "shelf"}}, "$.spec.template.topologyConstraint.packDomain"),
+        (OLD, {"topologyConstraint": {}}, "$.spec.template.topologyConstraint"),
+        (OLD, {"topologyConstraint": {"packDomain": "rack", "pack": {}}}, "$.spec.template.topologyConstraint"),
+        (NEW, {"topologyConstraint": {"pack": {"required": "Rack"}}},
+         "$.spec.template.topologyConstraint.pack.required"),
+        (NEW, {"cliqueStartupType": "InOrder"}, "$.spec.template.cliqueStartupType"),
+        (NEW, {"startupType": "CliqueStartupTypeInOrder"}, "$.spec.template"),
+        (NEW, {"terminationDelay": "soon"}, "$.spec.template.terminationDelay"),
+        (NEW, {"cliques": [{"name": "w"}]}, "$.spec.template.cliques[0]"),
+        (NEW, {"cliques": [{"name": "w", "spec": {"replicas": "2", "podSpec": {"containers": []}}}]},
+         "$.spec.template.cliques[0].spec.replicas"),
+        (NEW, {"podCliqueScalingGroups": [{"name": "g"}]}, "$.spec.template.podCliqueScalingGroups[0]"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("revision", "template", "place"), REFUSED)
+def test_it_refuses(revision: str, template: dict[str, Any], place: str) -> None:
+    assert [problem.partition(": ")[0] for problem in problems(revision, workload(**template))] == [place]
+
+
+def test_a_release_has_its_own_fields() -> None:
+    rolling = workload(cliques=[{"name": "w", "rollingUpdate": {"maxUnavailable": 1},
+                                 "spec": {"podSpec": {"containers": []}}}])  # fmt: skip
+
+    assert problems("v0.1.0-alpha.14", rolling) == []
+    assert [problem.partition(": ")[0] for problem in problems(NEW, rolling)] == ["$.spec.template.cliques[0]"]

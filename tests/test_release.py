@@ -1,0 +1,128 @@
+"""What `make release-check` says of a release that is not whole; no page names a version that does not exist."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from supplychain.release import (
+    absent_from_context,
+    bills_absent,
+    pages,
+    references,
+    wrong_references,
+)
+from tests.clients.running import run
+from tests.places import ROOT, TOOLS, missing
+
+VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+
+
+def tags() -> list[str]:
+    done = subprocess.run(["git", "tag", "--list", "v*"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_no_page_names_a_version_that_does_not_exist() -> None:
+    named = list(references(pages()))
+
+    assert {reference.kind for reference in named} == {"component", "git", "hook", "image"}
+    assert len({reference.page for reference in named}) > 8
+    assert wrong_references(named, VERSION, tags()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("pipx install packwise==9.9.9\n", "9.9.9: a release (v1.0.0)"),
+        ("pip install 'packwise[crds]==1.0.0'\n", ""),
+        ("krmfn==0.9\n", "0.9: a release (v1.0.0)"),
+        ("git+https://a.com/packwise@v1.0.0#subdirectory=fn/krmfn\n", ""),
+        ("git+https://a.com/packwise.git@v2\n", "v2: COMMIT, main or a tag (v1.0.0)"),
+        ("uses: a/packwise@COMMIT\n", ""),
+        ("uses: a/packwise@main\n", ""),
+        ("component: a/packwise/check@v2\n", "v2: COMMIT, main or a tag (v1.0.0)"),
+        ("- repo: https://a.com/packwise\n  rev: v2\n", "v2: COMMIT, main or a tag (v1.0.0)"),
+        ("image: packwise:1.1.0\n", ""),
+        ("image: a.io/packwise@sha256:0\n", ""),
+        ("image: packwise-argocd-plugin:1.0.0\n", "1.0.0: 1.1.0, which this tree builds"),
+        ("pypi: repackwise==3, other@v2, packwise==X.Y.Z\n", ""),
+    ],
+)
+def test_versions_that_pages_name(text: str, wrong: str) -> None:
+    version, _, known = wrong.partition(": ")
+    message = f"names version {version}, which does not exist; must be {known}"
+
+    found = wrong_references(references({"a.md": f"\n{text}"}), "1.1.0", ["v1.0.0"])
+
+    assert [each.partition(": ")[2] for each in found] == ([message] if wrong else [])
+    assert all(each.startswith(("a.md:2: ", "a.md:3: ")) for each in found)
+
+
+def test_a_wheel_without_its_bill_of_materials(tmp_path: Path) -> None:
+    bill, wheel = tmp_path / "a.cdx.json", tmp_path / "a-1-py3-none-any.whl"
+    bill.write_text("{}", encoding="utf-8")
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("a-1.dist-info/sboms/a.cdx.json", "{ }")
+
+    assert bills_absent(wheel, bill) == [
+        "a-1-py3-none-any.whl: must hold a.cdx.json in .dist-info/sboms/; run make sbom, and build it again"
+    ]
+
+
+def test_a_context_without_what_the_image_copies() -> None:
+    dockerfile = "FROM a AS b\nCOPY a.lock b.lock ./\nCOPY --chmod=755 c/d.sh /d\nCOPY --from=b /x /y\nCOPY fn fn\n"
+
+    wrong = absent_from_context(dockerfile, "*\n!a.lock\n!c/d.sh\n!fn\n", ["a.lock", "b.lock", "fn/a.py"])
+
+    assert [each.split()[2].rstrip(",") for each in wrong] == ["b.lock", "c/d.sh"]
+
+
+@pytest.mark.slow
+@pytest.mark.client
+def test_a_release_of_this_tree_is_whole(tmp_path: Path) -> None:
+    command = [ROOT / ".venv/bin/python", "-m", "supplychain.release", tmp_path / "dist"]
+    environment = {"SOURCE_DATE_EPOCH": "1767225600", "PATH": "/usr/bin:/bin"}
+
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    tagged = subprocess.run(
+        [*command, "v99.0.0"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(line.split("  ")[1].partition("-")[0] for line in done.stdout.splitlines()) == [
+        "krmfn", "krmfn", "packwise", "packwise"
+    ]  # fmt: skip
+    assert tagged.returncode == 1
+    assert f"tag v99.0.0: must be v{VERSION}, the version in pyproject.toml" in tagged.stderr
+
+
+def test_what_is_published_is_what_was_checked() -> None:
+    jobs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]
+
+    assert any(step.get("run", "").startswith("make release-check") for step in jobs["build"]["steps"])
+    assert {name: job.get("needs") for name, job in jobs.items()} == {"build": None, "pypi": "build", "image": "build"}
+    assert jobs["pypi"]["permissions"] == {"id-token": "write"}
+    signs = [step["run"] for step in jobs["image"]["steps"] if step.get("run", "").startswith("cosign")]
+    assert signs == ['cosign sign --yes "$IMAGE@$DIGEST"']
+
+
+@pytest.mark.client
+def test_actionlint_takes_the_workflows(packwise: Path, tmp_path: Path) -> None:
+    actionlint = TOOLS / "actionlint-v1.7.12" / "actionlint"
+    if not actionlint.exists():
+        missing("actionlint is not built: `make tools` does it")
+    shutil.copy(ROOT / "flux/github-workflow.yaml", tmp_path / "flux.yaml")
+    subprocess.run([packwise, "init", "west", "--for", "github"], cwd=tmp_path, check=True, capture_output=True)
+    (written,) = tmp_path.rglob(".github/workflows/packwise.yaml")
+
+    linted = run([actionlint, "-no-color", WORKFLOW, tmp_path / "flux.yaml", written], cwd=ROOT, packwise=packwise)
+
+    assert (linted.code, linted.stdout) == (0, "")
