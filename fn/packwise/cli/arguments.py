@@ -20,6 +20,7 @@ __all__ = [
     "Completion",
     "Diff",
     "DiffFormat",
+    "Explain",
     "Format",
     "Function",
     "Migrate",
@@ -87,6 +88,15 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
+class Explain:
+    """`packwise explain`; `target` is an object, a line of a file, or one more path: the command looks which."""
+
+    named: Named
+    target: str | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Topologies:
     """`packwise topologies`."""
 
@@ -135,7 +145,7 @@ class UsageError(Exception):
     """
 
 
-Command = Render | Check | Diff | Topologies | Migrate | Rules | Completion | Function
+Command = Render | Check | Diff | Explain | Topologies | Migrate | Rules | Completion | Function
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -160,6 +170,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "diff": lambda parsed: Diff(
         parsed.before, parsed.after, parsed.config, tuple(parsed.crds), parsed.output, parsed.exit_code
     ),
+    "explain": lambda parsed: Explain(_named(parsed), parsed.target, parsed.output == "json"),
     "topologies": lambda parsed: Topologies(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths), parsed.to, parsed.config, parsed.source, parsed.dry_run, parsed.keep_pack_domain
@@ -196,6 +207,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     _add_render(commands)
     _add_check(commands)
     _add_diff(commands)
+    _add_explain(commands)
     _add_topologies(commands)
     _add_migrate(commands)
     _add_rules(commands)
@@ -267,6 +279,25 @@ def _add_diff(commands: Any) -> None:
     diff.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
     _add_config(diff)
     _add_crds(diff)
+
+
+def _add_explain(commands: Any) -> None:
+    text = "say why a value is there, or missing"
+    explain = commands.add_parser(
+        "explain", help=text, description=help_texts.EXPLAIN, epilog=help_texts.EXPLAIN_EPILOG
+    )
+    explain.add_argument(
+        "target",
+        nargs="?",
+        metavar="OBJECT|FILE:LINE",
+        help="a workload or a generated object, as Kind/namespace/name or Kind/name; or a line of a file, which an "
+        "earlier render may have written; without it, the trees of all workloads",
+    )
+    _add_paths(explain, "*")
+    explain.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
+    _add_context(explain)
 
 
 def _add_topologies(commands: Any) -> None:

@@ -47,8 +47,12 @@ class Place(NamedTuple):
     @property
     def description(self) -> str:
         """The place as a message names it: file, line, column and field."""
-        field = format_path(self.path) + (f" ({format_path(self.inner)})" if self.inner else "")
-        return f"{self._location()} {field}".rstrip()
+        return f"{self.location()} {self.field}".rstrip()
+
+    @property
+    def field(self) -> str:
+        """The path in the object, and that within an embedded document."""
+        return format_path(self.path) + (f" ({format_path(self.inner)})" if self.inner else "")
 
     def finding(
         self,
@@ -76,10 +80,11 @@ class Place(NamedTuple):
             rule,
             severity=severity,
             order=order,
-            location=place._location() if place.embedded else None,
+            location=place.location() if place.embedded else None,
         )
 
-    def _location(self) -> Location:
+    def location(self) -> Location:
+        """Where the place is; within an embedded document, where that can be told."""
         outer = self.item.location(self.path)
         if not self.embedded:
             return outer

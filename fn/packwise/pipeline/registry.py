@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd
     from packwise.objects.inventory import Inventory
+    from packwise.placement.omission import OmissionsOf
     from packwise.revisions import Revision
     from packwise.schedulers.scheduler import Scheduler
 
@@ -30,6 +31,7 @@ __all__ = [
     "front_ends",
     "is_document",
     "may_be_document",
+    "omission_sources",
     "schedulers",
     "workload_front_ends",
 ]
@@ -40,7 +42,8 @@ class FrontEndEntry(NamedTuple):
 
     One whose workloads are documents of another tool says how to recognize them: `is_document` by the value,
     `may_be_document` by a text that is no YAML, and `has_documents` whether an inventory has any. It is imported only
-    for those. Without these functions its workloads are Kubernetes objects.
+    for those. Without these functions its workloads are Kubernetes objects. `omissions` imports what `packwise explain`
+    asks why a value is missing; None where nothing that a workload asks for goes missing without a finding.
     """
 
     load: Callable[[], FrontEnd]
@@ -48,6 +51,7 @@ class FrontEndEntry(NamedTuple):
     is_document: Callable[[Value], bool] | None = None
     may_be_document: Callable[[str], bool] | None = None
     has_documents: Callable[[Inventory], bool] | None = None
+    omissions: Callable[[], OmissionsOf] | None = None
 
 
 class SchedulerEntry(NamedTuple):
@@ -71,6 +75,12 @@ def _grove_rules() -> Iterable[Rule]:
     from packwise.frontends.grove.frontend import rule_table
 
     return rule_table()
+
+
+def _grove_omissions() -> OmissionsOf:
+    from packwise.frontends.grove.omissions import omissions
+
+    return omissions
 
 
 def _osmo() -> FrontEnd:
@@ -114,7 +124,7 @@ def _volcano() -> Scheduler:
 
 
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
-    FrontEndEntry(_grove, _grove_rules),
+    FrontEndEntry(_grove, _grove_rules, omissions=_grove_omissions),
     FrontEndEntry(_osmo, _osmo_rules, osmo_documents.is_document, osmo_documents.may_be_document, _has_osmo_documents),
 )
 """Every front end, in the order in which their workloads are rendered."""
@@ -131,6 +141,15 @@ def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
     """The front ends for which there may be something in the input: no other one is imported."""
     return tuple([
         entry.load() for entry in FRONT_ENDS if entry.has_documents is None or entry.has_documents(inventory)
+    ])  # fmt: skip
+
+
+def omission_sources(inventory: Inventory) -> tuple[OmissionsOf, ...]:
+    """What says why values are missing, of the front ends for which there may be something in the input."""
+    return tuple([
+        entry.omissions()
+        for entry in FRONT_ENDS
+        if entry.omissions is not None and (entry.has_documents is None or entry.has_documents(inventory))
     ])  # fmt: skip
 
 

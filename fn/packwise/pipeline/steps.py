@@ -46,6 +46,8 @@ class Rendered(NamedTuple):
 
     With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
     objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
+    `plans` are what becomes of the workloads and `known` the topologies that they can name, also where there are
+    errors; none where the configuration has some.
     """
 
     kept: tuple[KubeObject, ...]
@@ -53,6 +55,8 @@ class Rendered(NamedTuple):
     results: tuple[Result, ...]
     selection: Selection | None = None
     sources: tuple[Generated, ...] = ()
+    plans: tuple[WorkloadPlan, ...] = ()
+    known: KnownTopologies | None = None
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -107,13 +111,14 @@ def _render(package: Package, *, writes: bool) -> Rendered:
         findings = [*selection.evidence.without_consequences(findings), *selection.evidence.findings]
     results = (*results, *results_of(findings))
     if exit_code(results):
-        return Rendered(package.items, (), results, selection)
+        return Rendered(package.items, (), results, selection, plans=tuple(plans), known=known)
     notes = {id(plan.workload): plan.notes for plan in plans}
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
     if not plans:
         notices.append(_no_workloads())
-    return Rendered(kept, rendering.objects, (*results, *results_of(notices)), selection, rendering.generated)
+    results = (*results, *results_of(notices))
+    return Rendered(kept, rendering.objects, results, selection, rendering.generated, tuple(plans), known)
 
 
 def selected(package: Package) -> tuple[Inventory, Selection]:

@@ -1,0 +1,157 @@
+"""The part of an explanation that a user asks about: an object, or a line of the input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from packwise.commands.explain.emitted import annotated_values, values_of
+from packwise.objects.identity import identity
+from packwise.objects.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from packwise.commands.explain.emitted import Emitted, EmittedValue
+    from packwise.commands.explain.explanation import Explanation, WorkloadTree
+    from packwise.placement.omission import Omission
+
+__all__ = ["Chosen", "ChosenObject", "at_line", "named", "names"]
+
+
+class ChosenObject(NamedTuple):
+    """An object with those of its values that are asked about."""
+
+    emitted: Emitted
+    values: tuple[EmittedValue, ...]
+
+
+class Chosen(NamedTuple):
+    """What a user asked about. `fields` are those of the line; `copies` are objects whose number it states.
+
+    `added` are annotations that packwise adds to the workloads themselves, by workload.
+    """
+
+    workloads: tuple[WorkloadTree, ...] = ()
+    objects: tuple[ChosenObject, ...] = ()
+    copies: tuple[Emitted, ...] = ()
+    missing: tuple[Omission, ...] = ()
+    fields: tuple[str, ...] = ()
+    added: tuple[tuple[WorkloadTree, tuple[EmittedValue, ...]], ...] = ()
+
+
+def names(explanation: Explanation) -> list[str]:
+    """How a user names each workload and each object: `Kind/namespace/name`."""
+    objects = [emitted.name.replace(" ", "/", 1) for emitted in explanation.objects]
+    return [*(_reference(tree.source) for tree in explanation.workloads), *objects]
+
+
+def named(explanation: Explanation, name: str) -> Chosen | None:
+    """The workloads and objects of that name, `Kind/namespace/name` or `Kind/name`; None where there is none.
+
+    A kind may have its API group, as in `PodGroup.scheduling.run.ai/team-a/a-0`.
+    """
+    workloads = tuple([tree for tree in explanation.workloads if _is_named(_reference(tree.source), name)])
+    objects = tuple([each for each in explanation.objects if _is_object(each, name)])
+    if not workloads and not objects:
+        return None
+    chosen = [ChosenObject(each, tuple(values_of(each, explanation.lookup))) for each in objects]
+    added = [(tree, tuple(annotated_values(tree.written, explanation.lookup))) for tree in workloads]
+    return Chosen(workloads, tuple(chosen), added=tuple([each for each in added if each[1]]))
+
+
+def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | None:
+    """The values that come from a line of the input, and the objects whose number it states; None: no such line.
+
+    A line of an object that packwise rendered earlier asks about the values which stand there.
+    """
+    places = _Line(file, line, {id(item): item for item in explanation.items if _file(item) == file})
+    if not places.fields:
+        return None
+    objects: list[ChosenObject] = []
+    copies: list[Emitted] = []
+    for emitted in explanation.objects:
+        values = tuple([value for value in values_of(emitted, explanation.lookup) if places.has(emitted, value)])
+        if values:
+            objects.append(ChosenObject(emitted, values))
+        if any(places.is_at(origin.place) for origin in emitted.copies):
+            copies.append(emitted)
+    missing = [each for tree in explanation.workloads for each in tree.missing if places.is_at(each.origin.place)]
+    fields = [Place(item, path).field for item, paths in places.shown() for path in paths]
+    return Chosen((), tuple(objects), tuple(copies), tuple(missing), tuple(fields))
+
+
+def _reference(source: str) -> str:
+    """`OSMO workflow train` as a name on the command line: `workflow/train`."""
+    kind, _, name = source.rpartition(" ")
+    return f"{kind.rpartition(' ')[2]}/{name}"
+
+
+def _is_named(reference: str, name: str) -> bool:
+    kind, _, full = reference.partition("/")
+    wanted, _, rest = name.partition("/")
+    return kind.casefold() == wanted.casefold() and rest in (full, full.rpartition("/")[2])
+
+
+def _is_object(emitted: Emitted, name: str) -> bool:
+    group, kind, namespace, own = identity(emitted.item.value)
+    wanted, _, rest = name.partition("/")
+    return wanted in (kind, f"{kind}.{group}") and rest in (own, f"{namespace}/{own}")
+
+
+def _file(item: KubeObject) -> str | None:
+    return item.location().file
+
+
+class _Line:
+    """A line of a file, and the fields that begin there; by each object of the file, which `items` are."""
+
+    __slots__ = ("_file", "_items", "_line", "fields")
+
+    def __init__(self, file: str | None, line: int, items: Mapping[int, KubeObject]) -> None:
+        self._file, self._line, self._items = file, line, items
+        self.fields = {key: paths for key, item in items.items() if (paths := _paths_at(item, line))}
+
+    def shown(self) -> Iterator[tuple[KubeObject, list[FieldPath]]]:
+        """The innermost fields of the line, by object."""
+        for key, paths in self.fields.items():
+            yield self._items[key], _innermost(paths)
+
+    def is_at(self, place: Place | None) -> bool:
+        """Whether the place is a field of the line, or within one."""
+        if place is None or id(place.item) not in self.fields:
+            return False
+        if place.embedded:
+            return place.location().line == self._line
+        paths = self.fields[id(place.item)]
+        within = any(place.path[: len(path)] == path for path in _innermost(paths))
+        return within or (place.path in paths and place.location().line == self._line)
+
+    def has(self, emitted: Emitted, value: EmittedValue) -> bool:
+        """Whether a value comes from the line; or stands there, in the object of an earlier render."""
+        before = emitted.before
+        if before is not None and id(before) in self.fields:
+            return any(value.path[: len(path)] == path for path in _innermost(self.fields[id(before)]))
+        return self.is_at(value.cause.place) or self.is_at(value.cause.through)
+
+
+def _innermost(paths: Iterable[FieldPath]) -> list[FieldPath]:
+    listed = list(paths)
+    return [path for path in listed if not any(other != path and other[: len(path)] == path for other in listed)]
+
+
+def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
+    """The fields that begin on the line; where none does, that which begins nearest above it within the object."""
+    by_line: dict[int, list[FieldPath]] = {}
+    open_paths: list[FieldPath] = [()]
+    while open_paths:
+        path = open_paths.pop()
+        by_line.setdefault(item.location(path, key=True).line, []).append(path)
+        value = item.get(path) if path else dict(item.value)
+        steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        open_paths += [(*path, step) for step in steps]
+    last = item.origin.line + item.origin.text.count("\n", 0, len(item.origin.text.rstrip()))
+    above = [start for start in by_line if start <= line]
+    return by_line[max(above)] if above and line <= max(last, *above) else []
