@@ -50,7 +50,7 @@ def explain(command: Explain) -> int:
     say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if rendered.selection is None:
         return 1
-    chosen = _chosen(target, explanation, inputs, failed=bool(errors))
+    chosen = _chosen(target, explanation, inputs)
     if command.as_json:
         from packwise.cli.explain_output.json import as_json
 
@@ -77,7 +77,7 @@ def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[
     return _Target(), (first, *others)
 
 
-def _chosen(target: _Target, explanation: Explanation, inputs: Inputs, *, failed: bool) -> Chosen | None:
+def _chosen(target: _Target, explanation: Explanation, inputs: Inputs) -> Chosen | None:
     """What is asked about; None where that is everything, or where errors keep the render from having it.
 
     Raises UsageError where there is nothing of that name or at that place.
@@ -87,7 +87,7 @@ def _chosen(target: _Target, explanation: Explanation, inputs: Inputs, *, failed
     if not target.name:
         return None
     chosen = named(explanation, target.name)
-    if chosen is None and not failed:
+    if chosen is None and explanation.rendered:
         known = names(explanation)
         suggestion = closest(target.name, known) or f"; there are {len(known)}: `packwise explain PATH` lists them"
         raise UsageError(f'"{target.name}" must be a path, or name a workload or an object of the render{suggestion}')

@@ -39,6 +39,7 @@ def as_json(explanation: Explanation, chosen: Chosen | None) -> str:
         "revision": revision,
         "revisionChosenBy": explanation.chosen_by,
         "topologyAwareScheduling": explanation.enabled,
+        "rendered": explanation.rendered,
         "topologies": [_topology(topology) for topology in explanation.topologies],
         "workloads": [_workload(tree, revision) for tree in trees],
         "objects": [],

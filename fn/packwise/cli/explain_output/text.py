@@ -40,6 +40,8 @@ _LONGEST = 300
 _NAMED = 3
 """How many gangs are named of those that are alike."""
 
+_STATES = {True: "enabled", False: "disabled"}
+
 _DIGITS = re.compile(r"\d+")
 _BOLD = 1
 
@@ -60,11 +62,13 @@ def as_text(explanation: Explanation, chosen: Chosen | None, columns: int, *, co
     if chosen is None:
         nodes = [*map(_topology, explanation.topologies), *(_workload(tree) for tree in explanation.workloads)]
     else:
-        nodes = list(_chosen(chosen))
+        nodes = list(_chosen(chosen, rendered=explanation.rendered))
     for node in nodes:
         page.lines.append("")
         page.draw(node)
-    if chosen is None and not explanation.workloads:
+    if not explanation.rendered:
+        page.lines += ["", "nothing is rendered while there are errors"]
+    elif chosen is None and not explanation.workloads:
         page.lines += ["", "no workloads"]
     return "".join([f"{line}\n" for line in page.lines])
 
@@ -89,7 +93,7 @@ class _Page:
             self.lines.append(f"{first}{shown}{'  ' if details else ''}{faint}")
         else:
             self.lines.append(f"{first}{shown}")
-            self.lines += [below + line for line in self._folded(details, width(below))]
+            self.lines += [below + line for line in self._folded(details, width(below))] if details else []
         for position, part in enumerate(node.parts):
             is_last = position == len(node.parts) - 1
             self.draw(part, f"{rest}{'└─' if is_last else '├─'} ", f"{rest}{'   ' if is_last else '│  '}")
@@ -107,13 +111,13 @@ class _Page:
 
 
 def _heading(explanation: Explanation) -> str:
-    state = "enabled" if explanation.enabled else "disabled"
     chosen_by = f", chosen by {explanation.chosen_by}" if explanation.chosen_by else ""
-    return visible(f"revision {explanation.revision}{chosen_by}; topology-aware scheduling is {state}")
+    state = "" if explanation.enabled is None else f"; topology-aware scheduling is {_STATES[explanation.enabled]}"
+    return visible(f"revision {explanation.revision}{chosen_by}{state}")
 
 
 def _topology(topology: TopologyNode) -> _Node:
-    levels = [_Node(each.level.domain, (each.level.key, _place(each.place))) for each in topology.levels]
+    levels = [_Node(each.level.domain, (each.level.key, str(each.place.location()))) for each in topology.levels]
     return _Node(f"topology {topology.name}", (_place(topology.place),), tuple(levels), _BOLD)
 
 
@@ -121,9 +125,8 @@ def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     """The tree of a workload; gangs that are alike are shown once, where it is not the `whole`."""
     gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_alike(tree.gangs))
     others = [_Node(each.name) for each in tree.objects]
-    missing = [_missing(omission) for omission in tree.missing]
-    colours = [SEVERITIES[result.severity] for result in tree.results]
-    results = [_Node(line, colour=colour) for line, colour in zip(as_lines(tree.results), colours, strict=True)]
+    missing = [_missing(omission, whole=whole) for omission in tree.missing]
+    results = [_Node(line) for line in as_lines(tree.results)] if whole else []
     return _Node(tree.source, (str(tree.item.location()),), (*gangs, *others, *missing, *results), _BOLD)
 
 
@@ -164,12 +167,9 @@ def _gang(tree: GangTree) -> _Node:
 def _set(tree: SetTree) -> _Node:
     pods = tree.pods
     scheduler = f"scheduler {pods.scheduler}" if pods.scheduler else ""
-    if pods.members is None:
-        return _Node(
-            f"group {pods.name}", (*_bounds(pods.bounds), scheduler), tuple([_set(part) for part in tree.parts])
-        )
-    details = (_count(pods.members), *_bounds(pods.bounds), scheduler, *_pods(tree.members))
-    return _Node(f"pod set {pods.name}", details, tuple([_set(part) for part in tree.parts]))
+    kind, count = ("group", "") if pods.members is None else ("pod set", _count(pods.members))
+    details = (count, *_bounds(pods.bounds), scheduler, *_pods(tree.members))
+    return _Node(f"{kind} {pods.name}", details, tuple([_set(part) for part in tree.parts]))
 
 
 def _count(pods: int) -> str:
@@ -193,14 +193,18 @@ def _pods(members: Sequence[Emitted]) -> Iterator[str]:
         yield f"as Pod {names}{', …' if len(members) > _NAMED else ''}"
 
 
-def _missing(omission: Omission) -> _Node:
+def _missing(omission: Omission, *, whole: bool = True) -> _Node:
+    """Why something is missing, in short where it is not the `whole` answer."""
     origin = omission.origin
+    if not whole:
+        details = (omission.why, str(origin.place.location()))
+        return _Node(f"missing: {omission.asked}", details, colour=SEVERITIES[Severity.WARNING])
     remedy = f"to change that: {omission.remedy}" if omission.remedy else ""
     details = (omission.why, remedy, _place(origin.place), origin.rule)
     return _Node(f"missing: {omission.asked}", details, colour=SEVERITIES[Severity.WARNING])
 
 
-def _chosen(chosen: Chosen) -> Iterator[_Node]:
+def _chosen(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
     if chosen.fields:
         yield _Node("fields of the line", chosen.fields, colour=_BOLD)
     for tree in chosen.workloads:
@@ -214,7 +218,7 @@ def _chosen(chosen: Chosen) -> Iterator[_Node]:
         yield _Node("the line says how many there are", (), tuple([_Node(name) for name in names]), _BOLD)
     for omission in chosen.missing:
         yield _missing(omission)
-    if chosen.fields and not (chosen.objects or chosen.copies or chosen.missing):
+    if rendered and chosen.fields and not (chosen.objects or chosen.copies or chosen.missing):
         yield _Node("no value comes from this line")
 
 
@@ -222,7 +226,7 @@ def _object(emitted: Emitted, values: Iterable[EmittedValue]) -> _Node:
     subject = emitted.generated.subject
     at = "" if subject is None else f" ({subject.location()})"
     details = [f"rendered from {emitted.generated.source}{at}"]
-    details += [f"as many as {_place(origin.place)} says" for origin in emitted.copies]
+    details += [f"how many: {_place(origin.place)}" for origin in emitted.copies]
     return _Node(emitted.name, tuple(details), tuple([_value(value) for value in values]), _BOLD)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
+from krmfn.result import exit_code
 from packwise.commands.explain.emitted import Emitted, Lookup
 from packwise.commands.explain.missing import omissions_of, unwritten
 from packwise.findings.finding import Finding
@@ -86,13 +87,15 @@ class Explanation(NamedTuple):
     """The whole render. `objects` are all that it writes, in their order; none where there are errors.
 
     `items` are the objects and documents of the input. `chosen_by` is what chose the revision; `enabled`: whether TAS
-    is. `results` are all findings.
+    is, None where nothing says so. `rendered`: whether there is a render, for which there must be no error. `results`
+    are all findings.
     """
 
     items: tuple[KubeObject, ...]
     revision: str = ""
     chosen_by: str = ""
-    enabled: bool = False
+    enabled: bool | None = None
+    rendered: bool = False
     topologies: tuple[TopologyNode, ...] = ()
     workloads: tuple[WorkloadTree, ...] = ()
     objects: tuple[Emitted, ...] = ()
@@ -119,7 +122,8 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
         items,
         selection.revision.name,
         selection.chosen_by,
-        selection.enabled,
+        selection.enabled if selection.enabled or selection.configuration is not None else None,
+        not exit_code(rendered.results),
         topologies,
         tuple(_Trees(rendered, objects, inventory).workloads()),
         objects,
