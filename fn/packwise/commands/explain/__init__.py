@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.commands.explain.emitted import Cause, Emitted, EmittedValue
+from packwise.commands.explain.emitted import Cause, Emitted, EmittedValue, values_of
 from packwise.commands.explain.explanation import (
     Explanation,
     GangTree,
@@ -29,4 +29,5 @@ __all__ = [
     "explanation_of",
     "named",
     "names",
+    "values_of",
 ]

@@ -9,6 +9,7 @@ from krmfn.result import exit_code
 from packwise.commands.explain.emitted import Emitted, Lookup
 from packwise.commands.explain.missing import omissions_of, unwritten
 from packwise.findings.finding import Finding
+from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import POD
@@ -155,11 +156,12 @@ def _settings(settings: TopologyRender) -> Mapping[str, Place]:
 
 def _emitted(rendered: Rendered, placements: Iterable[Placement], inventory: Inventory) -> Iterable[Emitted]:
     gangs = {(node.namespace, node.name): node for each in placements if isinstance(node := each.node, Gang)}
-    earlier = inventory.items.generated
-    for item, generated in zip(rendered.generated, rendered.sources, strict=True):
+    index = inventory.items
+    stable = stable_identities([item.value for item in rendered.generated])
+    for item, generated, key_without_epoch in zip(rendered.generated, rendered.sources, stable, strict=True):
         key = identity(item.value)
         gang = gangs.get(key[2:]) if key[:2] != POD.key else None
-        yield Emitted(item, generated, gang, earlier.get(key))
+        yield Emitted(item, generated, gang, index.generated.get(key) or index.gangs.get(key_without_epoch))
 
 
 class _Trees:
