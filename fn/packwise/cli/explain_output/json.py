@@ -45,6 +45,7 @@ def as_json(explanation: Explanation, chosen: Chosen | None) -> str:
         "objects": [],
         "annotations": [],
         "fields": [],
+        "around": "",
         "copies": [],
         "missing": [],
     }
@@ -54,6 +55,7 @@ def as_json(explanation: Explanation, chosen: Chosen | None) -> str:
             {"workload": tree.source, "values": _values(values, revision)} for tree, values in chosen.added
         ]
         whole["fields"] = list(chosen.fields)
+        whole["around"] = chosen.around
         whole["copies"] = [each.name for each in chosen.copies]
         whole["missing"] = [_missing(omission, revision) for omission in chosen.missing]
     return json_text(whole)

@@ -207,6 +207,8 @@ def _missing(omission: Omission, *, whole: bool = True) -> _Node:
 def _chosen(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
     if chosen.fields:
         yield _Node("fields of the line", chosen.fields, colour=_BOLD)
+    if chosen.around:
+        yield _Node(f"no value comes from the line alone; these come from {chosen.around}, which it is a part of")
     for tree in chosen.workloads:
         yield _workload(tree, whole=True)
     for tree, values in chosen.added:

@@ -10,7 +10,7 @@ from packwise.objects.identity import identity
 from packwise.objects.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from packwise.placement.omission import Omission
 
 __all__ = ["Chosen", "ChosenObject", "at_line", "named", "names"]
+
+
+_NEAR = 2
+"""How many steps above the line the field may be that its part in the render is told of."""
 
 
 class ChosenObject(NamedTuple):
@@ -31,6 +35,7 @@ class ChosenObject(NamedTuple):
 class Chosen(NamedTuple):
     """What a user asked about. `fields` are those of the line; `copies` are objects whose number it states.
 
+    `around` is the field from which the values come where none comes from the line alone: the line is a part of it.
     `added` are annotations that packwise adds to the workloads themselves, by workload.
     """
 
@@ -39,6 +44,7 @@ class Chosen(NamedTuple):
     copies: tuple[Emitted, ...] = ()
     missing: tuple[Omission, ...] = ()
     fields: tuple[str, ...] = ()
+    around: str = ""
     added: tuple[tuple[WorkloadTree, tuple[EmittedValue, ...]], ...] = ()
 
 
@@ -70,17 +76,33 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
     places = _Line(file, line, {id(item): item for item in explanation.items if _file(item) == file})
     if not places.fields:
         return None
-    objects: list[ChosenObject] = []
-    copies: list[Emitted] = []
-    for emitted in explanation.objects:
-        values = tuple([value for value in values_of(emitted, explanation.lookup) if places.has(emitted, value)])
-        if values:
-            objects.append(ChosenObject(emitted, values))
-        if any(places.is_at(origin.place) for origin in emitted.copies):
-            copies.append(emitted)
+    values = [(emitted, list(values_of(emitted, explanation.lookup))) for emitted in explanation.objects]
+    objects = _with_values(values, places.has)
+    copies = [each for each in explanation.objects if any(places.is_at(origin.place) for origin in each.copies)]
     missing = [each for tree in explanation.workloads for each in tree.missing if places.is_at(each.origin.place)]
     fields = [Place(item, path).field for item, paths in places.shown() for path in paths]
-    return Chosen((), tuple(objects), tuple(copies), tuple(missing), tuple(fields))
+    chosen = Chosen((), objects, tuple(copies), tuple(missing), tuple(fields))
+    if objects or copies or missing:
+        return chosen
+    around = places.around(
+        [each.cause.place for _, listed in values for each in listed if each.cause.place is not None]
+    )
+    if around is None:
+        return chosen
+    return chosen._replace(
+        objects=_with_values(values, lambda _, each: each.cause.place == around), around=around.field
+    )
+
+
+def _with_values(
+    values: Iterable[tuple[Emitted, list[EmittedValue]]], is_wanted: Callable[[Emitted, EmittedValue], bool]
+) -> tuple[ChosenObject, ...]:
+    """The objects with the values that are wanted, where they have any."""
+    chosen = [
+        ChosenObject(emitted, tuple([each for each in listed if is_wanted(emitted, each)]))
+        for emitted, listed in values
+    ]
+    return tuple([each for each in chosen if each.values])
 
 
 def _reference(source: str) -> str:
@@ -129,6 +151,18 @@ class _Line:
         within = any(place.path[: len(path)] == path for path in _innermost(paths))
         return within or (place.path in paths and place.location().line == self._line)
 
+    def around(self, places: Iterable[Place]) -> Place | None:
+        """The nearest of `places` that the line is a part of, a few steps up; None where none is."""
+        inner = [(key, path) for key, paths in self.fields.items() for path in _innermost(paths)]
+        outer = [
+            place
+            for place in places
+            for key, path in inner
+            if id(place.item) == key and place.path and not place.embedded
+            if place.path == path[: len(place.path)] and len(path) - len(place.path) <= _NEAR
+        ]
+        return max(outer, key=lambda place: len(place.path), default=None)
+
     def has(self, emitted: Emitted, value: EmittedValue) -> bool:
         """Whether a value comes from the line; or stands there, in the object of an earlier render."""
         before = emitted.before
@@ -151,7 +185,7 @@ def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
         by_line.setdefault(item.location(path, key=True).line, []).append(path)
         value = item.get(path) if path else dict(item.value)
         steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-        open_paths += [(*path, step) for step in steps]
+        open_paths += [(*path, step) for step in reversed(list(steps))]
     last = item.origin.line + item.origin.text.count("\n", 0, len(item.origin.text.rstrip()))
     above = [start for start in by_line if start <= line]
     return by_line[max(above)] if above and line <= max(last, *above) else []
