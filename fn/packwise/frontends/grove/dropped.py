@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.constraints import placed_domains
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.rules import Context
     from packwise.placement.plan import Cluster
 
-__all__ = ["RULES", "Lost", "dropped_constraints", "lost_domains", "preferred_unknown"]
+__all__ = ["RULES", "dropped_constraints", "lost_domains", "preferred_unknown"]
 
 DROPPED = Rule(
     "constraint-dropped", "A constraint of an existing workload whose level is gone.", "revisions.md", Severity.WARNING
@@ -34,23 +33,14 @@ RULES = (DROPPED, PREFERRED)
 """Rules of existing workloads."""
 
 
-class Lost(NamedTuple):
-    """A domain that a constraint names at `path`, and for which there is no level: why, and what would change it."""
-
-    path: FieldPath
-    domain: str
-    why: str
-    remedy: str
-
-
 def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> Iterator[Finding]:
     """A warning for each constraint that the cluster no longer gives a level for."""
     for path, domain, why, remedy in lost_domains(pcs, context):
         yield Finding.of(DROPPED, workload, path, f'"{domain}" is dropped from the render: {why}; {remedy}')
 
 
-def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[Lost]:
-    """Each domain of the workload's constraints that the cluster gives no level for."""
+def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tuple[FieldPath, str, str, str]]:
+    """Each domain of the constraints that the cluster gives no level for: its path, why, what would change that."""
     resolved = resolve_topology(pcs, context.revision)
     topology = context.topologies.get(resolved) if resolved is not None else None
     mutable, kind = context.revision.mutable_constraints, context.revision.topology_kind
@@ -58,13 +48,13 @@ def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[Lost
         if not context.enabled:
             why = "topology-aware scheduling is disabled"
             other = "remove the constraint" if mutable else "create the workload anew without the constraint"
-            yield Lost(path, domain, why, f"enable it, or {other}")
+            yield path, domain, why, f"enable it, or {other}"
         elif resolved is None:
-            yield Lost(path, domain, "no topologyConstraint has a topologyName", "add it")
+            yield path, domain, "no topologyConstraint has a topologyName", "add it"
         elif topology is None or (domain and topology.level_of(domain) is None):
             why = "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
             other = "change the constraint" if mutable else "create the workload anew with another constraint"
-            yield Lost(path, domain, f'{kind} "{resolved}" {why}', f"bring it back, or {other}")
+            yield path, domain, f'{kind} "{resolved}" {why}', f"bring it back, or {other}"
 
 
 def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:
