@@ -66,7 +66,7 @@ def _of_group(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Clu
         why = "the group's constraint counts in its place"
         if not has_level:
             why += ", also where its level is gone"
-        remedy = "remove the group's constraint"
+        remedy = f"{'remove' if revision.mutable_constraints else 'create the workload without'} the group's constraint"
         yield Omission(Origin(place, "operator.md 7, scaled gang"), asked, why, remedy)
 
 
