@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.arguments import Check, Diff, Function, Named, Render, Rules, Topologies, parse
+from packwise.cli.arguments import Check, Diff, Explain, Function, Named, Render, Rules, Topologies, parse
 from tests.cli.calling import CONFIG, SERVICE, Call, write
 
 COMMANDS = {
@@ -26,6 +26,10 @@ COMMANDS = {
     "diff a b": Diff("a", "b"),
     "diff git:main b --config c.yaml --crds x --crds y": Diff("git:main", "b", "c.yaml", ("x", "y")),
     "diff -o patch --exit-code a -": Diff("a", "-", output="patch", exit_code=True),
+    "explain": Explain(Named(())),
+    "explain a": Explain(Named(()), "a"),
+    "explain a:7 b -o json --baseline c": Explain(Named(("b",), None, "c"), "a:7", as_json=True),
+    "explain Kind/a --config d b c": Explain(Named(("b", "c"), "d"), "Kind/a"),
     "topologies": Topologies(Named((".",))),
     "topologies a b -o json --config c.yaml": Topologies(Named(("a", "b"), "c.yaml"), as_json=True),
     "rules": Rules(),
@@ -106,6 +110,7 @@ def test_wrong_usage(words: str, call: Call, tmp_path: Path) -> None:
         ["render", "--help"],
         ["check", "-h"],
         ["diff", "--help"],
+        ["explain", "--help"],
         ["topologies", "--help"],
         ["rules", "--help"],
         ["fn", "--help"],

@@ -28,6 +28,7 @@ commands for people and CI:
   packwise check clusters/west --baseline ../main/clusters/west -o json
   packwise diff git:origin/main clusters/west
   packwise topologies clusters/west
+  packwise explain PodGang/inference/llm-0 clusters/west
   packwise rules topology-hierarchy
   packwise migrate clusters/west --to upstream --dry-run
 
