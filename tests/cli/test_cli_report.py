@@ -32,6 +32,7 @@ GOLDENS = {
     "github": "check.github",
     "gitlab": "check.gitlab.json",
     "sarif": "check.sarif",
+    "markdown": "check.md",
 }
 
 

@@ -36,10 +36,10 @@ __all__ = [
 STDIN = "-"
 """How a path names stdin, or stdout."""
 
-Format = Literal["text", "json", "github", "gitlab", "sarif"]
+Format = Literal["text", "json", "github", "gitlab", "sarif", "markdown"]
 """How findings are printed."""
 
-DiffFormat = Literal["text", "json", "patch"]
+DiffFormat = Literal["text", "json", "patch", "markdown"]
 """How a comparison is printed."""
 
 
@@ -248,7 +248,7 @@ def _add_check(commands: Any) -> None:
         choices=get_args(Format),
         default="text",
         help="how to print the findings: text for people, json for scripts, github as workflow commands, gitlab as a "
-        "Code Quality report, sarif as SARIF 2.1.0 (default: text)",
+        "Code Quality report, sarif as SARIF 2.1.0, markdown as a comment on a pull request (default: text)",
     )
     check.add_argument(
         "--fix",
@@ -273,8 +273,8 @@ def _add_diff(commands: Any) -> None:
         "--output",
         choices=get_args(DiffFormat),
         default="text",
-        help="how to print: text for people, json for scripts, patch for a JSON Patch (RFC 6902) of every object "
-        "(default: text)",
+        help="how to print: text for people, json for scripts, patch for a JSON Patch (RFC 6902) of every object, "
+        "markdown as a comment on a pull request (default: text)",
     )
     diff.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
     _add_config(diff)

@@ -81,6 +81,7 @@ examples:
   packwise diff clusters/west live.yaml                  # what the cluster has otherwise than Git
   kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
   packwise diff git:main clusters/west -o json --exit-code
+  packwise diff git:origin/main clusters/west -o markdown | gh pr comment --body-file -
 
 exit codes: 0 no error, 1 errors were found (updates that are refused, sources that cannot be rendered), 2 wrong usage;
 with --exit-code also 1 when anything changes"""

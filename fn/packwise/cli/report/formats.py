@@ -32,6 +32,10 @@ def printer(name: Format) -> Callable[[Checked], str]:
             from packwise.cli.report.gitlab import as_gitlab
 
             return as_gitlab
+        case "markdown":
+            from packwise.cli.report.markdown import as_markdown
+
+            return as_markdown
         case "sarif":
             from packwise.cli.report.sarif import as_sarif
 
