@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
 
 __all__ = ["Package"]
 
@@ -17,7 +20,7 @@ class Package(NamedTuple):
 
     `baseline` holds the objects as they stood before the change under review, None where nobody gave any. `crds` are
     the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
-    `documents_before` those of the baseline.
+    `documents_before` those of the baseline. `values` are the command line's, for the templates of documents.
     """
 
     items: tuple[KubeObject, ...]
@@ -26,3 +29,4 @@ class Package(NamedTuple):
     crds: tuple[KubeObject, ...] = ()
     documents: tuple[KubeObject, ...] = ()
     documents_before: tuple[KubeObject, ...] = ()
+    values: Mapping[str, Value] = {}

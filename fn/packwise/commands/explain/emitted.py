@@ -147,7 +147,7 @@ def _origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> tuple[Or
 
 def _as_deep(place: Place, steps: FieldPath, value: Value) -> Place:
     """The place of `value` itself where `place` has it at the same steps: a label that is copied, for example."""
-    if not steps or place.embedded or place.texts:
+    if not steps or place.embedded or place.texts or place.derived is not None:
         return place
     return place.below(*steps) if place.item.get((*place.path, *steps)) == value else place
 

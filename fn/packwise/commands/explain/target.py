@@ -145,7 +145,8 @@ class _Line:
         """Whether the place is a field of the line, or within one."""
         if place is None or id(place.item) not in self.fields:
             return False
-        if place.embedded:
+        if place.embedded or place.derived is not None:
+            # Lines of a document within the object are no fields of it.
             return place.location().line == self._line
         paths = self.fields[id(place.item)]
         within = any(place.path[: len(path)] == path for path in _innermost(paths))
@@ -158,7 +159,7 @@ class _Line:
             place
             for place in places
             for key, path in inner
-            if id(place.item) == key and place.path and not place.embedded
+            if id(place.item) == key and place.path and not place.embedded and place.derived is None
             if place.path == path[: len(place.path)] and len(path) - len(place.path) <= _NEAR
         ]
         return max(outer, key=lambda place: len(place.path), default=None)
@@ -178,6 +179,7 @@ def _innermost(paths: Iterable[FieldPath]) -> list[FieldPath]:
 
 def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
     """The fields that begin on the line; where none does, that which begins nearest above it within the object."""
+    last = item.origin.line + item.origin.text.count("\n", 0, len(item.origin.text.rstrip()))
     by_line: dict[int, list[FieldPath]] = {}
     open_paths: list[FieldPath] = [()]
     while open_paths:
@@ -186,6 +188,5 @@ def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
         value = item.get(path) if path else dict(item.value)
         steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
         open_paths += [(*path, step) for step in reversed(list(steps))]
-    last = item.origin.line + item.origin.text.count("\n", 0, len(item.origin.text.rstrip()))
     above = [start for start in by_line if start <= line]
     return by_line[max(above)] if above and line <= max(last, *above) else []
