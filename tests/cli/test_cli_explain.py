@@ -17,7 +17,7 @@ from packwise.cli.inputs import read_inputs
 from packwise.commands.explain import Explanation, explanation_of, named
 from packwise.pipeline import render
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
-from tests.examples import EXAMPLES
+from tests.examples import WHOLE
 from tests.places import ROOT, TESTDATA
 
 Expect = Callable[[str, str], None]
@@ -30,12 +30,12 @@ GROVE = "disaggregated-inference"
 
 @pytest.fixture
 def examples(tmp_path: Path) -> Path:
-    for example in EXAMPLES:
+    for example in WHOLE:
         shutil.copytree(example, tmp_path / example.name)
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [example.name for example in EXAMPLES])
+@pytest.mark.parametrize("name", [example.name for example in WHOLE])
 @pytest.mark.usefixtures("examples")
 def test_an_example(name: str, call: Call, expect: Expect) -> None:
     ran, as_json = call("explain", name), call("explain", name, "-o", "json")
@@ -262,3 +262,25 @@ def test_a_document_in_a_configmap(call: Call, tmp_path: Path, expect: Expect) -
 
     assert (ran.code, ran.stderr) == (0, "")
     expect("cli/explain/line-in-a-configmap.txt", ran.stdout)
+
+
+def test_a_line_of_a_template(call: Call, tmp_path: Path, expect: Expect) -> None:
+    """What is made of a template comes from its lines, which are no YAML."""
+    case = TESTDATA / "osmo" / "a-template-is-filled-in-with-its-default-values"
+    write(tmp_path, {f"in/{name}": (case / name).read_text(encoding="utf-8") for name in ("pool.yaml", "train.yaml")})
+
+    ran, nothing = call("explain", "in/train.yaml:16", "in"), call("explain", "in/train.yaml:1", "in")
+
+    assert (ran.code, ran.stderr, nothing.code) == (0, "", 0)
+    expect("cli/explain/line-of-a-template.txt", ran.stdout)
+    assert nothing.stdout.endswith("\nno value comes from this line\n")
+
+
+def test_a_template_that_cannot_be_filled_in_is_there_once(call: Call, tmp_path: Path) -> None:
+    case = TESTDATA / "osmo" / "what-a-template-says-wrong-is-told-at-its-own-lines"
+    write(tmp_path, {"in/train.yaml": (case / "train.yaml").read_text(encoding="utf-8")})
+
+    ran = call("explain", "in")
+
+    assert ran.code == 1
+    assert ran.stdout.splitlines()[1:] == ["", "in/train.yaml:1:1", "", "nothing is rendered while there are errors"]

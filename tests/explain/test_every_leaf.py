@@ -19,7 +19,7 @@ from packwise.cli.inputs import read_inputs
 from packwise.commands.explain import Emitted, EmittedValue, Explanation, explanation_of, values_of
 from packwise.pipeline import render
 from packwise.select import Package
-from tests.examples import EXAMPLES
+from tests.examples import WHOLE
 from tests.places import SHARED, TESTDATA
 
 GITOPS = ("argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/")
@@ -40,7 +40,7 @@ def explained(package: Package) -> Explanation:
 
 def unexplained(explanation: Explanation) -> list[str]:
     """What is wrong with the causes of the values of all objects."""
-    known = {id(item) for item in explanation.items}
+    known = {id(item.origin) for item in explanation.items}
     wrong: list[str] = []
     for emitted in explanation.objects:
         values = list(values_of(emitted, explanation.lookup))
@@ -53,7 +53,7 @@ def unexplained(explanation: Explanation) -> list[str]:
 def is_right(emitted: Emitted, each: EmittedValue, known: set[int]) -> bool:
     cause = each.cause
     places = [place for place in (cause.place, cause.through) if place is not None]
-    if not cause.rule or not all(id(place.item) in known and place.description for place in places):
+    if not cause.rule or not all(id(place.item.origin) in known and place.description for place in places):
         return False
     if emitted.item.get(each.path) != each.value:
         return False
@@ -64,7 +64,7 @@ def is_right(emitted: Emitted, each: EmittedValue, known: set[int]) -> bool:
     return each.path[:-1] == ("metadata", "annotations") and is_gitops == key.startswith(GITOPS)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", WHOLE, ids=lambda path: path.name)
 def test_of_an_example(example: Path) -> None:
     explanation = explained(read_inputs(Named((str(example),))).package)
 
@@ -81,7 +81,8 @@ def test_of_a_case(case: Path) -> None:
 
 @pytest.mark.parametrize("case", sorted((TESTDATA / "osmo").iterdir()), ids=lambda path: path.name)
 def test_of_a_case_of_osmo(case: Path) -> None:
-    package = read_inputs(Named((str(case),))).package
+    paths = [str(path) for path in sorted(case.glob("*.yaml")) if not path.name.startswith("_")]
+    package = read_inputs(Named(tuple(paths))).package
     settings = (
         f"apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {{name: t}}\nspec: {{emit: [{KINDS}]}}\n"
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.fieldpath import format_path
 from packwise.cli.report.json import finding_fields
 from packwise.cli.report.visible import json_text
+from packwise.commands.explain import location_of
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _topology(topology: TopologyNode) -> dict[str, Any]:
 
 
 def _workload(tree: WorkloadTree, revision: str) -> dict[str, Any]:
-    place = tree.item.location()
+    place = location_of(tree.item)
     return {
         "workload": tree.source,
         "file": place.file,

@@ -12,6 +12,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.cli.report.lines import FAINT, SEVERITIES, as_lines, tinted
 from packwise.cli.report.visible import visible, width
+from packwise.commands.explain import location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -127,7 +128,8 @@ def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     others = [_Node(each.name) for each in tree.objects]
     missing = [_missing(omission, whole=whole) for omission in tree.missing]
     results = [_Node(line) for line in as_lines(tree.results)] if whole else []
-    return _Node(tree.source, (str(tree.item.location()),), (*gangs, *others, *missing, *results), _BOLD)
+    place = str(location_of(tree.item))
+    return _Node(tree.source, () if place == tree.source else (place,), (*gangs, *others, *missing, *results), _BOLD)
 
 
 def _alike(gangs: Iterable[GangTree]) -> Iterator[_Node]:
@@ -220,13 +222,13 @@ def _chosen(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
         yield _Node("the line says how many there are", (), tuple([_Node(name) for name in names]), _BOLD)
     for omission in chosen.missing:
         yield _missing(omission)
-    if rendered and chosen.fields and not (chosen.objects or chosen.copies or chosen.missing):
+    if rendered and not chosen.workloads and not (chosen.objects or chosen.copies or chosen.missing):
         yield _Node("no value comes from this line")
 
 
 def _object(emitted: Emitted, values: Iterable[EmittedValue]) -> _Node:
     subject = emitted.generated.subject
-    at = "" if subject is None else f" ({subject.location()})"
+    at = "" if subject is None else f" ({location_of(subject)})"
     details = [f"rendered from {emitted.generated.source}{at}"]
     details += [f"how many: {_place(origin.place)}" for origin in emitted.copies]
     return _Node(emitted.name, tuple(details), tuple([_value(value) for value in values]), _BOLD)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.commands.explain.emitted import Cause, Emitted, EmittedValue, values_of
+from packwise.commands.explain.emitted import Cause, Emitted, EmittedValue, location_of, values_of
 from packwise.commands.explain.explanation import (
     Explanation,
     GangTree,
@@ -27,6 +27,7 @@ __all__ = [
     "WorkloadTree",
     "at_line",
     "explanation_of",
+    "location_of",
     "named",
     "names",
     "values_of",

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.clientmeta import is_client_key
+from krmfn.errors import FieldError
 from krmfn.record import NamedTuple
+from krmfn.source import Location
+from krmfn.yamltext import YamlError
+from krmfn.yamltext.places import nearest
 from packwise.annotate import CONDITIONS, LAST_ERRORS
 from packwise.objects.identity import RENDERED_FROM, format_identity, identity
 from packwise.objects.place import Origin, Place
@@ -21,7 +25,17 @@ if TYPE_CHECKING:
     from packwise.placement.model import Gang
     from packwise.topology import Level
 
-__all__ = ["Cause", "Emitted", "EmittedValue", "Lookup", "annotated_values", "values_of"]
+__all__ = [
+    "Cause",
+    "Emitted",
+    "EmittedValue",
+    "Lookup",
+    "annotated_values",
+    "is_yaml",
+    "location_of",
+    "value_of",
+    "values_of",
+]
 
 _ANNOTATIONS = ("metadata", "annotations")
 
@@ -108,10 +122,35 @@ def values_of(emitted: Emitted, lookup: Lookup) -> Iterator[EmittedValue]:
 
 def annotated_values(item: KubeObject, lookup: Lookup) -> Iterator[EmittedValue]:
     """The annotations that packwise gives a user's own object."""
-    annotations = item.get(_ANNOTATIONS)
+    annotations = item.get(_ANNOTATIONS) if value_of(item) else None
     for key, value in annotations.items() if isinstance(annotations, dict) else ():
         if key in _RULES and key.startswith("packwise.dev/"):
             yield EmittedValue((*_ANNOTATIONS, key), value, _own(key, None, lookup))
+
+
+def value_of(item: KubeObject) -> Mapping[str, Value]:
+    """The object or document; empty where its text is no YAML, as that of a template."""
+    try:
+        return item.value
+    except FieldError:
+        return {}
+
+
+def is_yaml(item: KubeObject) -> bool:
+    """Whether the text of the object or document is YAML, as that of a template need not be."""
+    if not value_of(item):
+        return False
+    try:
+        nearest(item.origin.text, ())
+    except YamlError:
+        return False
+    return True
+
+
+def location_of(item: KubeObject) -> Location:
+    """Where the object or document begins."""
+    origin = item.origin
+    return item.location() if is_yaml(item) else Location(origin.file, origin.line, origin.column)
 
 
 def _leaves(value: Value, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Value]]:

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
-from packwise.commands.explain.emitted import Emitted, Lookup
+from packwise.commands.explain.emitted import Emitted, Lookup, location_of, value_of
 from packwise.commands.explain.missing import omissions_of, unwritten
-from packwise.findings.finding import Finding
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import format_identity, identity
-from packwise.objects.index import READABLE
 from packwise.objects.kinds import POD
 from packwise.placement.model import Gang, GangPod, NodeTopology
 from packwise.select import index_package
@@ -21,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
-    from krmfn.result import Result
+    from krmfn.result import ResourceRef, Result
+    from krmfn.value import Value
     from packwise.objects.inventory import Inventory
     from packwise.objects.place import Place
     from packwise.pipeline import Rendered
@@ -180,12 +179,17 @@ class _Trees:
 
     def workloads(self) -> Iterable[WorkloadTree]:
         """The trees, in the order in which the workloads are rendered."""
+        unnamed: set[str] = set()
         for plan in self._rendered.plans:
             by_source: dict[str, list[Placement]] = {}
             for placement in plan.placements:
                 by_source.setdefault(placement.source, []).append(placement)
-            for source, placements in (by_source or {_unnamed(plan): []}).items():
+            for source, placements in by_source.items():
                 yield self._tree(plan, source, placements)
+            if not by_source and (name := _unnamed(plan)) not in unnamed:
+                # A document has a plan for each thing that is wrong with it.
+                unnamed.add(name)
+                yield self._tree(plan, name, [])
 
     def _tree(self, plan: WorkloadPlan, source: str, placements: Sequence[Placement]) -> WorkloadTree:
         item = plan.workload
@@ -194,17 +198,25 @@ class _Trees:
         gangs = tuple([_gang(node, emitted, members) for each in placements if isinstance(node := each.node, Gang)])
         others = tuple([each for each in emitted if each.gang is None and identity(each.item.value)[:2] != POD.key])
         missing = (*self._missing.get(id(item), ()), *unwritten(placements, self._rendered))
-        written = self._kept.get(identity(item.value), item)
+        written = self._kept.get(identity(value_of(item)), item)
         return WorkloadTree(source, item, written, gangs, others, missing, self._results(item))
 
     def _results(self, item: KubeObject) -> tuple[Result, ...]:
         """The findings about an object or document."""
-        own = Finding.of(READABLE, item, (), "").to_result()
-        return tuple([
-            result
-            for result in self._rendered.results
-            if (result.resource_ref, result.file and result.file.path) == (own.resource_ref, own.file and own.file.path)
-        ])  # fmt: skip
+        file, value = location_of(item).file, value_of(item)
+        name = identity(value)[1:] if value.get("apiVersion") else None
+
+        def is_about(result: Result) -> bool:
+            ref = result.resource_ref
+            own = None if ref is None or name is None else identity(_identified(ref))[1:]
+            return own == name and (result.file.path if result.file is not None else None) == file
+
+        return tuple([result for result in self._rendered.results if is_about(result)])
+
+
+def _identified(ref: ResourceRef) -> Mapping[str, Value]:
+    """An object with the identity of what a finding is about."""
+    return {"apiVersion": ref.api_version, "kind": ref.kind, "metadata": {"namespace": ref.namespace, "name": ref.name}}
 
 
 _Members = dict[tuple[str, str | None], list[Emitted]]
@@ -241,5 +253,5 @@ def _gang(gang: Gang, emitted: Iterable[Emitted], members: _Members) -> GangTree
 
 def _unnamed(plan: WorkloadPlan) -> str:
     """What a workload is called that becomes nothing."""
-    value = plan.workload.value
-    return format_identity(identity(value)) if value.get("apiVersion") else str(plan.workload.location())
+    value = value_of(plan.workload)
+    return format_identity(identity(value)) if value.get("apiVersion") else str(location_of(plan.workload))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packwise.commands.explain.emitted import value_of
 from packwise.findings import has_errors
 from packwise.objects.kinds import POD as POD_KIND
 from packwise.objects.kinds import PODGANG, PODGROUP, QUEUE, TOPOLOGY
-from packwise.objects.place import Origin, Place
+from packwise.objects.place import Origin
 from packwise.pipeline.registry import omission_sources
 from packwise.pipeline.steps import cluster_of
 from packwise.placement.model import Gang, Grouper, NodeTopology, Queue
@@ -37,7 +38,7 @@ def omissions_of(rendered: Rendered, inventory: Inventory) -> Mapping[int, list[
     return {
         id(plan.workload): [omission for omissions in sources for omission in omissions(plan.workload, cluster)]
         for plan in rendered.plans
-        if not has_errors(plan.findings)
+        if value_of(plan.workload) and not has_errors(plan.findings)
     }
 
 
@@ -53,7 +54,7 @@ def unwritten(placements: Iterable[Placement], rendered: Rendered) -> Iterator[O
             if settings.emits(kind.name, by_default=placement.emit_by_default) or kind.name in reported:
                 continue
             reported.add(kind.name)
-            origin = Origin(place or Place(placement.subject), _EMIT)
+            origin = Origin(place or placement.node.origin.place, _EMIT)
             why = f"spec.emit has no {kind.name}{_maker(placement.node, kind)}"
             yield Omission(origin, f"{kind.name} objects", why, f"add {kind.name} to spec.emit")
 

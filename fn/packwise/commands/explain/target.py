@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
-from packwise.commands.explain.emitted import annotated_values, values_of
+from packwise.commands.explain.emitted import annotated_values, is_yaml, location_of, value_of, values_of
 from packwise.objects.identity import identity
 from packwise.objects.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -73,14 +73,14 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
 
     A line of an object that packwise rendered earlier asks about the values which stand there.
     """
-    places = _Line(file, line, {id(item): item for item in explanation.items if _file(item) == file})
+    places = _Line(line, [item for item in explanation.items if _file(item) == file])
     if not places.fields:
         return None
     values = [(emitted, list(values_of(emitted, explanation.lookup))) for emitted in explanation.objects]
     objects = _with_values(values, places.has)
     copies = [each for each in explanation.objects if any(places.is_at(origin.place) for origin in each.copies)]
     missing = [each for tree in explanation.workloads for each in tree.missing if places.is_at(each.origin.place)]
-    fields = [Place(item, path).field for item, paths in places.shown() for path in paths]
+    fields = [Place(item, path).field for item, paths in places.shown() for path in paths if path]
     chosen = Chosen((), objects, tuple(copies), tuple(missing), tuple(fields))
     if objects or copies or missing:
         return chosen
@@ -124,17 +124,21 @@ def _is_object(emitted: Emitted, name: str) -> bool:
 
 
 def _file(item: KubeObject) -> str | None:
-    return item.location().file
+    return location_of(item).file
 
 
 class _Line:
-    """A line of a file, and the fields that begin there; by each object of the file, which `items` are."""
+    """A line, and the fields that begin there, by the object they are of; `items` are those of the line's file.
 
-    __slots__ = ("_file", "_items", "_line", "fields")
+    An object is told by the text it is read from: what is made of a template has the text of that.
+    """
 
-    def __init__(self, file: str | None, line: int, items: Mapping[int, KubeObject]) -> None:
-        self._file, self._line, self._items = file, line, items
-        self.fields = {key: paths for key, item in items.items() if (paths := _paths_at(item, line))}
+    __slots__ = ("_items", "_line", "fields")
+
+    def __init__(self, line: int, items: Iterable[KubeObject]) -> None:
+        self._line = line
+        self._items = {id(item.origin): item for item in items}
+        self.fields = {key: paths for key, item in self._items.items() if (paths := _paths_at(item, line))}
 
     def shown(self) -> Iterator[tuple[KubeObject, list[FieldPath]]]:
         """The innermost fields of the line, by object."""
@@ -143,12 +147,12 @@ class _Line:
 
     def is_at(self, place: Place | None) -> bool:
         """Whether the place is a field of the line, or within one."""
-        if place is None or id(place.item) not in self.fields:
+        if place is None or id(place.item.origin) not in self.fields:
             return False
         if place.embedded or place.derived is not None:
             # Lines of a document within the object are no fields of it.
             return place.location().line == self._line
-        paths = self.fields[id(place.item)]
+        paths = self.fields[id(place.item.origin)]
         within = any(place.path[: len(path)] == path for path in _innermost(paths))
         return within or (place.path in paths and place.location().line == self._line)
 
@@ -159,7 +163,7 @@ class _Line:
             place
             for place in places
             for key, path in inner
-            if id(place.item) == key and place.path and not place.embedded and place.derived is None
+            if id(place.item.origin) == key and place.path and not place.embedded and place.derived is None
             if place.path == path[: len(place.path)] and len(path) - len(place.path) <= _NEAR
         ]
         return max(outer, key=lambda place: len(place.path), default=None)
@@ -167,8 +171,8 @@ class _Line:
     def has(self, emitted: Emitted, value: EmittedValue) -> bool:
         """Whether a value comes from the line; or stands there, in the object of an earlier render."""
         before = emitted.before
-        if before is not None and id(before) in self.fields:
-            return any(value.path[: len(path)] == path for path in _innermost(self.fields[id(before)]))
+        if before is not None and id(before.origin) in self.fields:
+            return any(value.path[: len(path)] == path for path in _innermost(self.fields[id(before.origin)]))
         return self.is_at(value.cause.place) or self.is_at(value.cause.through)
 
 
@@ -178,14 +182,19 @@ def _innermost(paths: Iterable[FieldPath]) -> list[FieldPath]:
 
 
 def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
-    """The fields that begin on the line; where none does, that which begins nearest above it within the object."""
+    """The fields that begin on the line; where none does, that which begins nearest above it within the object.
+
+    A document that is no YAML, as a template, has no fields: it is on all of its lines as a whole.
+    """
     last = item.origin.line + item.origin.text.count("\n", 0, len(item.origin.text.rstrip()))
+    if not is_yaml(item):
+        return [()] if item.origin.line <= line <= last else []
     by_line: dict[int, list[FieldPath]] = {}
     open_paths: list[FieldPath] = [()]
     while open_paths:
         path = open_paths.pop()
         by_line.setdefault(item.location(path, key=True).line, []).append(path)
-        value = item.get(path) if path else dict(item.value)
+        value = item.get(path) if path else value_of(item)
         steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
         open_paths += [(*path, step) for step in reversed(list(steps))]
     above = [start for start in by_line if start <= line]
