@@ -25,8 +25,10 @@ HERE = Path(__file__).resolve().parent
 RECORD = HERE / "instructions.json"
 PACKWISE = (sys.executable, "-m", "packwise", "fn")
 UNIT = (sys.executable, "-c", "import yaml")
-PERF = ("perf", "stat", "-x", ",", "-e", "instructions:u", "-o", "/dev/fd/1", "--")
-PERF += ("sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh")
+PERF = (
+    *("perf", "stat", "-x", ",", "-e", "instructions:u", "-o", "/dev/fd/1"),
+    *("--", "sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh"),
+)
 RUNS = 3
 FEW, MANY = 10, 510
 MOST = 1.1
