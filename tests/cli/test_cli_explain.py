@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from krmfn.yamltext import read
 from packwise.cli.arguments import Named
 from packwise.cli.explain_output.text import as_text
 from packwise.cli.inputs import read_inputs
@@ -114,6 +115,18 @@ def test_stdin_and_the_line_of_stdin(call: Call) -> None:
 
     assert (ran.code, ran.stderr) == (0, "")
     assert "fields of the line  spec.template.topologyConstraint.packDomain\n" in ran.stdout
+
+
+def test_a_line_of_a_file_of_a_resourcelist(call: Call) -> None:
+    items = [json.loads(json.dumps(read(text))) for text in (CONFIG, WORKLOAD)]
+    for item, name in zip(items, ("topology.yaml", "web/workload.yaml"), strict=True):
+        item["metadata"]["annotations"] = {"config.kubernetes.io/path": name}
+    listed = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items}
+
+    ran = call("explain", "web/workload.yaml:1", "-", stdin=json.dumps(listed))
+
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "web/workload.yaml:1:" in ran.stdout
 
 
 def test_a_line_of_an_earlier_render_asks_about_the_values_that_stand_there(call: Call, package: Path) -> None:

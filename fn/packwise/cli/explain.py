@@ -16,7 +16,7 @@ from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_inputs
 from packwise.cli.rendered_files import rendered_of
 from packwise.cli.report.lines import as_lines
-from packwise.commands.explain import at_line, explanation_of, named, names
+from packwise.commands.explain import at_line, explanation_of, location_of, named, names
 from packwise.wording import closest
 
 if TYPE_CHECKING:
@@ -95,15 +95,22 @@ def _chosen(target: _Target, explanation: Explanation, inputs: Inputs) -> Chosen
 
 
 def _at_line(target: _Target, explanation: Explanation, inputs: Inputs) -> Chosen:
-    wanted = None if target.file in (STDIN, "<stdin>") else real(target.file)
-    for file in inputs.read:
-        name = file.path.name
-        if (name is None and wanted is None) or (name is not None and wanted == real(name)):
-            chosen = at_line(explanation, name, target.line)
-            if chosen is None:
-                raise UsageError(f'"{target.file}" must have an object on line {target.line}')
-            return chosen
-    raise UsageError(f'"{target.file}" must be a file that is read; name it, or its folder, as PATH too')
+    is_stdin = target.file in (STDIN, "<stdin>")
+    files = [file.path.name for file in inputs.read]
+    # Objects of a ResourceList are in the files that its client read.
+    files += [name for item in explanation.items if (name := location_of(item).file) == target.file]
+    wanted = None if is_stdin else real(target.file)
+    chosen = [
+        at_line(explanation, name, target.line)
+        for name in dict.fromkeys(files)
+        if (name is None and is_stdin) or (name is not None and wanted == real(name))
+    ]
+    if not chosen:
+        raise UsageError(f'"{target.file}" must be a file that is read; name it, or its folder, as PATH too')
+    at = next((each for each in chosen if each is not None), None)
+    if at is None:
+        raise UsageError(f'"{target.file}" must have an object on line {target.line}')
+    return at
 
 
 def _width() -> int:

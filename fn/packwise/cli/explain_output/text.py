@@ -86,7 +86,7 @@ class _Page:
     def draw(self, node: _Node, first: str = "", rest: str = "") -> None:
         """The node and its parts; `first` stands before its own line, `rest` before all others."""
         head, details = visible(node.head), [visible(detail) for detail in node.details if detail]
-        shown = tinted(head, node.colour, coloured=self._coloured)
+        shown = tinted(head, node.colour, coloured=self._coloured and node.colour > 0)
         joined = "  ".join([head, *details])
         below = f"{rest}{'│' if node.parts else ' '}    "
         if width(first + joined) <= self._columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krmfn.clientmeta import is_client_key
 from krmfn.record import NamedTuple
 from packwise.commands.explain.emitted import annotated_values, is_yaml, location_of, value_of, values_of
 from packwise.objects.identity import identity
@@ -196,6 +197,12 @@ def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
         by_line.setdefault(item.location(path, key=True).line, []).append(path)
         value = item.get(path) if path else value_of(item)
         steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-        open_paths += [(*path, step) for step in reversed(list(steps))]
+        open_paths += [(*path, step) for step in reversed(list(steps)) if not _is_clients(item, path, step)]
     above = [start for start in by_line if start <= line]
     return by_line[max(above)] if above and line <= max(last, *above) else []
+
+
+def _is_clients(item: KubeObject, path: FieldPath, step: str | int) -> bool:
+    """Whether a client added the field to the object that it read from the file."""
+    is_added = item.origin.file is None and path == ("metadata", "annotations")
+    return is_added and isinstance(step, str) and is_client_key(step)
