@@ -195,7 +195,16 @@ class _Trees:
         item = plan.workload
         emitted = self._by_source.get((source, id(item)), [])
         members = _pods(placements, emitted)
-        gangs = tuple([_gang(node, emitted, members) for each in placements if isinstance(node := each.node, Gang)])
+        by_gang: dict[int, list[Emitted]] = {}
+        for each in emitted:
+            by_gang.setdefault(id(each.gang), []).append(each)
+        gangs = tuple(
+            [
+                _gang(node, by_gang.get(id(node), ()), members)
+                for each in placements
+                if isinstance(node := each.node, Gang)
+            ]
+        )
         others = tuple([each for each in emitted if each.gang is None and identity(each.item.value)[:2] != POD.key])
         missing = (*self._missing.get(id(item), ()), *unwritten(placements, self._rendered))
         written = self._kept.get(identity(value_of(item)), item)
@@ -233,7 +242,7 @@ def _pods(placements: Iterable[Placement], emitted: Iterable[Emitted]) -> _Membe
     return members
 
 
-def _gang(gang: Gang, emitted: Iterable[Emitted], members: _Members) -> GangTree:
+def _gang(gang: Gang, objects: Iterable[Emitted], members: _Members) -> GangTree:
     by_parent: dict[str | None, list[PodSet]] = {}
     for pods in gang.sets:
         by_parent.setdefault(pods.parent, []).append(pods)
@@ -247,8 +256,7 @@ def _gang(gang: Gang, emitted: Iterable[Emitted], members: _Members) -> GangTree
             for pods in by_parent.get(parent, ())
         ])  # fmt: skip
 
-    objects = tuple([each for each in emitted if each.gang is gang])
-    return GangTree(gang, below(None), objects, tuple(members.get((gang.name, None), ())))
+    return GangTree(gang, below(None), tuple(objects), tuple(members.get((gang.name, None), ())))
 
 
 def _unnamed(plan: WorkloadPlan) -> str:
