@@ -208,7 +208,10 @@ class Queue(NamedTuple):
 
 
 class GangPod(NamedTuple):
-    """The manifest of a pod of `gang`, in its leaf `pod_set` where the gang has sets."""
+    """The manifest of a pod of `gang`, in its leaf `pod_set` where the gang has sets.
+
+    The fields of its origin are those of the manifest, by their paths as text.
+    """
 
     value: Mapping[str, Value]
     gang: str
