@@ -166,10 +166,10 @@ def _emitted(rendered: Rendered, placements: Iterable[Placement], inventory: Inv
 class _Trees:
     """What the trees of all workloads have in common."""
 
-    __slots__ = ("_by_source", "_inventory", "_kept", "_missing", "_rendered")
+    __slots__ = ("_by_source", "_kept", "_missing", "_rendered")
 
     def __init__(self, rendered: Rendered, objects: Sequence[Emitted], inventory: Inventory) -> None:
-        self._rendered, self._inventory = rendered, inventory
+        self._rendered = rendered
         self._kept = {identity(item.value): item for item in rendered.kept}
         self._by_source: dict[tuple[str, int], list[Emitted]] = {}
         for emitted in objects:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from packwise.commands.explain.emitted import value_of
 from packwise.findings import has_errors
-from packwise.objects.kinds import POD as POD_KIND
-from packwise.objects.kinds import PODGANG, PODGROUP, QUEUE, TOPOLOGY
+from packwise.objects.kinds import POD, PODGANG, PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Origin
 from packwise.pipeline.registry import omission_sources
 from packwise.pipeline.steps import cluster_of
@@ -65,7 +64,7 @@ def _kinds(node: Node) -> tuple[Kind, ...]:
         return (PODGROUP,) if node.grouper is Grouper.SERVICE else (PODGANG, PODGROUP)
     if isinstance(node, NodeTopology):
         return (TOPOLOGY,)
-    return (QUEUE,) if isinstance(node, Queue) else (POD_KIND,)
+    return (QUEUE,) if isinstance(node, Queue) else (POD,)
 
 
 def _maker(node: Node, kind: Kind) -> str:

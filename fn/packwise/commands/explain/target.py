@@ -23,7 +23,7 @@ __all__ = ["Chosen", "ChosenObject", "at_line", "named", "names"]
 
 
 _NEAR = 2
-"""How many steps above the line the field may be that its part in the render is told of."""
+"""How many steps above a field of the line the field around it may be, of which a value is made as a whole."""
 
 
 class ChosenObject(NamedTuple):
