@@ -11,6 +11,7 @@ from krmfn.yamltext.bounds import MAX_NODES
 from packwise.cli import target
 from packwise.commands.diff import state
 from packwise.findings.problem import MAX_TEXT
+from packwise.frontends.dynamo.names import MOST_RANKS
 from packwise.frontends.osmo.template.fill import MAX_TEMPLATE
 from packwise.frontends.osmo.template.work import MAX_BITS, MAX_WORK
 from packwise.placement.limit import LIMIT, MAX_GANGS
@@ -35,6 +36,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("a key in one line", fastguard.LONGEST_KEY, ""),
     ("digits of a number", fastguard.MOST_DIGITS, ""),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
+    ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 where GPU memory"),
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),
