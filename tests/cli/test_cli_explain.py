@@ -59,6 +59,8 @@ def test_an_example(name: str, call: Call, expect: Expect) -> None:
         (f"{GROVE}/inference.yaml:12", GROVE, "line-of-replicas"),
         (f"{GROVE}/inference.yaml:26:9", GROVE, "line-of-a-missing-value"),
         (f"{OSMO}/best-effort.yaml:20", OSMO, "line-of-osmo"),
+        ("PodCliqueSet/llm", "dynamo-services", "podcliqueset-of-dynamo"),
+        ("dynamo-services/llm.yaml:18", "dynamo-services", "line-of-dynamo"),
     ],
 )
 @pytest.mark.usefixtures("examples")
