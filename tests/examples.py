@@ -10,7 +10,7 @@ from packwise.pipeline.steps import selected
 from packwise.revisions import RECORDS
 from tests.places import ROOT
 
-__all__ = ["EXAMPLES", "ORDER", "WHOLE", "holds_workloads_of_grove", "revision_of"]
+__all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "revision_of"]
 
 ORDER = [record.name for record in RECORDS]
 """The records of designs and releases, the earliest first."""
@@ -20,9 +20,6 @@ _PARTS = {"osmo-template"}
 
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name not in _PARTS)
 """The examples that are packages of their own."""
-
-WHOLE = [path for path in EXAMPLES if path.name != "osmo-template"]
-"""Those that render as they stand: a template wants its pool and a value."""
 
 
 def revision_of(folder: Path) -> str:

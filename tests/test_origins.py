@@ -19,7 +19,7 @@ from packwise.objects.generated import Generated
 from packwise.objects.place import Origin
 from packwise.pipeline import render
 from packwise.select import Package
-from tests.examples import WHOLE
+from tests.examples import EXAMPLES
 from tests.places import TESTDATA
 
 
@@ -51,7 +51,7 @@ CASES = [
 """Cases of what no example shows: epochs, and PodGroups of another scheduler."""
 
 
-@pytest.mark.parametrize("example", WHOLE, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_every_value_of_an_example_has_its_origin_in_the_input(example: Path) -> None:
     assert without_origin(read_inputs(Named((str(example),))).package) == []
 
@@ -81,7 +81,7 @@ def without_origin(package: Package) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("example", WHOLE, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_all_origins_of_an_example(
     example: Path, monkeypatch: pytest.MonkeyPatch, expect: Callable[[str, str], None]
 ) -> None:

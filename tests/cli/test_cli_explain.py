@@ -18,7 +18,7 @@ from packwise.cli.inputs import read_inputs
 from packwise.commands.explain import Explanation, explanation_of, named
 from packwise.pipeline import render
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
-from tests.examples import WHOLE
+from tests.examples import EXAMPLES
 from tests.places import ROOT, TESTDATA
 
 Expect = Callable[[str, str], None]
@@ -31,12 +31,12 @@ GROVE = "disaggregated-inference"
 
 @pytest.fixture
 def examples(tmp_path: Path) -> Path:
-    for example in WHOLE:
+    for example in EXAMPLES:
         shutil.copytree(example, tmp_path / example.name)
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [example.name for example in WHOLE])
+@pytest.mark.parametrize("name", [example.name for example in EXAMPLES])
 @pytest.mark.usefixtures("examples")
 def test_an_example(name: str, call: Call, expect: Expect) -> None:
     ran, as_json = call("explain", name), call("explain", name, "-o", "json")

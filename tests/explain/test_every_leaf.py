@@ -19,7 +19,7 @@ from packwise.cli.inputs import read_inputs
 from packwise.commands.explain import Emitted, EmittedValue, Explanation, explanation_of, values_of
 from packwise.pipeline import render
 from packwise.select import Package
-from tests.examples import WHOLE
+from tests.examples import EXAMPLES
 from tests.places import SHARED, TESTDATA
 
 GITOPS = ("argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/")
@@ -64,7 +64,7 @@ def is_right(emitted: Emitted, each: EmittedValue, known: set[int]) -> bool:
     return each.path[:-1] == ("metadata", "annotations") and is_gitops == key.startswith(GITOPS)
 
 
-@pytest.mark.parametrize("example", WHOLE, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_of_an_example(example: Path) -> None:
     explanation = explained(read_inputs(Named((str(example),))).package)
 
