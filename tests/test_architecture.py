@@ -192,6 +192,18 @@ def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
     assert "packwise.commands.rules" not in done.stderr
 
 
+def test_only_an_explanation_pays_for_one() -> None:
+    """Origins are computed, and what is missing is looked for, where somebody asks."""
+    source = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
+    command = [sys.executable, "-X", "importtime", "-m", "packwise", "fn"]
+
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    modules = ("packwise.commands", "packwise.cli", "packwise.placement.omission", "packwise.frontends.grove.omissions")
+    assert [name for name in modules if name in done.stderr] == []
+
+
 @pytest.mark.parametrize(("output", "imports"), [("text", False), ("json", False), ("patch", True)])
 def test_patches_are_paid_for_where_they_are_asked_for(output: str, imports: bool) -> None:
     sides = [str(ROOT / "testdata" / "diff" / "more-replicas-add-gangs-that-are-shown-once" / "before")] * 2

@@ -162,26 +162,26 @@ TABLE = {
             "llm.yaml:13:59 spec.template.cliques[0].spec.minAvailable", "operator.md 7, podgroups",
         ),
         "spec.podgroups[1].topologyConstraint.packConstraint.required": (
-            "llm.yaml:15:27 spec.template.cliques[1].topologyConstraint", "operator.md 7, packConstraint",
+            "llm.yaml:15:40 spec.template.cliques[1].topologyConstraint.packDomain", "operator.md 7, packConstraint",
         ),
         "spec.topologyConstraintGroupConfigs[0].topologyConstraint.packConstraint.required": (
-            "llm.yaml:21:27 spec.template.podCliqueScalingGroups[0].topologyConstraint",
+            "llm.yaml:21:40 spec.template.podCliqueScalingGroups[0].topologyConstraint.packDomain",
             "operator.md 7, packConstraint",
         ),
         "spec.topologyConstraint.packConstraint.required": (
-            "llm.yaml:10:25 spec.template.topologyConstraint", "operator.md 7, packConstraint",
+            "llm.yaml:10:38 spec.template.topologyConstraint.packDomain", "operator.md 7, packConstraint",
         ),
     },
     ("PodGang", "llm-0-decode-0"): {
         "spec.topologyConstraint.packConstraint.required": (
-            "llm.yaml:21:27 spec.template.podCliqueScalingGroups[0].topologyConstraint",
+            "llm.yaml:21:40 spec.template.podCliqueScalingGroups[0].topologyConstraint.packDomain",
             "operator.md 7, packConstraint",
         ),
     },
     ("PodGroup", "llm-0"): {
         "spec.queue": ("llm.yaml:6:11 metadata.labels", "operator.md 6 and 7"),
         "spec.subGroups[0].topologyConstraint.requiredTopologyLevel": (
-            "llm.yaml:21:27 spec.template.podCliqueScalingGroups[0].topologyConstraint",
+            "llm.yaml:21:40 spec.template.podCliqueScalingGroups[0].topologyConstraint.packDomain",
             "operator.md 7, packConstraint",
         ),
         "spec.subGroups[1].minMember": (

@@ -15,6 +15,9 @@ from tests.cli.calling import Call
     ("words", "completed"),
     [
         (["mi"], ["migrate"]),
+        (["ex"], ["explain"]),
+        (["explain", "clus"], ["clusters"]),
+        (["explain", "PodGang/a", "clus"], ["clusters"]),
         (["check", "--ba"], ["--baseline"]),
         (["doc"], ["doctor"]),
         (["init", "--for", "kus"], ["kustomize"]),
@@ -47,4 +50,6 @@ def test_every_shell_has_a_script(call: Call, shell: str) -> None:
     ran = call("completion", shell)
 
     assert (ran.code, ran.stderr) == (0, "")
-    assert all(command in ran.stdout for command in ("render", "check", "diff", "topologies", "migrate", "rules"))
+    assert all(
+        command in ran.stdout for command in ("render", "check", "diff", "explain", "topologies", "migrate", "rules")
+    )

@@ -37,10 +37,13 @@ def test_case(case: str, call: Call, tmp_path: Path, expect: Expect) -> None:
     ran = call("diff", "before", "after")
     as_json = call("diff", "before", "after", "-o", "json")
     as_patch = call("diff", "before", "after", "-o", "patch")
+    as_markdown = call("diff", "before", "after", "-o", "markdown")
 
     expect(f"diff/{case}/expected.txt", f"{ran.stdout}--- stderr\n{ran.stderr}--- exit {ran.code}\n")
     expect(f"diff/{case}/expected.json", as_json.stdout)
     expect(f"diff/{case}/expected.patch.json", as_patch.stdout)
+    expect(f"diff/{case}/expected.md", as_markdown.stdout)
+    assert (as_markdown.code, as_markdown.stderr) == (ran.code, "")
     assert (as_json.code, as_json.stderr, as_patch.code) == (ran.code, "", ran.code)
     refusals = [finding["message"] for finding in json.loads(as_json.stdout)["refusals"]]
     assert [message for message in refusals if message not in as_patch.stderr] == []

@@ -33,6 +33,7 @@ GOLDENS = {
     "gitlab": "check.gitlab.json",
     "sarif": "check.sarif",
     "junit": "check.junit.xml",
+    "markdown": "check.md",
 }
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Diff",
     "DiffFormat",
     "Doctor",
+    "Explain",
     "Fix",
     "Format",
     "Function",
@@ -46,10 +47,10 @@ __all__ = [
 STDIN = "-"
 """How a path names stdin, or stdout."""
 
-Format = Literal["text", "json", "github", "gitlab", "sarif", "junit"]
+Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown"]
 """How findings are printed."""
 
-DiffFormat = Literal["text", "json", "patch"]
+DiffFormat = Literal["text", "json", "patch", "markdown"]
 """How a comparison is printed."""
 
 Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
@@ -152,6 +153,15 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
+class Explain:
+    """`packwise explain`; `target` is an object, a line of a file, or one more path: the command looks which."""
+
+    named: Named
+    target: str | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Topologies:
     """`packwise topologies`."""
 
@@ -242,7 +252,19 @@ class UsageError(Exception):
 
 
 Command = (
-    Render | Check | Diff | Topologies | Migrate | Rules | Completion | Init | Doctor | Schema | Version | Function
+    Render
+    | Check
+    | Diff
+    | Explain
+    | Topologies
+    | Migrate
+    | Rules
+    | Completion
+    | Init
+    | Doctor
+    | Schema
+    | Version
+    | Function
 )
 
 
@@ -293,6 +315,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "topologies": lambda parsed: Topologies(
         Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json"
     ),
+    "explain": lambda parsed: Explain(_named(parsed), parsed.target, parsed.output == "json"),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths),
         parsed.to,
@@ -367,6 +390,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     _add_render(commands)
     _add_check(commands)
     _add_diff(commands)
+    _add_explain(commands)
     _add_topologies(commands)
     _add_migrate(commands)
     _add_rules(commands)
@@ -415,7 +439,7 @@ def _add_check(commands: Any) -> None:
         action="append",
         help="how to print the findings, and the file to write that to; as often as needed, but for stdout once: text "
         "for people, json for scripts, github as workflow commands, gitlab as a Code Quality report, sarif as SARIF "
-        "2.1.0, junit as JUnit XML (default: text)",
+        "2.1.0, junit as JUnit XML, markdown as a comment on a pull request (default: text)",
     )
     _add_fixes(check)
     _add_choice(check)
@@ -537,12 +561,31 @@ def _add_diff(commands: Any) -> None:
         "--output",
         choices=get_args(DiffFormat),
         default="text",
-        help="how to print: text for people, json for scripts, patch for a JSON Patch (RFC 6902) of every object "
-        "(default: text)",
+        help="how to print: text for people, json for scripts, patch for a JSON Patch (RFC 6902) of every object, "
+        "markdown as a comment on a pull request (default: text)",
     )
     diff.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
     _add_config(diff)
     _add_crds(diff)
+
+
+def _add_explain(commands: Any) -> None:
+    text = "say why a value is there, or missing"
+    explain = commands.add_parser(
+        "explain", help=text, description=help_texts.EXPLAIN, epilog=help_texts.EXPLAIN_EPILOG
+    )
+    explain.add_argument(
+        "target",
+        nargs="?",
+        metavar="OBJECT|FILE:LINE",
+        help="a workload or a generated object, as Kind/namespace/name or Kind/name; or a line of a file, which an "
+        "earlier render may have written; without it, the trees of all workloads",
+    )
+    _add_paths(explain, "*")
+    explain.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
+    _add_context(explain)
 
 
 def _add_topologies(commands: Any) -> None:

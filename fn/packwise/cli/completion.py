@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["completion"]
 
-_PATHS = frozenset({"PATH", "A", "B", "FILE", "DIR", "PATH|git:COMMIT"})
+_PATHS = frozenset({"PATH", "A", "B", "OBJECT|FILE:LINE", "FILE", "DIR", "PATH|git:COMMIT"})
 """How the help calls what is a file or a folder."""
 
 

@@ -35,7 +35,7 @@ def diff(command: Diff) -> int:
     if exit_code(results):
         return 1
     compared = _compared(command, *inputs)
-    if command.output != "json":
+    if command.output not in ("json", "markdown"):
         say([f"note: {note}" for note in notes(compared)])
     difference = compared.difference
     if command.output == "patch":
@@ -67,6 +67,10 @@ def _printer(name: DiffFormat) -> Callable[[Compared], str]:
             from packwise.cli.diff_output.json import as_json
 
             return as_json
+        case "markdown":
+            from packwise.cli.diff_output.markdown import as_markdown
+
+            return as_markdown
         case "patch":
             from packwise.cli.diff_output.patch import as_patches
 

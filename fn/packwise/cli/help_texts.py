@@ -42,6 +42,7 @@ commands for people and CI:
   packwise check clusters/west --baseline ../main/clusters/west -o json
   packwise diff git:origin/main clusters/west
   packwise topologies clusters/west
+  packwise explain PodGang/inference/llm-0 clusters/west
   packwise rules topology-hierarchy
   packwise migrate clusters/west --to upstream --dry-run
 
@@ -99,9 +100,26 @@ examples:
   packwise diff clusters/west live.yaml                  # what the cluster has otherwise than Git
   kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
   packwise diff git:main clusters/west -o json --exit-code
+  packwise diff git:origin/main clusters/west -o markdown | gh pr comment --body-file -
 
 exit codes: 0 no error, 1 errors were found (updates that are refused, sources that cannot be rendered), 2 wrong usage;
 with --exit-code also 1 when anything changes"""
+
+EXPLAIN = """\
+Says why the scheduler gets what it gets. Without an object: each workload with its gangs, their groups and sets of
+pods, the levels that bound them, and what is missing. With an object: every value in it with the field it comes from,
+the level it is looked up in, and the rule that makes it. With a line of a file: the values that come from it."""
+
+EXPLAIN_EPILOG = """\
+examples:
+  packwise explain clusters/west
+  packwise explain PodGang/inference/llm-0 clusters/west
+  packwise explain PodCliqueSet/llm clusters/west            # its tree, and why something in it is missing
+  packwise explain clusters/west/llm.yaml:27 clusters/west   # what this line causes
+  packwise explain workflow/train pools train.yaml           # a workflow of OSMO
+  packwise explain PodGang/inference/llm-0 clusters/west -o json
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 TOPOLOGIES = """\
 Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and

@@ -58,8 +58,12 @@ class Place(NamedTuple):
     @property
     def description(self) -> str:
         """The place as a message names it: file, line, column and field."""
-        field = format_path(self.path) + (f" ({format_path(self.inner)})" if self.inner else "")
-        return f"{self._location()} {field}".rstrip()
+        return f"{self.location()} {self.field}".rstrip()
+
+    @property
+    def field(self) -> str:
+        """The path in the object, and that within an embedded document."""
+        return format_path(self.path) + (f" ({format_path(self.inner)})" if self.inner else "")
 
     def finding(
         self,
@@ -87,10 +91,11 @@ class Place(NamedTuple):
             rule,
             severity=severity,
             order=order,
-            location=place._location(key=problem.at_key) if place.embedded or place.derived is not None else None,
+            location=place.location(key=problem.at_key) if place.embedded or place.derived is not None else None,
         )
 
-    def _location(self, *, key: bool = False) -> Location:
+    def location(self, *, key: bool = False) -> Location:
+        """Where the place is, or with `key` its key; within an embedded document, where that can be told."""
         if not self.embedded and self.derived is None:
             return self.item.location(self.path)
         from krmfn.yamltext import YamlError

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd
     from packwise.objects.inventory import Inventory
+    from packwise.placement.omission import OmissionsOf
     from packwise.revisions import Revision
     from packwise.schedulers.scheduler import Scheduler
 
@@ -31,6 +32,7 @@ __all__ = [
     "front_ends",
     "is_document",
     "may_be_document",
+    "omission_sources",
     "schedulers",
     "workload_front_ends",
 ]
@@ -42,7 +44,8 @@ class FrontEndEntry(NamedTuple):
     One whose workloads are documents of another tool says how to recognize them: `is_document` by the value,
     `may_be_document` by a text that is no YAML, and `has_documents` whether an inventory has any. It is imported only
     for those. Without these functions its workloads are Kubernetes objects. `kind`: the only kind of these, where the
-    front end is imported for inputs with such objects alone.
+    front end is imported for inputs with such objects alone. `omissions` imports what `packwise explain` asks why a
+    value is missing; None where nothing that a workload asks for goes missing without a finding.
     """
 
     load: Callable[[], FrontEnd]
@@ -51,6 +54,7 @@ class FrontEndEntry(NamedTuple):
     may_be_document: Callable[[str], bool] | None = None
     has_documents: Callable[[Inventory], bool] | None = None
     kind: tuple[str, str] | None = None
+    omissions: Callable[[], OmissionsOf] | None = None
 
     def has_workloads(self, inventory: Inventory) -> bool:
         """Whether there may be something for the front end in the input."""
@@ -80,6 +84,12 @@ def _grove_rules() -> Iterable[Rule]:
     from packwise.frontends.grove.frontend import rule_table
 
     return rule_table()
+
+
+def _grove_omissions() -> OmissionsOf:
+    from packwise.frontends.grove.omissions import omissions
+
+    return omissions
 
 
 def _osmo() -> FrontEnd:
@@ -135,7 +145,7 @@ def _volcano() -> Scheduler:
 
 
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
-    FrontEndEntry(_grove, _grove_rules),
+    FrontEndEntry(_grove, _grove_rules, omissions=_grove_omissions),
     FrontEndEntry(_osmo, _osmo_rules, osmo_documents.is_document, osmo_documents.may_be_document, _has_osmo_documents),
     FrontEndEntry(_dynamo, _dynamo_rules, kind=DYNAMO_GRAPH.key),
 )
@@ -152,6 +162,15 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
 def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
     """The front ends for which there may be something in the input: no other one is imported."""
     return tuple([entry.load() for entry in FRONT_ENDS if entry.has_workloads(inventory)])
+
+
+def omission_sources(inventory: Inventory) -> tuple[OmissionsOf, ...]:
+    """What says why values are missing, of the front ends for which there may be something in the input."""
+    return tuple([
+        entry.omissions()
+        for entry in FRONT_ENDS
+        if entry.omissions is not None and entry.has_workloads(inventory)
+    ])  # fmt: skip
 
 
 def workload_front_ends() -> tuple[FrontEnd, ...]:

@@ -51,7 +51,8 @@ class Rendered(NamedTuple):
 
     With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
     objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
-    `workloads` is how many were judged; `has_grove`: whether some are Grove's.
+    `plans` are what becomes of the workloads and `known` the topologies that they can name, also where there are
+    errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's.
     """
 
     kept: tuple[KubeObject, ...]
@@ -59,13 +60,19 @@ class Rendered(NamedTuple):
     results: tuple[Result, ...]
     selection: Selection | None = None
     sources: tuple[Generated, ...] = ()
-    workloads: int = 0
+    plans: tuple[WorkloadPlan, ...] = ()
+    known: KnownTopologies | None = None
     has_grove: bool = False
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
         """All objects of the answer."""
         return self.kept + self.generated
+
+    @property
+    def workloads(self) -> int:
+        """How many workloads were judged."""
+        return len(self.plans)
 
     @property
     def gitops(self) -> tuple[str, ...]:
@@ -111,7 +118,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     of_topologies = reported([*known.findings, *protected])
     of_objects = reported([*rendering.findings, *_judge(generated, inventory, definitions, settings)])
     evidence = selection.evidence.findings if selection.evidence is not None else ()
-    workloads = len(plans), any(inventory.items.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
+    has_grove = any(inventory.items.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
+    judged = tuple(plans), known, has_grove
     results = (
         *results,
         *choice.results([*absence, *spelling, *of_topologies]),
@@ -119,7 +127,7 @@ def _render(package: Package, *, writes: bool) -> Rendered:
         *choice.results([*of_objects, *evidence]),
     )
     if exit_code(results):
-        return Rendered(package.items, (), (*results, *choice.wrong_comments()), selection, (), *workloads)
+        return Rendered(package.items, (), (*results, *choice.wrong_comments()), selection, (), *judged)
     notes = {id(plan.workload): plan.notes for plan in plans}
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
@@ -129,8 +137,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     noticed = choice.results(notices)
     results = (*results, *noticed, *choice.wrong_comments())
     if exit_code(results):
-        return Rendered(package.items, (), results, selection, (), *workloads)
-    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *workloads)
+        return Rendered(package.items, (), results, selection, (), *judged)
+    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged)
 
 
 class _NoChoice:

@@ -35,7 +35,7 @@ __all__ = [
 class Bounds(NamedTuple):
     """Levels of a topology: pods must be in one domain of `required`, and are in one of `preferred` if possible.
 
-    `origin` is that of the constraint; None where no constraint is written.
+    `origin` is that of the constraint, its fields `required` and `preferred`; None where no constraint is written.
     """
 
     required: Level | None = None
@@ -46,6 +46,13 @@ class Bounds(NamedTuple):
     def is_empty(self) -> bool:
         """Whether neither level is there."""
         return self.required is None and self.preferred is None
+
+    def origins(self, path: FieldPath, levels: Mapping[str, FieldPath]) -> Iterator[tuple[FieldPath, Origin]]:
+        """The origins of the constraint of a manifest at `path`; `levels` are the paths of its levels below that."""
+        if self.origin is not None:
+            yield path, self.origin
+            for level, steps in levels.items():
+                yield (*path, *steps), self.origin.of(level)
 
 
 class PodSet(NamedTuple):
@@ -61,13 +68,17 @@ class PodSet(NamedTuple):
     origin: Origin
     scheduler: str = ""
 
-    def origins(self, path: FieldPath, members: str) -> Iterator[tuple[FieldPath, Origin]]:
-        """The origins of the part of a manifest at `path` that is written for the set; `members` is its count there."""
+    def origins(
+        self, path: FieldPath, members: str, levels: Mapping[str, FieldPath] = {}
+    ) -> Iterator[tuple[FieldPath, Origin]]:
+        """The origins of the part of a manifest at `path` that is written for the set; `members` is its count there.
+
+        `levels` are the paths of the levels below its `topologyConstraint`.
+        """
         yield path, self.origin
         yield (*path, "name"), self.origin.of("name")
         yield (*path, members), self.origin.of("members")
-        if self.bounds.origin is not None:
-            yield (*path, "topologyConstraint"), self.bounds.origin
+        yield from self.bounds.origins((*path, "topologyConstraint"), levels)
 
 
 class Grouper(Enum):
@@ -88,8 +99,10 @@ class Gang(NamedTuple):
     topology of all bounds. `queue` is None where the workload names no queue, `queues` are all that it names.
     `scheduler` is the one that the pods name, "" where they name none. `bounds` is None where the gang states none.
     `origin` is that of the gang as one of its workload's, `owner` that of what the workload gives to all of its gangs:
-    name, namespace, labels, annotations, queue, priorityClassName. `naming` is that of the part of the name which no
-    workload says, and of the labels `named_labels` that repeat it; None where the workload says all of the name.
+    name, namespace, labels, annotations, queue, priorityClassName; a label or annotation with an origin of its own is
+    a field by its key. The field `copies` of both is a number that says how many such gangs there are. `naming` is the
+    origin of the part of the name which no workload says, and of the labels `named_labels` that repeat it; None where
+    the workload says all of the name.
     """
 
     name: str
@@ -111,9 +124,11 @@ class Gang(NamedTuple):
     naming: Origin | None = None
     named_labels: tuple[str, ...] = ()
 
-    @property
-    def origins(self) -> dict[FieldPath, Origin]:
-        """The origins of the fields that every manifest written for the gang has, by path."""
+    def origins(self, levels: Mapping[str, FieldPath] = {}) -> dict[FieldPath, Origin]:
+        """The origins of the fields that every manifest written for the gang has, by path.
+
+        `levels` are the paths of the levels below `spec.topologyConstraint`.
+        """
         origins: dict[FieldPath, Origin] = {
             (): self.origin,
             ("metadata", "name"): self.owner.of("name"),
@@ -122,12 +137,19 @@ class Gang(NamedTuple):
             ("metadata", "annotations"): self.owner.of("annotations"),
             ("spec", "priorityClassName"): self.owner.of("priorityClassName"),
         }
+        for part, entries in (("labels", self.labels), ("annotations", self.annotations)):
+            origins |= {("metadata", part, key): self.owner.of(key) for key in entries if key in self.owner.fields}
         if self.naming is not None:
             origins["metadata", "name"] = self.naming
             origins |= {("metadata", "labels", key): self.naming for key in self.named_labels}
-        if self.bounds is not None and self.bounds.origin is not None:
-            origins["spec", "topologyConstraint"] = self.bounds.origin
+        if self.bounds is not None:
+            origins.update(self.bounds.origins(("spec", "topologyConstraint"), levels))
         return origins
+
+    @property
+    def copies(self) -> list[Origin]:
+        """The origins of the numbers that say how many such gangs there are."""
+        return [origin.of("copies") for origin in (self.owner, self.origin) if "copies" in origin.fields]
 
     @property
     def is_bounded(self) -> bool:
@@ -186,7 +208,10 @@ class Queue(NamedTuple):
 
 
 class GangPod(NamedTuple):
-    """The manifest of a pod of `gang`, in its leaf `pod_set` where the gang has sets."""
+    """The manifest of a pod of `gang`, in its leaf `pod_set` where the gang has sets.
+
+    The fields of its origin are those of the manifest, by their paths as text.
+    """
 
     value: Mapping[str, Value]
     gang: str

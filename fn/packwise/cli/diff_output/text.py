@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.cli.diff_output.result import Compared
     from packwise.commands.diff import Change, Dropped, FieldChange
 
-__all__ = ["as_text"]
+__all__ = ["as_text", "changed_kinds", "refused_lines", "summary"]
 
 _SIGNS = {Action.CREATE: "+", Action.DELETE: "-", Action.CHANGE: "~", Action.RECREATE: "±"}
 _COLOURS = {Action.CREATE: 32, Action.DELETE: 31, Action.CHANGE: 33, Action.RECREATE: 31}
@@ -52,30 +52,48 @@ class _Shown(NamedTuple):
 def as_text(compared: Compared) -> str:
     """The whole comparison; objects of one workload that change alike are shown once."""
     difference = compared.difference
-    lost: dict[int, list[Dropped]] = {}
-    for dropped in difference.dropped:
-        lost.setdefault(id(dropped.subject), []).append(dropped)
-    shown = [_Shown(change, tuple(lost.get(id(change.after), ()))) for change in difference.changes]
     lines: list[str] = []
-    for kind, group in groupby(shown, key=lambda entry: _kind(entry.change)):
-        lines += [visible(kind), *_objects(list(group), coloured=compared.coloured), ""]
+    for kind, _, objects in changed_kinds(compared):
+        lines += [visible(kind), *(line for listed in objects for line in listed), ""]
     lines += _refused("Cannot be rendered, before the change", difference.unreadable, coloured=compared.coloured)
     head = "Refused" if difference.compared or difference.unreadable else "Cannot be rendered"
     lines += _refused(head, difference.refusals, coloured=compared.coloured)
-    lines.append(f"{visible(compared.before)} → {visible(compared.after)}: {_summary(compared)}")
+    lines.append(f"{visible(compared.before)} → {visible(compared.after)}: {summary(compared)}")
     return "".join([f"{line}\n" for line in lines])
 
 
-def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[str]:
+def changed_kinds(compared: Compared) -> Iterator[tuple[str, str, list[list[str]]]]:
+    """Each kind with changes, how many there are of each action, and the lines of each object."""
+    lost: dict[int, list[Dropped]] = {}
+    for dropped in compared.difference.dropped:
+        lost.setdefault(id(dropped.subject), []).append(dropped)
+    shown = [_Shown(change, tuple(lost.get(id(change.after), ()))) for change in compared.difference.changes]
+    for kind, group in groupby(shown, key=lambda entry: _kind(entry.change)):
+        listed = list(group)
+        actions = _actions([entry.change for entry in listed])
+        yield kind, actions, list(_objects(listed, coloured=compared.coloured))
+
+
+def refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
+    """The lines of what is refused, with the operator's own text."""
+    lines = as_lines([result], coloured=coloured)
+    if "operatorMessage" in result.tags:
+        lines.append(f"  operator: {visible(result.tags['operatorMessage'])}")
+    return lines
+
+
+def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
+    """The lines of each object; of those that are alike, those of the first."""
     groups: dict[tuple[object, ...], list[_Shown]] = {}
     for entry in shown:
         groups.setdefault(_likeness(entry), []).append(entry)
     for first, *others in groups.values():
-        yield from _object(first, coloured=coloured)
+        lines = list(_object(first, coloured=coloured))
         if others:
             names = [_name(entry.change.subject) for entry in others]
             more = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
-            yield f"      {tinted(f'and {len(names)} more alike: {visible(more)}', FAINT, coloured=coloured)}"
+            lines.append(f"      {tinted(f'and {len(names)} more alike: {visible(more)}', FAINT, coloured=coloured)}")
+        yield lines
 
 
 def _likeness(shown: _Shown) -> tuple[object, ...]:
@@ -189,15 +207,12 @@ def _level_list(levels: Sequence[Value]) -> str:
 def _refused(head: str, results: Sequence[Result], *, coloured: bool) -> list[str]:
     if not results:
         return []
-    lines = [head]
-    for result, line in zip(results, as_lines(results, coloured=coloured), strict=True):
-        lines.append(f"  {line}")
-        if "operatorMessage" in result.tags:
-            lines.append(f"    operator: {visible(result.tags['operatorMessage'])}")
-    return [*lines, ""]
+    lines = [f"  {line}" for result in results for line in refused_lines(result, coloured=coloured)]
+    return [head, *lines, ""]
 
 
-def _summary(compared: Compared) -> str:
+def summary(compared: Compared) -> str:
+    """How many objects change, of each kind; constraints that are lost; errors."""
     difference = compared.difference
     parts = list(_counts(difference.changes))
     if difference.dropped:
@@ -214,6 +229,10 @@ def _summary(compared: Compared) -> str:
 
 def _counts(changes: Iterable[Change]) -> Iterator[str]:
     for kind, group in groupby(changes, key=_kind):
-        actions = [change.action for change in group]
-        counted = [f"{actions.count(action)} {word}" for action, word in _WORDS.items() if action in actions]
-        yield f"{visible(kind)} {', '.join(counted)}"
+        yield f"{visible(kind)} {_actions(list(group))}"
+
+
+def _actions(changes: Sequence[Change]) -> str:
+    """How many changes there are of each action."""
+    actions = [change.action for change in changes]
+    return ", ".join([f"{actions.count(action)} {word}" for action, word in _WORDS.items() if action in actions])

@@ -1,8 +1,9 @@
-"""The formats by name. Each is imported only where it is asked for: people who read text wait for no other."""
+"""The formats by name: each is a module of this folder, imported only where it is asked for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,28 +16,5 @@ __all__ = ["printer"]
 
 def printer(name: Format) -> Callable[[Checked], str]:
     """What prints a check in the format of that name."""
-    match name:
-        case "text":
-            from packwise.cli.report.text import as_text
-
-            return as_text
-        case "json":
-            from packwise.cli.report.json import as_json
-
-            return as_json
-        case "github":
-            from packwise.cli.report.github import as_github
-
-            return as_github
-        case "gitlab":
-            from packwise.cli.report.gitlab import as_gitlab
-
-            return as_gitlab
-        case "sarif":
-            from packwise.cli.report.sarif import as_sarif
-
-            return as_sarif
-        case "junit":
-            from packwise.cli.report.junit import as_junit
-
-            return as_junit
+    module = import_module(f"packwise.cli.report.{name}")
+    return cast("Callable[[Checked], str]", getattr(module, f"as_{name}"))

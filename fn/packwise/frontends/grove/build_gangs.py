@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology, Level
 
-__all__ = ["SCHEDULER_NAME", "TOPOLOGY_NAME", "build_gangs", "count_entries"]
+__all__ = ["SCHEDULER_NAME", "TOPOLOGY_NAME", "build_gangs", "count_entries", "is_mirrored"]
 
 TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation of PodGangs: the Topology that the label keys belong to, as KAI reads it."""
@@ -53,8 +53,17 @@ _CONSTRAINT = "operator.md 7, packConstraint"
 _OWNER = "operator.md 6 and 7"
 
 _CLIQUE_FIELDS: Mapping[str, FieldPath] = {"name": ("name",), "members": ("spec", "minAvailable")}
-_GROUP_FIELDS: Mapping[str, FieldPath] = {"name": ("name",)}
+_GROUP_FIELDS: Mapping[str, FieldPath] = {"name": ("name",), "copies": ("replicas",)}
+_PACK_DOMAIN: Mapping[str, FieldPath] = {"required": ("packDomain",)}
+_PACK: Mapping[str, FieldPath] = {"required": ("pack", "required"), "preferred": ("pack", "preferred")}
+_MIGRATING: Mapping[str, FieldPath] = {**_PACK, **_PACK_DOMAIN}
 _OWNER_FIELDS: Mapping[str, FieldPath] = {
+    "copies": ("spec", "replicas"),
+    "app.kubernetes.io/component": (),
+    "app.kubernetes.io/managed-by": (),
+    "app.kubernetes.io/part-of": ("metadata", "name"),
+    SCHEDULER_NAME: (*TEMPLATE, "cliques"),
+    TOPOLOGY_NAME: TEMPLATE,
     "name": ("metadata", "name"),
     "namespace": ("metadata", "namespace"),
     "labels": ("metadata", "labels"),
@@ -332,7 +341,9 @@ class _Translation:
         # Each is looked up by itself: one may be there without the other.
         required = topology.level_of(constraint.required)
         preferred = strictest or topology.level_of(constraint.preferred)
-        return Bounds(required, preferred, Origin(owner.below("topologyConstraint"), _CONSTRAINT))
+        pack = constraint.pack
+        fields = _PACK_DOMAIN if pack is None else _PACK if pack.required else _MIGRATING
+        return Bounds(required, preferred, Origin(owner.below("topologyConstraint"), _CONSTRAINT, fields))
 
 
 _UNBOUND = Bounds()
@@ -341,6 +352,14 @@ _UNBOUND = Bounds()
 def _mirrored(entries: Mapping[str, str]) -> Mapping[str, str]:
     """The labels or annotations of a PodCliqueSet that its PodGangs have too: all but Grove's own."""
     return {key: text for key, text in entries.items() if not key.startswith(_OWN)}
+
+
+def is_mirrored(part: str, key: str) -> bool:
+    """Whether PodGangs repeat a label or annotation of their PodCliqueSet, where the revision does that at all.
+
+    `part` is `labels` or `annotations`.
+    """
+    return not key.startswith(_OWN) and (part == "labels" or not _is_bookkeeping(key))
 
 
 def _is_bookkeeping(annotation: str) -> bool:

@@ -12,11 +12,13 @@ from packwise.wording import list_known
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
     from packwise.frontends.grove.rules import Context
+    from packwise.placement.plan import Cluster
 
-__all__ = ["RULES", "dropped_constraints", "preferred_unknown"]
+__all__ = ["RULES", "dropped_constraints", "lost_domains", "preferred_unknown"]
 
 DROPPED = Rule(
     "constraint-dropped", "A constraint of an existing workload whose level is gone.", "revisions.md", Severity.WARNING
@@ -33,23 +35,26 @@ RULES = (DROPPED, PREFERRED)
 
 def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> Iterator[Finding]:
     """A warning for each constraint that the cluster no longer gives a level for."""
+    for path, domain, why, remedy in lost_domains(pcs, context):
+        yield Finding.of(DROPPED, workload, path, f'"{domain}" is dropped from the render: {why}; {remedy}')
+
+
+def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tuple[FieldPath, str, str, str]]:
+    """Each domain of the constraints that the cluster gives no level for: its path, why, what would change that."""
     resolved = resolve_topology(pcs, context.revision)
     topology = context.topologies.get(resolved) if resolved is not None else None
     mutable, kind = context.revision.mutable_constraints, context.revision.topology_kind
     for path, domain in placed_domains(pcs):
         if not context.enabled:
-            why = "topology-aware scheduling is disabled; enable it, or "
-            why += "remove the constraint" if mutable else "create the workload anew without the constraint"
+            why = "topology-aware scheduling is disabled"
+            other = "remove the constraint" if mutable else "create the workload anew without the constraint"
+            yield path, domain, why, f"enable it, or {other}"
         elif resolved is None:
-            why = "no topologyConstraint has a topologyName; add it"
+            yield path, domain, "no topologyConstraint has a topologyName", "add it"
         elif topology is None or (domain and topology.level_of(domain) is None):
-            why = f'{kind} "{resolved}" '
-            why += "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
-            why += "; bring it back, or "
-            why += "change the constraint" if mutable else "create the workload anew with another constraint"
-        else:
-            continue
-        yield Finding.of(DROPPED, workload, path, f'"{domain}" is dropped from the render: {why}')
+            why = "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
+            other = "change the constraint" if mutable else "create the workload anew with another constraint"
+            yield path, domain, f'{kind} "{resolved}" {why}', f"bring it back, or {other}"
 
 
 def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:

@@ -18,6 +18,7 @@ from packwise.placement.plan import Placement
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.osmo.pool import Pool
     from packwise.frontends.osmo.rules import Submission
@@ -31,6 +32,20 @@ _UNITS = {"T": "Ti", "G": "Gi", "M": "Mi", "K": "Ki", "B": "", "m": "m"}
 """OSMO's units by their first letter: its T and TiB are Kubernetes' Ti."""
 
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)([a-zA-Z]?)[a-zA-Z]*")
+
+_OWNER_FIELDS: Mapping[str, FieldPath] = {"name": ("workflow", "name"), "queue": ("workflow", "pool")}
+_POD_FIELDS: Mapping[str, FieldPath] = {
+    "metadata.name": ("name",),
+    "metadata.labels[osmo.task_name]": ("name",),
+    "metadata.labels[osmo.task_uuid]": ("name",),
+    "metadata.labels[osmo.lead_container]": ("lead",),
+    "spec.containers[0].name": ("name",),
+    "spec.containers[0].image": ("image",),
+    "spec.containers[0].command": ("command",),
+    "spec.containers[0].args": ("args",),
+    "spec.containers[0].env": ("environment",),
+}
+"""The fields of a task by those of its pod."""
 
 
 class Names(NamedTuple):
@@ -111,7 +126,7 @@ def workflow_placements(submission: Submission, trees: Iterable[Tree], names: Na
             topology=names.topology(pool.name),
             grouper=Grouper.SERVICE,
             origin=Origin(workflow.at(group.path), "osmo.md 5, PodGroup"),
-            owner=Origin(workflow.place, "osmo.md 5, names and labels", {"name": ("workflow", "name")}),
+            owner=Origin(workflow.place, "osmo.md 5, names and labels", _OWNER_FIELDS),
             queue=queue,
             priority_class=f"osmo-{settings.priority.lower()}",
             labels=labels,
@@ -119,7 +134,7 @@ def workflow_placements(submission: Submission, trees: Iterable[Tree], names: Na
         yield Placement(node, source, item, emit_by_default=True)
         for task, leaf in zip(group.tasks, tree.leaves, strict=True):
             value = _pod(submission, task, names.pods[workflow.name, task.name], labels)
-            pod = GangPod(value, gang, queue, leaf, Origin(workflow.at(task.path), "osmo.md 5, Pod"))
+            pod = GangPod(value, gang, queue, leaf, Origin(workflow.at(task.path), "osmo.md 5, Pod", _POD_FIELDS))
             yield Placement(pod, source, item, emit_by_default=True)
 
 

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GROVE", "podgang_origins", "podgang_value"]
 
+_LEVELS: Mapping[str, FieldPath] = {
+    "required": ("packConstraint", "required"),
+    "preferred": ("packConstraint", "preferred"),
+}
+
 
 class _Grove:
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
@@ -65,11 +70,11 @@ def podgang_value(gang: Gang) -> Mapping[str, Value]:
 
 def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
     """The origin of each part of the PodGang of `gang`, by path."""
-    origins = gang.origins
+    origins = gang.origins(_LEVELS)
     for position, pods in enumerate(gang.leaves):
-        origins.update(pods.origins(("spec", "podgroups", position), "minReplicas"))
+        origins.update(pods.origins(("spec", "podgroups", position), "minReplicas", _LEVELS))
     for position, pods in enumerate(gang.inner):
-        origins.update(pods.origins(("spec", "topologyConstraintGroupConfigs", position), "podGroupNames"))
+        origins.update(pods.origins(("spec", "topologyConstraintGroupConfigs", position), "podGroupNames", _LEVELS))
     return origins
 
 

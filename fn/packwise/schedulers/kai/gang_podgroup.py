@@ -31,6 +31,8 @@ DEFAULT_QUEUE = "default-queue"
 QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue")
 """Labels of pods with their queue: the second is read by KAI before v0.6."""
 
+_LEVELS: Mapping[str, FieldPath] = {"required": ("requiredTopologyLevel",), "preferred": ("preferredTopologyLevel",)}
+
 _UNNAMED = "topology name cannot be empty when topology constraints are defined"
 
 
@@ -63,9 +65,11 @@ def listed_sets(gang: Gang) -> list[PodSet]:
 
 def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
     """The origin of each part of the PodGroup of `gang`, by path."""
-    origins = {**gang.origins, ("spec", "queue"): gang.owner.of("queue")}
+    queue = gang.owner.of("queue")
+    origins = {**gang.origins(_LEVELS), ("spec", "queue"): queue}
+    origins |= {("metadata", "labels", label): queue for label in QUEUE_LABELS}
     for position, pods in enumerate(listed_sets(gang)):
-        origins.update(pods.origins(("spec", "subGroups", position), "minMember"))
+        origins.update(pods.origins(("spec", "subGroups", position), "minMember", _LEVELS))
     return origins
 
 

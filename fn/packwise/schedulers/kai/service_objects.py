@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from krmfn.fieldpath import parse_path
 from packwise.findings import Effect
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.generated import Generated
@@ -88,7 +89,7 @@ def _origins(node: Node) -> Mapping[FieldPath, Origin]:
         return {**level_origins(node.place, places, node.field, node.origin.rule), (): node.origin}
     if isinstance(node, Queue):
         return {(): node.origin, ("spec", "resources", "gpu"): node.origin.of("gpu")}
-    return {(): node.origin}
+    return {(): node.origin, **{parse_path(field): node.origin.of(field) for field in node.origin.fields}}
 
 
 def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source: SchedulerInput) -> Iterator[Finding]:

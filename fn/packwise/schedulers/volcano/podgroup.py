@@ -74,7 +74,7 @@ def _policy(pods: PodSet) -> Mapping[str, Value]:
 
 
 def _origins(gang: Gang) -> Mapping[FieldPath, Origin]:
-    origins = {**gang.origins, ("spec", "queue"): gang.owner.of("queue")}
+    origins = {**gang.origins(), ("spec", "queue"): gang.owner.of("queue")}
     for position, pods in enumerate(gang.leaves):
         origins.update(pods.origins(("spec", "subGroupPolicy", position), "subGroupSize"))
     return origins

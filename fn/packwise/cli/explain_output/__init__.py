@@ -1,0 +1,1 @@
+"""What an explanation prints, one module for each format."""

@@ -1,0 +1,34 @@
+"""Why the scheduler gets what it gets: every value of a render with its origin, and what is missing with the reason."""
+
+from __future__ import annotations
+
+from packwise.commands.explain.emitted import Cause, Emitted, EmittedValue, location_of, values_of
+from packwise.commands.explain.explanation import (
+    Explanation,
+    GangTree,
+    LevelNode,
+    SetTree,
+    TopologyNode,
+    WorkloadTree,
+    explanation_of,
+)
+from packwise.commands.explain.target import Chosen, at_line, named, names
+
+__all__ = [
+    "Cause",
+    "Chosen",
+    "Emitted",
+    "EmittedValue",
+    "Explanation",
+    "GangTree",
+    "LevelNode",
+    "SetTree",
+    "TopologyNode",
+    "WorkloadTree",
+    "at_line",
+    "explanation_of",
+    "location_of",
+    "named",
+    "names",
+    "values_of",
+]

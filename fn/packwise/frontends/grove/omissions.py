@@ -1,0 +1,108 @@
+"""What a PodCliqueSet says and its PodGangs do not, and what would change it. Source: operator.md 7."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.frontends.grove.build_gangs import is_mirrored
+from packwise.frontends.grove.default import default
+from packwise.frontends.grove.dropped import lost_domains
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
+from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.rules.check import TEMPLATE
+from packwise.objects.identity import identity
+from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.place import Origin, Place
+from packwise.placement.omission import Omission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from packwise.frontends.grove.podcliqueset import ScalingGroup
+    from packwise.placement.plan import Cluster
+    from packwise.revisions import Revision
+
+__all__ = ["omissions"]
+
+_CONSTRAINT = "operator.md 7, TC translation"
+_MAPS = "grove-releases.md 3.3"
+
+
+def omissions(workload: KubeObject, cluster: Cluster) -> Iterator[Omission]:
+    """What the operator leaves out of the PodGangs of `workload`, by place; nothing for another kind."""
+    if identity(workload.value)[:2] != POD_CLIQUE_SET.key:
+        return
+    pcs = PodCliqueSet.read(default(workload.value, cluster.revision, create=False))
+    for path, domain, why, remedy in lost_domains(pcs, cluster):
+        yield Omission(Origin(Place(workload, path), _CONSTRAINT), f'domain "{domain}"', why, remedy)
+    for position, group in enumerate(pcs.groups):
+        if group.topology is not None:
+            place = Place(workload, (*TEMPLATE, "podCliqueScalingGroups", position, "topologyConstraint"))
+            yield from _of_group(place, pcs, group, cluster)
+    yield from _members(workload, pcs)
+    yield from _metadata(workload, pcs, cluster.revision)
+
+
+def _of_group(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Cluster) -> Iterator[Omission]:
+    """The group config that a release leaves out, and the workload's own constraint where the group's replaces it."""
+    constraint, revision = group.topology, cluster.revision
+    resolved = resolve_topology(pcs, revision)
+    topology = cluster.topologies.get(resolved) if resolved is not None and cluster.enabled else None
+    domains = () if constraint is None else constraint.domains
+    has_level = topology is not None and any(topology.level_of(domain) is not None for domain in domains)
+    asked = f'topologyConstraintGroupConfigs of scaling group "{group.name}"'
+    if not cluster.enabled and not revision.keeps_preferred:
+        why = "while topology-aware scheduling is disabled, PodGangs have no group configs"
+        yield Omission(Origin(place, "operator.md 7, topologyConstraintGroupConfigs"), asked, why, "enable it")
+    elif cluster.enabled and revision.podgang_maps and not has_level:
+        why = "this release leaves out a group config whose constraint has no level"
+        yield Omission(Origin(place, _MAPS), asked, why, "name a level that the topology has")
+    beyond = group.replicas > group.min_available
+    if beyond and domains and pcs.topology is not None and pcs.topology.domains and not revision.podgang_maps:
+        own = ", ".join(pcs.topology.domains)
+        asked = f'the workload\'s constraint "{own}" on PodGangs of scaling group "{group.name}" beyond minAvailable'
+        why = "the group's constraint counts in its place"
+        if not has_level:
+            why += ", also where its level is gone"
+        remedy = f"{'remove' if revision.mutable_constraints else 'create the workload without'} the group's constraint"
+        yield Omission(Origin(place, "operator.md 7, scaled gang"), asked, why, remedy)
+
+
+def _members(workload: KubeObject, pcs: PodCliqueSet) -> Iterator[Omission]:
+    """Replicas beyond minAvailable: pods that a gang does not wait for."""
+    for position, clique in enumerate(pcs.cliques):
+        if clique.replicas > clique.min_available:
+            place = Place(workload, (*TEMPLATE, "cliques", position, "spec", "replicas"))
+            asked = f'replicas {clique.replicas} of clique "{clique.name}"'
+            why = f"a PodGang has minAvailable ({clique.min_available}), the fewest pods that start together"
+            remedy = f"set minAvailable to {clique.replicas} where all of them must start together"
+            yield Omission(Origin(place, "operator.md 7, podgroups"), asked, why, remedy)
+
+
+def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> Iterator[Omission]:
+    """Labels and annotations that PodGangs do not repeat."""
+    for part, entries in (("labels", pcs.labels), ("annotations", pcs.annotations)):
+        for key in sorted(entries):
+            path: FieldPath = ("metadata", part, key)
+            if key.startswith("packwise.dev/") or workload.get(path) is None:
+                continue
+            if not revision.mirrors_metadata:
+                why = f"PodGangs of this release have the operator's own {part} only"
+                remedy = _mirroring()
+            elif not is_mirrored(part, key):
+                why = "PodGangs repeat no keys of Grove itself, and no books that other tools keep of the workload"
+                remedy = ""
+            else:
+                continue
+            rule = f"operator.md 7, {part.capitalize()}"
+            yield Omission(Origin(Place(workload, path), rule), f"{part[:-1]} {key}", why, remedy)
+
+
+def _mirroring() -> str:
+    """Which release is the first whose PodGangs have the labels and annotations of their workload."""
+    from packwise.revisions.records import RECORDS
+
+    first = next(record for record in RECORDS if record.mirrors_metadata)
+    return f"{first.releases[0] if first.releases else first.name} is the first release that repeats them"

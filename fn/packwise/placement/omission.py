@@ -1,0 +1,31 @@
+"""What a workload asks for and no generated object says, and why: `packwise explain` asks for it, no render does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+
+if TYPE_CHECKING:
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.place import Origin
+    from packwise.placement.plan import Cluster
+
+__all__ = ["Omission", "OmissionsOf"]
+
+
+class Omission(NamedTuple):
+    """`asked` is what stands at the origin's place and is missing in the objects; the origin's rule leaves it out.
+
+    `why` says what keeps it away, `remedy` what would change that.
+    """
+
+    origin: Origin
+    asked: str
+    why: str
+    remedy: str
+
+
+OmissionsOf = Callable[["KubeObject", "Cluster"], Iterable[Omission]]
+"""The omissions of a workload that has no error; nothing for an object of another front end."""
