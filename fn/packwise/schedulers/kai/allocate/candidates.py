@@ -1,0 +1,170 @@
+"""The sets of nodes that KAI tries for a job or a subgroup with a topology constraint, in its order.
+
+Source: placement.md 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from packwise.schedulers.kai.allocate.domains import ROOT
+from packwise.schedulers.kai.allocate.fit import Accounting
+from packwise.schedulers.kai.allocate.fit_errors import FitError, unsatisfied, unschedulable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from packwise.schedulers.kai.allocate.domains import Domain, DomainTree
+    from packwise.schedulers.kai.allocate.given import Constraint, Job, Pod
+    from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
+
+__all__ = ["Candidates", "Levels", "Silent", "candidates", "levels_of"]
+
+_SCORES = 10
+_SCORE = 100_000
+
+
+class Silent(NamedTuple):
+    """A mistake in a constraint that KAI writes into its log only: the job is pending without any error."""
+
+    text: str
+
+
+class Levels(NamedTuple):
+    """The levels of a constraint as indexes: candidates stand from the `finest` up to the `coarsest` (-1: the root).
+
+    `required` and `preferred` are None where the constraint does not name them.
+    """
+
+    finest: int
+    coarsest: int
+    required: int | None
+    preferred: int | None
+
+
+class Candidates(NamedTuple):
+    """What comes of a constraint: the sets of nodes to try, or `errors`, or a mistake that KAI keeps to itself.
+
+    `scores` are those of nodes by name, where a level is preferred.
+    """
+
+    sets: tuple[Sequence[NodeState], ...] = ()
+    domains: tuple[Domain, ...] = ()
+    start: Domain | None = None
+    scores: Mapping[str, int] | None = None
+    errors: tuple[FitError, ...] = ()
+    silent: Silent | None = None
+
+
+def levels_of(tree: DomainTree, constraint: Constraint, sub_group: str) -> Levels | Silent:
+    """The levels of the constraint in the topology, or the mistake in it."""
+    depths: dict[str, int | None] = {}
+    for kind, level in (("required", constraint.required), ("preferred", constraint.preferred)):
+        depths[kind] = tree.depth_of(level) if level else None
+        if level and depths[kind] is None:
+            return _unknown(tree, sub_group, kind, level)
+    required, preferred = depths["required"], depths["preferred"]
+    if required is not None and preferred is not None and preferred < required:
+        # The search from the finest level up ends at the required one, and never sees the other.
+        return _unknown(tree, sub_group, "preferred", constraint.preferred)
+    finest = preferred if preferred is not None else required
+    if finest is None:
+        return Silent(
+            f"no topology constraints were found for subgroup {sub_group}, with topology name {tree.topology.name}"
+        )
+    return Levels(finest, -1 if required is None else required, required, preferred)
+
+
+def _unknown(tree: DomainTree, sub_group: str, kind: str, level: str) -> Silent:
+    return Silent(
+        f"topology constraint error: sub-group {sub_group} specified '{level}' as the {kind} topology constraint "
+        f"level, but the topology tree '{tree.topology.name}' does not contain a level with this name"
+    )
+
+
+def candidates(
+    cluster: ClusterState,
+    job: Job,
+    sub_group: str,
+    constraint: Constraint | None,
+    pods: Sequence[Pod],
+    running: Iterable[str],
+    nodes: Sequence[NodeState],
+) -> Candidates:
+    """The sets to try of `nodes` for `pods`. `running` are the nodes of pods that run already and pin the others."""
+    if constraint is None or not constraint.topology:
+        return Candidates((nodes,))
+    tree = cluster.trees.get(constraint.topology)
+    if tree is None:
+        missing = unschedulable(f"Requested topology {constraint.topology} does not exist")
+        return Candidates(errors=(missing,))
+    if not pods:
+        return Candidates((nodes,))
+    preferred = tree.depth_of(constraint.preferred) if constraint.preferred else None
+    valid = [node for node in nodes if node.name in tree.paths]
+    start = tree.common(valid, len(tree.by_depth) - 1 if preferred is None else preferred)
+    accounting = Accounting(cluster, tree, start, pods)
+    if not accounting.fits(start):
+        where = "the cluster" if start.id == ROOT else start.id
+        return Candidates(start=start, errors=(unsatisfied(job, sub_group, constraint, where),))
+    levels = levels_of(tree, constraint, sub_group)
+    if isinstance(levels, Silent):
+        return Candidates(start=start, silent=levels)
+    ordered = accounting.levels(levels.finest)
+    pinned = _pinned(tree, levels, running)
+    fitting = _fitting(accounting, tree, levels, ordered, pinned)
+    if not fitting:
+        bounds = sorted(tree.at(levels.coarsest), key=lambda domain: domain.id)
+        errors = [accounting.error(domain, sub_group) for domain in bounds if pinned is None or domain in pinned]
+        return Candidates(start=start, errors=(*errors, unsatisfied(job, sub_group, constraint)))
+    among = {node.name for node in valid}
+    return Candidates(
+        tuple([[node for node in domain.nodes if node.name in among] for domain in fitting]),
+        tuple(fitting),
+        start,
+        None if levels.preferred is None else _scores(ordered.get(levels.preferred, ())),
+    )
+
+
+def _pinned(tree: DomainTree, levels: Levels, running: Iterable[str]) -> set[Domain] | None:
+    """The required domains that hold running pods; None where no pod runs or no level is required."""
+    if levels.required is None:
+        return None
+    names = list(running)
+    if not names:
+        return None
+    return {tree.paths[name][levels.required + 1] for name in names if name in tree.paths}
+
+
+def _fitting(
+    accounting: Accounting,
+    tree: DomainTree,
+    levels: Levels,
+    ordered: Mapping[int, Sequence[Domain]],
+    pinned: set[Domain] | None,
+) -> list[Domain]:
+    """The domains that the pods fit in, the finest level first."""
+    fitting: list[Domain] = []
+    for depth in range(levels.finest, levels.coarsest - 1, -1):
+        domains = ordered.get(depth)
+        if domains is None:
+            # Above the start nothing is counted, so that only pods which ask for nothing fit.
+            domains = sorted(tree.at(depth), key=lambda domain: domain.id)
+        fitting += [
+            domain
+            for domain in domains
+            if accounting.fits(domain) and (pinned is None or any(domain.is_within(bound) for bound in pinned))
+        ]
+    return fitting
+
+
+def _scores(preferred: Sequence[Domain]) -> dict[str, int]:
+    """The scores of nodes: the later their domain, the looser it is and the higher they are."""
+    count = len(preferred)
+    # In floats, as KAI computes it: 10*(i+1)/n in whole numbers differs where the quotient is not exact.
+    return {
+        node.name: int(((index + 1) / count) * _SCORES) * _SCORE
+        for index, domain in enumerate(preferred)
+        for node in domain.nodes
+    }

@@ -1,0 +1,154 @@
+"""Places the pods that are due of one job: candidate by candidate, pod by pod, never a step back within a candidate.
+
+Source: placement.md 5.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import heapify, heappop
+from typing import TYPE_CHECKING
+
+from packwise.schedulers.kai.allocate.candidates import Silent, candidates
+from packwise.schedulers.kai.allocate.fit_errors import JOINT, node_shortages, too_large, unschedulable
+from packwise.schedulers.kai.allocate.given import CPU, GPU
+from packwise.schedulers.kai.allocate.job_tree import PodPart, SetPart
+from packwise.schedulers.kai.allocate.predicates import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from packwise.schedulers.kai.allocate.fit_errors import FitError
+    from packwise.schedulers.kai.allocate.given import Pod
+    from packwise.schedulers.kai.allocate.job_tree import JobTree, Part
+    from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
+
+__all__ = ["Attempt"]
+
+
+class Attempt:
+    """One attempt to place the pods of a job that are due. `errors` and `silent` are those of all of its attempts."""
+
+    def __init__(self, cluster: ClusterState, tree: JobTree, refusals: dict[str, dict[str, Sequence[str]]]) -> None:
+        self._cluster = cluster
+        self._tree = tree
+        self._job = tree.job
+        self._refusals = refusals
+        self._scores: dict[str, Mapping[str, int]] = {}
+        self.errors: list[FitError] = []
+        self.silent: list[Silent] = []
+
+    def place(self, pods: Sequence[Pod]) -> bool:
+        """Whether all of the pods found a node; without that the cluster is as before."""
+        return self._place(self._tree.root, pods, self._cluster.nodes, ())
+
+    def _place(self, part: Part, pods: Sequence[Pod], nodes: Sequence[NodeState], above: tuple[str, ...]) -> bool:
+        own = {leaf.name: leaf for leaf in part.leaves()}
+        due = [pod for pod in pods if self._leaf_name(pod) in own]
+        wanted = {self._leaf_name(pod) for pod in due}
+        running = [node for name in wanted for node in own[name].placed]
+        answer = candidates(self._cluster, self._job, part.name, part.constraint, due, running, nodes)
+        self.errors += answer.errors
+        if answer.silent is not None and answer.silent not in self.silent:
+            self.silent.append(answer.silent)
+        if answer.scores is not None:
+            self._scores[part.name] = answer.scores
+        lineage = (part.name, *above)
+        for among in answer.sets:
+            mark = len(self._cluster.placed)
+            if self._place_among(part, due, among, lineage):
+                return True
+            self._cluster.roll_back(mark)
+        return False
+
+    def _place_among(
+        self, part: Part, pods: Sequence[Pod], nodes: Sequence[NodeState], lineage: tuple[str, ...]
+    ) -> bool:
+        if isinstance(part, SetPart):
+            return all(self._place(child, pods, nodes, lineage) for child in part.ordered())
+        scores = next((self._scores[name] for name in lineage if name in self._scores), None)
+        ranking: _Ranking | None = None
+        for index, pod in enumerate(pods):
+            text = too_large(self._job.namespace, pod, self._cluster.largest)
+            if text is None:
+                if ranking is None or not ranking.serves(pod):
+                    ranking = _Ranking(pod, nodes, scores)
+                node = ranking.best()
+                if node is not None:
+                    self._cluster.place(pod, node)
+                    continue
+                text = self._why_nowhere(pod, ranking.nodes)
+            self.errors.append(self._pod_error(part, pod, index, text))
+            return False
+        return True
+
+    def _leaf_name(self, pod: Pod) -> str:
+        return pod.sub_group if self._job.sub_groups else next(iter(self._tree.leaves))
+
+    def _why_nowhere(self, pod: Pod, nodes: Iterable[NodeState]) -> str:
+        """KAI's text about a pod that no node takes; it counts the nodes of all candidates tried so far."""
+        request = dict(pod.request)
+        by_node = self._refusals.setdefault(pod.name, {})
+        for node in nodes:
+            by_node[node.name] = node_shortages(request, node.idle) or [refusal(pod, node.node) or ""]
+        counted = Counter(reason for reasons in by_node.values() for reason in reasons)
+        lines = sorted(f"{count} {reason}" for reason, count in counted.items())
+        return "no nodes with enough resources were found" + (f": {JOINT.join(lines)}." if lines else "")
+
+    def _pod_error(self, part: PodPart, pod: Pod, index: int, text: str) -> FitError:
+        if not self._tree.is_gang or part.is_satisfied:
+            return unschedulable(f"Resources were not found for pod {self._job.namespace}/{pod.name} due to: {text}")
+        if not self._job.sub_groups:
+            return unschedulable(
+                f"Resources were found for {index} pods while {part.minimum} are required for gang scheduling. "
+                f"Additional pods cannot be scheduled due to: {text}"
+            )
+        return unschedulable(
+            f"Resources were found for {index} pods from all sub-groups while sub-group {part.name} requires "
+            f"{part.minimum} pods for gang scheduling. "
+            f"Additional pods cannot be scheduled in this sub-group due to: {text}"
+        )
+
+
+class _Ranking:
+    """The nodes of a set that a pod, and others that ask for the same, fit on, the best first.
+
+    KAI scores every node anew for each pod. The order is the same as that by what a node has left of the pod's main
+    resource, least first: a node that takes a pod only moves forward, so that it stays the first until it is full.
+    """
+
+    def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Mapping[str, int] | None) -> None:
+        self._request = pod.request
+        self._rules = pod.rules
+        # A node that has no score drops out of KAI's list.
+        self.nodes = nodes if scores is None else [node for node in nodes if node.name in scores]
+        asked = dict(pod.request)
+        main = GPU if asked.get(GPU) else CPU
+        most = max((node.idle.get(main, 0) for node in self.nodes if node.node.allocatable.get(main, 0)), default=0)
+        least = min((node.idle.get(main, 0) for node in self.nodes if node.node.allocatable.get(main, 0)), default=0)
+        bare = most + 1 if most == least and most > 0 else most
+        self._heap = [
+            (
+                -scores[node.name] if scores is not None else 0,
+                -1 if main == CPU and not node.node.allocatable.get(GPU, 0) else 0,
+                (node.idle.get(main, 0) if most > 0 else 0) if node.node.allocatable.get(main, 0) else bare,
+                node.rank,
+                node,
+            )
+            for node in self.nodes
+            if node.fits(self._request) and refusal(pod, node.node) is None
+        ]
+        heapify(self._heap)
+
+    def serves(self, pod: Pod) -> bool:
+        """Whether the ranking is that of the pod too."""
+        return pod.request == self._request and pod.rules == self._rules
+
+    def best(self) -> NodeState | None:
+        """The best node that has room; None where none has."""
+        while self._heap:
+            node = self._heap[0][-1]
+            if node.fits(self._request):
+                return node
+            heappop(self._heap)
+        return None
