@@ -62,15 +62,23 @@ def test_a_number_is_what_it_is_to_kyaml(oracle: KyamlOracle, seed: int) -> None
 
 KEYS = (
     "1e39", "-1e300", "3.4028235e38", "3.4028236e38", "1.5", "1e-50", "123456789.5", "1e5", "1e6", "99999.96", "1e20",
-    "-0.0", "1e-4", "0.00001234", "1" * 40, "0x1F", "1_0", "012",
+    "-0.0", "1e-4", "0.00001234", "1" * 40, "0x1F", "1_0", "012", "0o17", "0o+17", "0o-17", "-0o+17", "0b+1", "0b-1",
+    "+0b1", "-0o7", "0_1", "_1", "-_1",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_number_as_a_key_is_the_text_that_it_is_to_kubernetes(oracle: KyamlOracle, key: str) -> None:
-    text = f"{key}: 1\n"
+    for text in (f"{key}: 1\n", f"a: 1\n{key}: 1\n", f"a:\n  {key}: 1\n", f"{key}:\n- a\n", f"- {key}: 1\n"):
+        assert typed(read(text)) == oracle.document(text)
 
-    assert typed(read(text)) == oracle.document(text)
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_key_that_looks_like_a_number_is_what_it_is_to_kyaml(oracle: KyamlOracle, seed: int) -> None:
+    random = Random(seed)  # noqa: S311 (tests)
+    for _ in range(500):
+        key = "".join(random.choices(NUMBERS, weights=[4] * 10 + [2] * 9, k=random.randint(1, 6)))
+        assert_read_so_or_refused(oracle, f"a: 1\n{key}: 1\n")
 
 
 @pytest.mark.parametrize("zeros", [30, 500, 5000])

@@ -102,7 +102,9 @@ def test_settings_that_stand_apart_are_warned_of_once() -> None:
         assert [result.tags["rule"] for result in render(package).results].count("label-renamed") == 1
 
 
-def test_a_level_that_has_the_new_label_already_is_not_written_twice() -> None:
-    text = TOPOLOGY + "  - {domain: host, key: fabric.topograph.run/tier-0}\n"
+@pytest.mark.parametrize("text", [TOPOLOGY, SETTINGS, OPERATOR])
+def test_a_level_that_has_the_new_label_already_is_not_written_twice(text: str) -> None:
+    old = text.splitlines()[-1]
+    text += old.replace("rack", "host").replace(OLD, "fabric.topograph.run/tier-0") + "\n"
 
     assert [item.text for item in mend(Package((KubeObject.parse(text),)))] == [text]

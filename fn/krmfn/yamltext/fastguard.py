@@ -33,7 +33,7 @@ _ODD = (
 _ODD_START = ("&", "*", "!", "%", "...", "---", "?", "[", "{", " ")
 # Each starts with what is rarer than the space before it, so that it is found sooner.
 _UNDERSCORE = re.compile(r"_(?:(?<= _)|(?<= [-+.]_)|(?<=[0-9._][eE]_))")
-_ZERO = re.compile(r"0(?:(?<= 0)|(?<= [-+]0))[0-9_bo]")
+_ZERO = re.compile(r"0(?:(?<![^ \n]0)|(?<=[-+]0)(?<![^ \n][-+]0))[0-9_bo]")
 # yaml_rs makes an integer of any length, in time that grows with its square.
 MOST_DIGITS = 400
 _LONG_NUMBER = re.compile(rf"(?<![0-9_])[0-9_]{{{MOST_DIGITS}}}")

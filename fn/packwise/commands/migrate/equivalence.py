@@ -94,12 +94,9 @@ def _scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[
     for item in rendered.generated:
         if item.kind in _COMPARED:
             spec = normalized(item.value.get("spec"))
-            key = (item.kind, item.namespace, *gang_key(spec)) if item.kind == PODGANG.name else ()
+            pods = gang_key(spec) if item.kind == PODGANG.name else ()
             spec = _without_preferred(spec) if drops else spec
-            specs[key if len(key) > 2 else (item.kind, item.namespace, item.name)] = (
-                format_identity(identity(item.value)),
-                spec,
-            )
+            specs[item.kind, item.namespace, *(pods or (item.name,))] = (format_identity(identity(item.value)), spec)
     return specs, []
 
 
