@@ -24,6 +24,7 @@ __all__ = [
     "Function",
     "Migrate",
     "Named",
+    "PlaceGangs",
     "Render",
     "Rules",
     "Topologies",
@@ -95,6 +96,23 @@ class Topologies:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceGangs:
+    """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
+
+    `add_nodes`, `drain` and `replicas` change what is there before anything is placed. `further`: whether to count how
+    many more replicas fit.
+    """
+
+    named: Named
+    nodes: tuple[str, ...] = ()
+    output: Literal["text", "json"] = "text"
+    add_nodes: tuple[str, ...] = ()
+    drain: tuple[str, ...] = ()
+    replicas: tuple[str, ...] = ()
+    further: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Migrate:
     """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
 
@@ -135,7 +153,7 @@ class UsageError(Exception):
     """
 
 
-Command = Render | Check | Diff | Topologies | Migrate | Rules | Completion | Function
+Command = Render | Check | Diff | Topologies | PlaceGangs | Migrate | Rules | Completion | Function
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -161,6 +179,15 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.before, parsed.after, parsed.config, tuple(parsed.crds), parsed.output, parsed.exit_code
     ),
     "topologies": lambda parsed: Topologies(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
+    "place": lambda parsed: PlaceGangs(
+        Named(tuple(parsed.paths), parsed.config),
+        tuple(parsed.nodes),
+        parsed.output,
+        tuple(parsed.add_nodes),
+        tuple(parsed.drain),
+        tuple(parsed.replicas),
+        parsed.further,
+    ),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths), parsed.to, parsed.config, parsed.source, parsed.dry_run, parsed.keep_pack_domain
     ),
@@ -197,6 +224,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     _add_check(commands)
     _add_diff(commands)
     _add_topologies(commands)
+    _add_place(commands)
     _add_migrate(commands)
     _add_rules(commands)
     _add_completion(commands)
@@ -279,6 +307,47 @@ def _add_topologies(commands: Any) -> None:
         "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
     )
     _add_config(topologies)
+
+
+def _add_place(commands: Any) -> None:
+    text = "say where the KAI Scheduler puts the gangs, or why it does not"
+    place = commands.add_parser("place", help=text, description=help_texts.PLACE, epilog=help_texts.PLACE_EPILOG)
+    _add_paths(place)
+    place.add_argument(
+        "--nodes",
+        metavar="NODES",
+        action="append",
+        default=[],
+        help="the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, "
+        "or a folder of such files, as often as needed; only a scenario goes without",
+    )
+    place.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
+    _add_config(place)
+    place.add_argument(
+        "--add-nodes",
+        metavar="FILE|NxLABELS",
+        action="append",
+        default=[],
+        help="as if these nodes were there too: a file of them, or 4xexample.com/rack=r9 for four copies of the node "
+        "that shares most of these labels",
+    )
+    place.add_argument(
+        "--drain",
+        metavar="DOMAIN",
+        action="append",
+        default=[],
+        help="as if a node, or all nodes with LABEL=VALUE, were gone, and their pods with them",
+    )
+    place.add_argument(
+        "--replicas",
+        metavar="GROUP=N",
+        action="append",
+        default=[],
+        help="as if a workload (llm=2), or a scaling group or clique of it (llm/prefill=4), had N replicas",
+    )
+    place.add_argument(
+        "--further", action="store_true", help="say how many more replicas of each workload fit beside all gangs"
+    )
 
 
 def _add_migrate(commands: Any) -> None:

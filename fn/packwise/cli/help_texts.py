@@ -14,6 +14,8 @@ __all__ = [
     "FUNCTION_EPILOG",
     "MIGRATE",
     "MIGRATE_EPILOG",
+    "PLACE",
+    "PLACE_EPILOG",
     "RENDER",
     "RENDER_EPILOG",
     "RULES",
@@ -28,6 +30,7 @@ commands for people and CI:
   packwise check clusters/west --baseline ../main/clusters/west -o json
   packwise diff git:origin/main clusters/west
   packwise topologies clusters/west
+  packwise place clusters/west --nodes nodes.json
   packwise rules topology-hierarchy
   packwise migrate clusters/west --to upstream --dry-run
 
@@ -95,6 +98,20 @@ examples:
   packwise topologies clusters/west -o json
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+PLACE = """\
+Says where the KAI Scheduler puts each gang on the nodes of a cluster, or what is in its way: the algorithm of its
+allocate action (v0.17), gang after gang in queue order. Pods in use count; nothing is evicted to make room."""
+
+PLACE_EPILOG = """\
+examples:
+  kubectl get nodes,pods -A -o json > nodes.json
+  packwise place clusters/west --nodes nodes.json
+  packwise place clusters/west --nodes nodes.json --replicas llm/decode=6 --further
+  packwise place clusters/west --nodes nodes.json --drain example.com/rack=r7 -o json
+  packwise place scenario.json -o json
+
+exit codes: 0 all gangs fit, 1 one does not or errors were found, 2 wrong usage"""
 
 MIGRATE = """\
 Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at

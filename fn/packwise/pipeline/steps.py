@@ -46,6 +46,7 @@ class Rendered(NamedTuple):
 
     With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
     objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
+    `scheduled` is what the schedulers wrote their objects from, None where there is an error.
     """
 
     kept: tuple[KubeObject, ...]
@@ -53,6 +54,7 @@ class Rendered(NamedTuple):
     results: tuple[Result, ...]
     selection: Selection | None = None
     sources: tuple[Generated, ...] = ()
+    scheduled: SchedulerInput | None = None
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -88,7 +90,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     plans = _plan(inventory, cluster, settings, definitions)
     protected = _protect(inventory, cluster, settings)
     placements = tuple([placement for plan in plans for placement in plan.placements])
-    written = _write(SchedulerInput(placements, known, cluster, inventory, definitions, settings))
+    scheduled = SchedulerInput(placements, known, cluster, inventory, definitions, settings)
+    written = _write(scheduled)
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)
     generated = [*topologies, *written.generated]
@@ -113,7 +116,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     notices += more
     if not plans:
         notices.append(_no_workloads())
-    return Rendered(kept, rendering.objects, (*results, *results_of(notices)), selection, rendering.generated)
+    results = (*results, *results_of(notices))
+    return Rendered(kept, rendering.objects, results, selection, rendering.generated, scheduled)
 
 
 def selected(package: Package) -> tuple[Inventory, Selection]:

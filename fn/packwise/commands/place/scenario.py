@@ -5,9 +5,9 @@ Source: placement.md "Data".
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.given import (
     CPU,
     GPU,
@@ -48,15 +48,16 @@ def is_scenario(value: object) -> bool:
 
 def read_scenario(value: Mapping[str, Any]) -> Given:
     """The scenario as a session's start. Raises ScenarioError."""
-    whole = _Fields(value, "")
-    whole.known("topologies", "queues", "nodes", "jobs")
+    fields = _Fields(value, "")
+    fields.known("topologies", "queues", "nodes", "jobs")
     given = Given(
-        tuple([_node(fields) for fields in whole.list("nodes")]),
-        tuple([_topology(fields) for fields in whole.list("topologies")]),
-        tuple([_queue(fields) for fields in whole.list("queues")]),
-        tuple([_job(fields) for fields in whole.list("jobs")]),
+        tuple([_node(entry) for entry in fields.entries("nodes")]),
+        tuple([_topology(entry) for entry in fields.entries("topologies")]),
+        tuple([_queue(entry) for entry in fields.entries("queues")]),
+        tuple([_job(entry) for entry in fields.entries("jobs")]),
     )
     _check_names("nodes", [node.name for node in given.nodes])
+    _check_names("topologies", [topology.name for topology in given.topologies])
     _check_names("jobs", [job.name for job in given.jobs])
     _check_names("jobs[].tasks", [pod.name for job in given.jobs for pod in job.pods])
     return given
@@ -73,13 +74,15 @@ def _answer(
     answer: dict[str, Any] = {"name": name, "state": state, "placement": dict(nodes)}
     if errors:
         answer["errors"] = [
-            {"reason": error.reason, "messages": list(error.messages), "detail": error.detail} for error in sorted(errors, key=lambda error: error.detail)
+            {"reason": error.reason, "messages": list(error.messages), "detail": error.detail}
+            for error in sorted(errors, key=lambda error: error.detail)
         ]
         answer["message"] = message
     return answer
 
 
-class _Fields(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Fields:
     """A mapping of the scenario at `path`, with typed access."""
 
     value: Mapping[str, Any]
@@ -91,7 +94,7 @@ class _Fields(NamedTuple):
     def known(self, *keys: str) -> None:
         for key in self.value:
             if key not in keys:
-                raise ScenarioError(f'{self.at(key)}: unknown field; known: {", ".join(keys)}')
+                raise ScenarioError(f"{self.at(key)}: unknown field; known: {', '.join(keys)}")
 
     def text(self, key: str, default: str | None = None) -> str:
         found = self.value.get(key, default)
@@ -107,17 +110,17 @@ class _Fields(NamedTuple):
             raise ScenarioError(f"{self.at(key)}: must be a number of 0 or more; got {_shown(found)}")
         return found
 
-    def count(self, key: str, default: int | None = None) -> int | None:
+    def whole(self, key: str, default: int | None = None) -> int | None:
         found = self.number(key)
         if found is not None and found != int(found):
             raise ScenarioError(f"{self.at(key)}: must be a whole number; got {_shown(found)}")
         return default if found is None else int(found)
 
     def mapping(self, key: str) -> _Fields | None:
-        found = self.value.get(key)
+        found: dict[str, Any] | None = self.value.get(key)
         if found is None:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(found, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ScenarioError(f"{self.at(key)}: must be a mapping; got {_shown(found)}")
         return _Fields(found, self.at(key))
 
@@ -125,9 +128,11 @@ class _Fields(NamedTuple):
         fields = self.mapping(key)
         return {} if fields is None else {name: fields.text(name, "") for name in fields.value}
 
-    def list(self, key: str) -> list[_Fields]:
-        found = self.value.get(key) or []
-        if not isinstance(found, list):
+    def entries(self, key: str) -> list[_Fields]:
+        found: list[Any] | None = self.value.get(key)
+        if found is None:
+            return []
+        if not isinstance(found, list):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ScenarioError(f"{self.at(key)}: must be a list; got {_shown(found)}")
         for index, entry in enumerate(found):
             if not isinstance(entry, dict):
@@ -165,7 +170,7 @@ def _node(fields: _Fields) -> Node:
     return Node(
         fields.text("name"),
         fields.texts("labels"),
-        {**fields.amounts(), PODS: fields.count("pods", _PODS) or 0},
+        {**fields.amounts(), PODS: fields.whole("pods", _PODS) or 0},
         {**used.amounts(), PODS: 1} if used is not None else {},
         fields.value.get("unschedulable") is True,
     )
@@ -173,7 +178,7 @@ def _node(fields: _Fields) -> Node:
 
 def _topology(fields: _Fields) -> KaiTopology:
     fields.known("name", "levels", "aliases")
-    levels = fields.value.get("levels")
+    levels: list[Any] | None = fields.value.get("levels")
     if not isinstance(levels, list) or not levels or not all(isinstance(level, str) for level in levels):
         raise ScenarioError(f"{fields.at('levels')}: must be a list of node label keys; got {_shown(levels)}")
     return KaiTopology(fields.text("name"), tuple(levels), fields.texts("aliases"))
@@ -194,16 +199,40 @@ def _constraint(fields: _Fields) -> Constraint | None:
 
 def _job(fields: _Fields) -> Job:
     fields.known("name", "queue", "priority", "minMember", "minSubGroup", "topologyConstraint", "subGroups", "tasks")
-    return Job(
+    job = Job(
         fields.text("name"),
         fields.text("queue", ""),
-        fields.count("priority", 50) or 0,
-        tuple([_pod(task) for task in fields.list("tasks")]),
-        tuple([_sub_group(group) for group in fields.list("subGroups")]),
-        fields.count("minMember", 1) or 0,
-        fields.count("minSubGroup"),
+        fields.whole("priority", 50) or 0,
+        tuple([_pod(task) for task in fields.entries("tasks")]),
+        tuple([_sub_group(group) for group in fields.entries("subGroups")]),
+        fields.whole("minMember", 1) or 0,
+        fields.whole("minSubGroup"),
         _constraint(fields),
     )
+    _check_tree(job, fields)
+    return job
+
+
+def _check_tree(job: Job, fields: _Fields) -> None:
+    """The subgroups must be a tree, with pods in its leaves, as KAI's webhook wants them."""
+    at = fields.at("subGroups")
+    _check_names(at, [group.name for group in job.sub_groups])
+    parents = {group.name: group.parent for group in job.sub_groups}
+    for name, parent in parents.items():
+        if parent is not None and parent not in parents:
+            raise ScenarioError(f'{at}: the parent of "{name}" must be a subgroup; got "{parent}"')
+        above, steps = parent, 0
+        while above is not None and steps <= len(parents):
+            above, steps = parents[above], steps + 1
+        if above is not None:
+            raise ScenarioError(f'{at}: subgroups must be a tree; "{name}" is below itself')
+    leaves = parents.keys() - set(parents.values())
+    for pod in job.pods:
+        if parents and pod.sub_group not in leaves:
+            raise ScenarioError(
+                f'{fields.at("tasks")}: "{pod.name}" must be in a subgroup of pods; got "{pod.sub_group}"; '
+                f"known: {', '.join(sorted(leaves))}"
+            )
 
 
 def _sub_group(fields: _Fields) -> SubGroup:
@@ -211,8 +240,8 @@ def _sub_group(fields: _Fields) -> SubGroup:
     return SubGroup(
         fields.text("name"),
         fields.text("parent", "") or None,
-        fields.count("minMember"),
-        fields.count("minSubGroup"),
+        fields.whole("minMember"),
+        fields.whole("minSubGroup"),
         _constraint(fields),
     )
 
@@ -220,5 +249,8 @@ def _sub_group(fields: _Fields) -> SubGroup:
 def _pod(fields: _Fields) -> Pod:
     fields.known("name", "subGroup", "gpu", "cpu", "memoryGi", "node")
     return Pod(
-        fields.text("name"), tuple(sorted(fields.amounts().items())), fields.text("subGroup", ""), fields.text("node", "")
+        fields.text("name"),
+        tuple(sorted(fields.amounts().items())),
+        fields.text("subGroup", ""),
+        fields.text("node", ""),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.domains import ROOT
 from packwise.schedulers.kai.allocate.fit import Accounting
-from packwise.schedulers.kai.allocate.fit_errors import FitError, unsatisfied, unschedulable
+from packwise.schedulers.kai.allocate.fit_errors import FitError, Shortage, unsatisfied, unschedulable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.given import Constraint, Job, Pod
     from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
 
-__all__ = ["Candidates", "Levels", "Silent", "candidates", "levels_of"]
+__all__ = ["Candidates", "Levels", "Silent", "Wanted", "candidates", "levels_of"]
 
 _SCORES = 10
 _SCORE = 100_000
@@ -83,36 +83,48 @@ def _unknown(tree: DomainTree, sub_group: str, kind: str, level: str) -> Silent:
     )
 
 
-def candidates(
-    cluster: ClusterState,
-    job: Job,
-    sub_group: str,
-    constraint: Constraint | None,
-    pods: Sequence[Pod],
-    running: Iterable[str],
-    nodes: Sequence[NodeState],
-) -> Candidates:
-    """The sets to try of `nodes` for `pods`. `running` are the nodes of pods that run already and pin the others."""
+class Wanted(NamedTuple):
+    """What is to be placed: `pods` of `sub_group`, which `constraint` bounds.
+
+    `running` are the nodes of pods that run already and pin the others.
+    """
+
+    job: Job
+    sub_group: str
+    constraint: Constraint | None
+    pods: Sequence[Pod]
+    running: Sequence[str]
+
+
+def candidates(cluster: ClusterState, wanted: Wanted, nodes: Sequence[NodeState]) -> Candidates:
+    """The sets to try of `nodes`; `nodes` themselves where nothing bounds the pods."""
+    constraint = wanted.constraint
     if constraint is None or not constraint.topology:
         return Candidates((nodes,))
     tree = cluster.trees.get(constraint.topology)
     if tree is None:
         missing = unschedulable(f"Requested topology {constraint.topology} does not exist")
         return Candidates(errors=(missing,))
-    if not pods:
-        return Candidates((nodes,))
+    return _bounded(cluster, tree, wanted, constraint, nodes) if wanted.pods else Candidates((nodes,))
+
+
+def _bounded(
+    cluster: ClusterState, tree: DomainTree, wanted: Wanted, constraint: Constraint, nodes: Sequence[NodeState]
+) -> Candidates:
+    job, sub_group = wanted.job, wanted.sub_group
     preferred = tree.depth_of(constraint.preferred) if constraint.preferred else None
     valid = [node for node in nodes if node.name in tree.paths]
     start = tree.common(valid, len(tree.by_depth) - 1 if preferred is None else preferred)
-    accounting = Accounting(cluster, tree, start, pods)
+    accounting = Accounting(cluster, tree, start, wanted.pods)
+    levels = levels_of(tree, constraint, sub_group)
     if not accounting.fits(start):
         where = "the cluster" if start.id == ROOT else start.id
-        return Candidates(start=start, errors=(unsatisfied(job, sub_group, constraint, where),))
-    levels = levels_of(tree, constraint, sub_group)
+        error = unsatisfied(job, sub_group, constraint, where)
+        return Candidates(start=start, errors=(error._replace(shortage=_nearest(accounting, tree, levels, sub_group)),))
     if isinstance(levels, Silent):
         return Candidates(start=start, silent=levels)
     ordered = accounting.levels(levels.finest)
-    pinned = _pinned(tree, levels, running)
+    pinned = _pinned(tree, levels, wanted.running)
     fitting = _fitting(accounting, tree, levels, ordered, pinned)
     if not fitting:
         bounds = sorted(tree.at(levels.coarsest), key=lambda domain: domain.id)
@@ -125,6 +137,16 @@ def candidates(
         start,
         None if levels.preferred is None else _scores(ordered.get(levels.preferred, ())),
     )
+
+
+def _nearest(accounting: Accounting, tree: DomainTree, levels: Levels | Silent, sub_group: str) -> Shortage:
+    """Where the start is too small: the domain of the coarsest level below it that lacks least, or the start."""
+    depth = -1 if isinstance(levels, Silent) else levels.coarsest
+    below = [domain for domain in tree.at(depth) if domain.is_within(accounting.start)]
+    nearest = min(below or [accounting.start], key=lambda domain: (accounting.ratio(domain), domain.id))
+    if accounting.largest is not None and below:
+        nearest = min(below, key=lambda domain: (-(accounting.held(domain) or 0), domain.id))
+    return accounting.shortage(nearest, sub_group)
 
 
 def _pinned(tree: DomainTree, levels: Levels, running: Iterable[str]) -> set[Domain] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packwise.schedulers.kai.allocate.domains import add_amounts
-from packwise.schedulers.kai.allocate.fit_errors import FitError, few_pods, insufficient
+from packwise.schedulers.kai.allocate.fit_errors import FitError, Shortage, few_pods, insufficient
 from packwise.schedulers.kai.allocate.given import CPU, MEMORY, PODS
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Accounting:
 
     def __init__(self, cluster: ClusterState, tree: DomainTree, start: Domain, pods: Sequence[Pod]) -> None:
         self.start = start
+        self._levels = tree.topology.levels
         self._pods = len(pods)
         self.total = _total(pods)
         self.largest: Request | None = _largest(pods) if _is_alike(pods) else None
@@ -55,9 +56,31 @@ class Accounting:
     def error(self, domain: Domain, sub_group: str) -> FitError:
         """Why the pods do not fit into the domain."""
         held = self.held(domain)
-        if held is not None:
-            return few_pods(domain.id, held, self._pods, sub_group)
-        return insufficient(domain.id, self._idle(domain), self.total, sub_group)
+        error = (
+            few_pods(domain.id, held, self._pods, sub_group)
+            if held is not None
+            else insufficient(domain.id, self._idle(domain), self.total, sub_group)
+        )
+        return error._replace(shortage=self.shortage(domain, sub_group))
+
+    def shortage(self, domain: Domain, sub_group: str) -> Shortage:
+        """What lacks in the domain, by KAI's own accounting."""
+        held = self.held(domain)
+        if held is not None and self.largest is not None:
+            missing = [(name, amount * (self._pods - held)) for name, amount in self.largest]
+        else:
+            idle = self._idle(domain)
+            missing = [(name, amount - idle.get(name, 0)) for name, amount in self.total.items()]
+        level = self._levels[domain.depth] if domain.depth >= 0 else ""
+        return Shortage(
+            sub_group,
+            domain.id,
+            level,
+            held,
+            self._pods,
+            tuple(sorted((name, amount) for name, amount in missing if amount > 0)),
+            domain.is_within(self.start),
+        )
 
     def ratio(self, domain: Domain) -> float:
         """How full the domain would be: the largest share of what is left that the pods ask for of any resource."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "JOINT",
     "FitError",
+    "Shortage",
     "few_pods",
     "insufficient",
     "node_shortages",
@@ -26,8 +27,8 @@ __all__ = [
     "over_quota",
     "summary",
     "too_large",
-    "unschedulable",
     "unsatisfied",
+    "unschedulable",
 ]
 
 JOINT = ". \n"
@@ -39,17 +40,33 @@ _SHOWN = ((CPU, "CPU cores"), (MEMORY, "memory"), (GPU, "GPUs"))
 _UNITS = {CPU: 1000, MEMORY: 10**9}
 
 
+class Shortage(NamedTuple):
+    """A domain that is too small: it has room for `held` of `wanted` pods, None where KAI compares sums.
+
+    `domain` is its id, `level` its node label ("" for the whole topology), `sub_group` the part of the job that does
+    not fit. `missing` is what lacks there, by resource. `is_counted` is false where KAI counts the domain as empty,
+    since it counts only within a finer one that all nodes share.
+    """
+
+    sub_group: str
+    domain: str
+    level: str
+    held: int | None
+    wanted: int
+    missing: tuple[tuple[str, int], ...]
+    is_counted: bool
+
+
 class FitError(NamedTuple):
     """A reason against a job: the status of the PodGroup holds `messages`, or `detail` where KAI is asked for details.
 
-    `missing` is what lacks in the domain `domain`, by resource, beyond what it has; both only where KAI compares sums
-    or numbers of pods.
+    `shortage` is the domain that is too small, where the error is about one.
     """
 
     reason: str
     messages: tuple[str, ...]
     detail: str
-    domain: str = ""
+    shortage: Shortage | None = None
 
 
 def summary(errors: Sequence[FitError]) -> str:
@@ -65,7 +82,7 @@ def summary(errors: Sequence[FitError]) -> str:
 def few_pods(domain: str, held: int, wanted: int, sub_group: str) -> FitError:
     """A domain has room for too few pods."""
     message = f"node-group {domain} can allocate only {held} of {wanted} required pods"
-    return FitError(_NO_ROOM, (message,), _in_domain(domain, sub_group, [message]), domain)
+    return FitError(_NO_ROOM, (message,), _in_domain(domain, sub_group, [message]))
 
 
 def insufficient(domain: str, idle: Mapping[str, int], wanted: Mapping[str, int], sub_group: str) -> FitError:
@@ -85,7 +102,7 @@ def insufficient(domain: str, idle: Mapping[str, int], wanted: Mapping[str, int]
             f"{domain} didn't have enough {plural}: {word}, "
             f"requested: {_amount(name, asked)}, available: {_amount(name, left)}"
         )
-    return FitError(_NO_ROOM, tuple(messages), _in_domain(domain, sub_group, details), domain)
+    return FitError(_NO_ROOM, tuple(messages), _in_domain(domain, sub_group, details))
 
 
 def _in_domain(domain: str, sub_group: str, details: Iterable[str]) -> str:

@@ -64,7 +64,7 @@ class Toleration(NamedTuple):
 class Node(NamedTuple):
     """A node; `used` is what its pods take, their number included.
 
-    `unready` is KAI's reason against a node by its conditions, "" where there is none.
+    `unready` are KAI's reasons against a node by its conditions.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Node(NamedTuple):
     used: Mapping[str, int] = {}
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
-    unready: str = ""
+    unready: tuple[str, ...] = ()
 
 
 class KaiTopology(NamedTuple):
@@ -123,7 +123,7 @@ class PodRules(NamedTuple):
 
 
 class Pod(NamedTuple):
-    """A pod of a job, in the subgroup `sub_group` ("" in a job without any); `node` is that on which it runs already."""
+    """A pod of a job, in the subgroup `sub_group` ("" in a job without any); `node` is where it runs already."""
 
     name: str
     request: Request

@@ -9,11 +9,11 @@ from collections import Counter
 from heapq import heapify, heappop
 from typing import TYPE_CHECKING
 
-from packwise.schedulers.kai.allocate.candidates import Silent, candidates
+from packwise.schedulers.kai.allocate.candidates import Silent, Wanted, candidates
 from packwise.schedulers.kai.allocate.fit_errors import JOINT, node_shortages, too_large, unschedulable
 from packwise.schedulers.kai.allocate.given import CPU, GPU
 from packwise.schedulers.kai.allocate.job_tree import PodPart, SetPart
-from packwise.schedulers.kai.allocate.predicates import refusal
+from packwise.schedulers.kai.allocate.predicates import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Attempt:
         due = [pod for pod in pods if self._leaf_name(pod) in own]
         wanted = {self._leaf_name(pod) for pod in due}
         running = [node for name in wanted for node in own[name].placed]
-        answer = candidates(self._cluster, self._job, part.name, part.constraint, due, running, nodes)
+        answer = candidates(self._cluster, Wanted(self._job, part.name, part.constraint, due, running), nodes)
         self.errors += answer.errors
         if answer.silent is not None and answer.silent not in self.silent:
             self.silent.append(answer.silent)
@@ -90,7 +90,7 @@ class Attempt:
         request = dict(pod.request)
         by_node = self._refusals.setdefault(pod.name, {})
         for node in nodes:
-            by_node[node.name] = node_shortages(request, node.idle) or [refusal(pod, node.node) or ""]
+            by_node[node.name] = node_shortages(request, node.idle) or refusals(pod, node.node)
         counted = Counter(reason for reasons in by_node.values() for reason in reasons)
         lines = sorted(f"{count} {reason}" for reason, count in counted.items())
         return "no nodes with enough resources were found" + (f": {JOINT.join(lines)}." if lines else "")
@@ -136,7 +136,7 @@ class _Ranking:
                 node,
             )
             for node in self.nodes
-            if node.fits(self._request) and refusal(pod, node.node) is None
+            if node.fits(self._request) and not refusals(pod, node.node)
         ]
         heapify(self._heap)
 

@@ -164,7 +164,10 @@ class JobTree:
 
     @property
     def standing(self) -> int:
-        """0 where a subgroup is below its minimum, needed or not, 2 where one is above it, else 1: the lower, the sooner."""
+        """0 where a subgroup, needed or not, is below its minimum, 2 where one is above it, else 1.
+
+        The lower, the sooner is its turn.
+        """
         leaves = self.leaves.values()
         if not all(leaf.is_satisfied for leaf in leaves):
             return 0

@@ -12,23 +12,21 @@ if TYPE_CHECKING:
 
     from packwise.schedulers.kai.allocate.given import Node, Pod, PodRules, Taint, Toleration
 
-__all__ = ["refusal", "selects"]
+__all__ = ["refusals", "selects"]
 
 _NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
 
 
-def refusal(pod: Pod, node: Node) -> str | None:
-    """The first reason of the node against the pod; None where it takes it."""
-    if node.unready:
-        return node.unready
-    if node.unschedulable:
-        return "node is unschedulable"
+def refusals(pod: Pod, node: Node) -> tuple[str, ...]:
+    """The reasons of the node against the pod, as KAI counts them; none where it takes it."""
+    if node.unschedulable or node.unready:
+        return (("node is unschedulable",) if node.unschedulable else ()) + node.unready
     if not node.taints and not pod.rules.selector and pod.rules.affinity is None:
-        return None
+        return ()
     if not selects(pod.rules, node.labels, node.name):
-        return _NO_MATCH
+        return (_NO_MATCH,)
     taint = next((taint for taint in node.taints if not _is_tolerated(taint, pod.rules.tolerations)), None)
-    return None if taint is None else f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+    return () if taint is None else (f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}",)
 
 
 def selects(rules: PodRules, labels: Mapping[str, str], name: str) -> bool:
@@ -37,9 +35,7 @@ def selects(rules: PodRules, labels: Mapping[str, str], name: str) -> bool:
         return False
     if rules.affinity is None:
         return True
-    return any(
-        bool(term) and all(_holds(expression, labels, name) for expression in term) for term in rules.affinity
-    )
+    return any(bool(term) and all(_holds(expression, labels, name) for expression in term) for term in rules.affinity)
 
 
 def _holds(expression: tuple[str, str, tuple[str, ...]], labels: Mapping[str, str], name: str) -> bool:

@@ -161,9 +161,7 @@ class _Turns:
 
     def add(self, tree: JobTree) -> None:
         """Lets the job wait for a turn."""
-        heappush(
-            self._waiting.setdefault(tree.job.queue, []), (-tree.job.priority, tree.standing, tree.index, tree)
-        )
+        heappush(self._waiting.setdefault(tree.job.queue, []), (-tree.job.priority, tree.standing, tree.index, tree))
 
     def next(self) -> JobTree | None:
         """The job whose turn it is; None where none waits."""
