@@ -47,9 +47,9 @@ def _levels(
         return top == ""
 
     for top, part in {"": job, **groups}.items():
-        constraint = part.get("topologyConstraint") or {}
+        constraint: Mapping[str, str] = part.get("topologyConstraint", {})
         topology = topologies.get(constraint.get("topology", ""))
-        required = constraint.get("required")
+        required = constraint.get("required", "")
         if topology is None or not required:
             continue
         required = topology.get("aliases", {}).get(required, required)
@@ -61,5 +61,5 @@ def _levels(
             if (where := placement.get(task["name"]))
         }
         if len(domains) > 1:
-            found.append(f'{job["name"]}/{top or "root"} is in {len(domains)} domains of {required}')
+            found.append(f"{job['name']}/{top or 'root'} is in {len(domains)} domains of {required}")
     return found

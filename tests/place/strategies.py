@@ -29,15 +29,16 @@ def scenarios(draw: st.DrawFn, *, jobs: int = 3) -> dict[str, Any]:
 
 
 def _node(draw: st.DrawFn, name: str, labels: dict[str, str], levels: list[str]) -> dict[str, Any]:
-    node = {
+    gpu = draw(st.sampled_from([0, 4, 8]))
+    node: dict[str, Any] = {
         "name": name,
         "labels": labels | ({HOST: name} if HOST in levels else {}),
-        "gpu": draw(st.sampled_from([0, 4, 8])),
+        "gpu": gpu,
         "cpu": 32,
         "memoryGi": 128,
     }
     if draw(st.integers(0, 3)) == 0:
-        node["used"] = {"gpu": draw(st.integers(0, node["gpu"])), "cpu": 4}
+        node["used"] = {"gpu": draw(st.integers(0, gpu)), "cpu": 4}
     if draw(st.integers(0, 9)) == 0:
         node["unschedulable"] = True
     return node
@@ -60,15 +61,16 @@ def _job(draw: st.DrawFn, name: str, levels: list[str]) -> dict[str, Any]:
         job["minMember"] = size
         job["tasks"] = _tasks(draw, name, size)
         return job
-    job["subGroups"], job["tasks"] = [], []
+    groups: list[dict[str, Any]] = []
+    tasks: list[dict[str, Any]] = []
     for index in range(draw(st.integers(1, 3))):
         size = draw(st.integers(1, 4))
         group: dict[str, Any] = {"name": f"g{index}", "minMember": size}
         if draw(st.booleans()):
             group["topologyConstraint"] = _constraint(draw, levels)
-        job["subGroups"].append(group)
-        job["tasks"] += [{**task, "subGroup": f"g{index}"} for task in _tasks(draw, f"{name}-g{index}", size)]
-    return job
+        groups.append(group)
+        tasks += [{**task, "subGroup": f"g{index}"} for task in _tasks(draw, f"{name}-g{index}", size)]
+    return {**job, "subGroups": groups, "tasks": tasks}
 
 
 def _tasks(draw: st.DrawFn, name: str, size: int) -> list[dict[str, Any]]:

@@ -31,6 +31,11 @@ class _Bound(NamedTuple):
     sub_group: str
     constraint: Constraint
 
+    @property
+    def required(self) -> str:
+        """The level that must hold the part."""
+        return self.constraint.required
+
 
 def free_after(situation: Situation, placing: Placing) -> Free:
     """What the nodes have left when all gangs have their places."""
@@ -72,15 +77,19 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
             f"add a preferred level, {word} or a finer one"
         )
         return
+    is_bound = any(bound.sub_group == shortage.sub_group and bound.required == shortage.level for bound in _bounds(job))
+    need = (
+        f"{pods}{part} must stand in one {word}; the nearest, {shortage.domain},"
+        if is_bound
+        else (f"{pods}{part} need room; the cluster")
+    )
+    lacking = _amounts(shortage.missing)
     if shortage.held is None:
-        yield f"{pods}{part}: {where} lacks {_amounts(shortage.missing)} for all of them together"
+        yield f"{need} lacks {lacking} for all of them together"
     else:
-        room_for = f"room for {shortage.held}" if shortage.held else "room for none"
-        yield (
-            f"{pods}{part} need one domain; the nearest, {where}, has {room_for}: it lacks {_amounts(shortage.missing)}"
-        )
+        yield f"{need} has room for {shortage.held or 'none'}: it lacks {lacking}"
     nodes = _nodes_of(shortage, situation)
-    if nodes and shortage.domain != ROOT:
+    if nodes and is_bound:
         yield f"free there: {', '.join(room(nodes, free, shortage))}"
 
 

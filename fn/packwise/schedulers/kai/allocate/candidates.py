@@ -13,13 +13,13 @@ from packwise.schedulers.kai.allocate.fit import Accounting
 from packwise.schedulers.kai.allocate.fit_errors import FitError, Shortage, unsatisfied, unschedulable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.domains import Domain, DomainTree
     from packwise.schedulers.kai.allocate.given import Constraint, Job, Pod
     from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
 
-__all__ = ["Candidates", "Levels", "Silent", "Wanted", "candidates", "levels_of"]
+__all__ = ["Candidates", "Levels", "Scores", "Silent", "Wanted", "candidates", "levels_of"]
 
 _SCORES = 10
 _SCORE = 100_000
@@ -43,16 +43,36 @@ class Levels(NamedTuple):
     preferred: int | None
 
 
+class Scores:
+    """The scores of nodes by the preferred domain that they are in: the later it stands, the looser, the higher.
+
+    Source: placement.md 4h.
+    """
+
+    def __init__(self, tree: DomainTree, depth: int, domains: Sequence[Domain]) -> None:
+        self._paths = tree.paths
+        self._depth = depth
+        count = len(domains)
+        # In floats, as KAI computes it: in whole numbers the quotient would differ where it is not exact.
+        self._by_domain = {
+            domain: int(((index + 1) / count) * _SCORES) * _SCORE for index, domain in enumerate(domains)
+        }
+
+    def of(self, node: NodeState) -> int | None:
+        """The score of a node; None where it is in none of the domains."""
+        path = self._paths.get(node.name)
+        return None if path is None else self._by_domain.get(path[self._depth + 1])
+
+
 class Candidates(NamedTuple):
     """What comes of a constraint: the sets of nodes to try, or `errors`, or a mistake that KAI keeps to itself.
 
-    `scores` are those of nodes by name, where a level is preferred.
+    `scores` are those of nodes, where a level is preferred.
     """
 
-    sets: tuple[Sequence[NodeState], ...] = ()
-    domains: tuple[Domain, ...] = ()
+    sets: Iterable[Sequence[NodeState]] = ()
     start: Domain | None = None
-    scores: Mapping[str, int] | None = None
+    scores: Scores | None = None
     errors: tuple[FitError, ...] = ()
     silent: Silent | None = None
 
@@ -113,7 +133,7 @@ def _bounded(
 ) -> Candidates:
     job, sub_group = wanted.job, wanted.sub_group
     preferred = tree.depth_of(constraint.preferred) if constraint.preferred else None
-    valid = [node for node in nodes if node.name in tree.paths]
+    valid = tree.root.nodes if nodes is cluster.nodes else [node for node in nodes if node.name in tree.paths]
     start = tree.common(valid, len(tree.by_depth) - 1 if preferred is None else preferred)
     accounting = Accounting(cluster, tree, start, wanted.pods)
     levels = levels_of(tree, constraint, sub_group)
@@ -130,13 +150,19 @@ def _bounded(
         bounds = sorted(tree.at(levels.coarsest), key=lambda domain: domain.id)
         errors = [accounting.error(domain, sub_group) for domain in bounds if pinned is None or domain in pinned]
         return Candidates(start=start, errors=(*errors, unsatisfied(job, sub_group, constraint)))
+    scores = None if levels.preferred is None else Scores(tree, levels.preferred, ordered.get(levels.preferred, ()))
+    return Candidates(_cut(fitting, tree, valid), start, scores)
+
+
+def _cut(domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]) -> Iterator[Sequence[NodeState]]:
+    """The nodes of each domain that are among `valid`; mostly the first set is the only one that is tried."""
+    if valid is tree.root.nodes:
+        for domain in domains:
+            yield domain.nodes
+        return
     among = {node.name for node in valid}
-    return Candidates(
-        tuple([[node for node in domain.nodes if node.name in among] for domain in fitting]),
-        tuple(fitting),
-        start,
-        None if levels.preferred is None else _scores(ordered.get(levels.preferred, ())),
-    )
+    for domain in domains:
+        yield [node for node in domain.nodes if node.name in among]
 
 
 def _nearest(accounting: Accounting, tree: DomainTree, levels: Levels | Silent, sub_group: str) -> Shortage:
@@ -169,24 +195,12 @@ def _fitting(
     """The domains that the pods fit in, the finest level first."""
     fitting: list[Domain] = []
     for depth in range(levels.finest, levels.coarsest - 1, -1):
-        domains = ordered.get(depth)
-        if domains is None:
+        if depth in ordered:
+            fitting += [domain for domain in ordered[depth] if accounting.fits_below(domain)]
+        else:
             # Above the start nothing is counted, so that only pods which ask for nothing fit.
-            domains = sorted(tree.at(depth), key=lambda domain: domain.id)
-        fitting += [
-            domain
-            for domain in domains
-            if accounting.fits(domain) and (pinned is None or any(domain.is_within(bound) for bound in pinned))
-        ]
-    return fitting
-
-
-def _scores(preferred: Sequence[Domain]) -> dict[str, int]:
-    """The scores of nodes: the later their domain, the looser it is and the higher they are."""
-    count = len(preferred)
-    # In floats, as KAI computes it: 10*(i+1)/n in whole numbers differs where the quotient is not exact.
-    return {
-        node.name: int(((index + 1) / count) * _SCORES) * _SCORE
-        for index, domain in enumerate(preferred)
-        for node in domain.nodes
-    }
+            above = sorted(tree.at(depth), key=lambda domain: domain.id)
+            fitting += [domain for domain in above if accounting.fits(domain)]
+    if pinned is None:
+        return fitting
+    return [domain for domain in fitting if any(domain.is_within(bound) for bound in pinned)]

@@ -51,6 +51,7 @@ class DomainTree:
         self.root = Domain(ROOT, -1, None)
         self.by_depth: list[dict[str, Domain]] = [{} for _ in topology.levels]
         self.paths: dict[str, tuple[Domain, ...]] = {}
+        self._common_of_all: dict[int, Domain] = {}
         self._linked: set[tuple[Domain, Domain]] = set()
         for node in nodes:
             if all(key in node.labels for key in topology.levels):
@@ -95,6 +96,13 @@ class DomainTree:
 
         A label without a value ends the search.
         """
+        if nodes is not self.root.nodes:
+            return self._common(nodes, deepest)
+        if deepest not in self._common_of_all:
+            self._common_of_all[deepest] = self._common(nodes, deepest)
+        return self._common_of_all[deepest]
+
+    def _common(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
         common = self.root
         if not nodes:
             return common

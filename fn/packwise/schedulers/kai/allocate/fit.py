@@ -37,21 +37,31 @@ class Accounting:
         self._pods = len(pods)
         self.total = _total(pods)
         self.largest: Request | None = _largest(pods) if _is_alike(pods) else None
-        self._asks_nothing = not any(name != PODS for name in self.total)
+        self._asked = [
+            (name, -(-amount // 1000) if name == CPU else amount) for name, amount in self.total.items() if name != PODS
+        ]
+        self._asks_nothing = not self._asked
         self._holds: Holds | None = (
             cluster.holds(tree, self.largest) if self.largest is not None and not self._asks_nothing else None
         )
 
     def held(self, domain: Domain) -> int | None:
         """How many of the pods the domain has room for; None where sums are compared."""
-        if self.largest is None or not domain.is_within(self.start):
+        return self._held(domain) if domain.is_within(self.start) else None
+
+    def _held(self, domain: Domain) -> int | None:
+        if self.largest is None:
             return None
         return self._holds[domain] if self._holds is not None else len(domain.nodes) * self._pods
 
     def fits(self, domain: Domain) -> bool:
         """Whether KAI counts the pods into the domain."""
-        held = self.held(domain)
-        return held >= self._pods if held is not None else self.ratio(domain) <= 1
+        return self.fits_below(domain) if domain.is_within(self.start) else self._asks_nothing
+
+    def fits_below(self, domain: Domain) -> bool:
+        """Whether KAI counts the pods into a domain of the start."""
+        held = self._held(domain)
+        return held >= self._pods if held is not None else self._ratio(domain.idle) <= 1
 
     def error(self, domain: Domain, sub_group: str) -> FitError:
         """Why the pods do not fit into the domain."""
@@ -84,9 +94,18 @@ class Accounting:
 
     def ratio(self, domain: Domain) -> float:
         """How full the domain would be: the largest share of what is left that the pods ask for of any resource."""
-        idle = self._idle(domain)
-        shares = [_share(name, asked, idle.get(name, 0)) for name, asked in self.total.items() if name != PODS]
-        return max(shares, default=0.0)
+        return self._ratio(self._idle(domain))
+
+    def _ratio(self, idle: Mapping[str, int]) -> float:
+        largest = 0.0
+        for name, asked in self._asked:
+            left = idle.get(name, 0)
+            if name == CPU:
+                # KAI compares whole cores, rounded up.
+                left = -(-left // 1000)
+            share = asked / left if left > 0 else _ABSENT
+            largest = max(largest, share)
+        return largest
 
     def _idle(self, domain: Domain) -> Mapping[str, int]:
         return domain.idle if domain.is_within(self.start) else {}
@@ -98,16 +117,10 @@ class Accounting:
             levels[depth] = [
                 child
                 for domain in levels[depth - 1]
-                for child in sorted(domain.children, key=lambda child: (-self.ratio(child), child.id))
+                # Children stand in order of their ids, which decides among equals.
+                for child in sorted(domain.children, key=lambda child: -self._ratio(child.idle))
             ]
         return levels
-
-
-def _share(name: str, asked: int, left: int) -> float:
-    if name == CPU:
-        # KAI compares whole cores, rounded up.
-        asked, left = -(-asked // 1000), -(-left // 1000)
-    return asked / left if left > 0 else _ABSENT
 
 
 def _total(pods: Sequence[Pod]) -> dict[str, int]:

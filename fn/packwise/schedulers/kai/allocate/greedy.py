@@ -6,21 +6,21 @@ Source: placement.md 5.
 from __future__ import annotations
 
 from collections import Counter
-from heapq import heapify, heappop
 from typing import TYPE_CHECKING
 
 from packwise.schedulers.kai.allocate.candidates import Silent, Wanted, candidates
 from packwise.schedulers.kai.allocate.fit_errors import JOINT, node_shortages, too_large, unschedulable
-from packwise.schedulers.kai.allocate.given import CPU, GPU
 from packwise.schedulers.kai.allocate.job_tree import PodPart, SetPart
 from packwise.schedulers.kai.allocate.predicates import refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from packwise.schedulers.kai.allocate.candidates import Scores
     from packwise.schedulers.kai.allocate.fit_errors import FitError
     from packwise.schedulers.kai.allocate.given import Pod
     from packwise.schedulers.kai.allocate.job_tree import JobTree, Part
+    from packwise.schedulers.kai.allocate.ranking import Ranking, Rankings
     from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
 
 __all__ = ["Attempt"]
@@ -29,12 +29,19 @@ __all__ = ["Attempt"]
 class Attempt:
     """One attempt to place the pods of a job that are due. `errors` and `silent` are those of all of its attempts."""
 
-    def __init__(self, cluster: ClusterState, tree: JobTree, refusals: dict[str, dict[str, Sequence[str]]]) -> None:
+    def __init__(
+        self,
+        cluster: ClusterState,
+        rankings: Rankings,
+        tree: JobTree,
+        refusals: dict[str, dict[str, Sequence[str]]],
+    ) -> None:
         self._cluster = cluster
+        self._rankings = rankings
         self._tree = tree
         self._job = tree.job
         self._refusals = refusals
-        self._scores: dict[str, Mapping[str, int]] = {}
+        self._scores: dict[str, Scores] = {}
         self.errors: list[FitError] = []
         self.silent: list[Silent] = []
 
@@ -67,12 +74,12 @@ class Attempt:
         if isinstance(part, SetPart):
             return all(self._place(child, pods, nodes, lineage) for child in part.ordered())
         scores = next((self._scores[name] for name in lineage if name in self._scores), None)
-        ranking: _Ranking | None = None
+        ranking: Ranking | None = None
         for index, pod in enumerate(pods):
             text = too_large(self._job.namespace, pod, self._cluster.largest)
             if text is None:
                 if ranking is None or not ranking.serves(pod):
-                    ranking = _Ranking(pod, nodes, scores)
+                    ranking = self._rankings.of(pod, nodes, scores)
                 node = ranking.best()
                 if node is not None:
                     self._cluster.place(pod, node)
@@ -108,47 +115,3 @@ class Attempt:
             f"{part.minimum} pods for gang scheduling. "
             f"Additional pods cannot be scheduled in this sub-group due to: {text}"
         )
-
-
-class _Ranking:
-    """The nodes of a set that a pod, and others that ask for the same, fit on, the best first.
-
-    KAI scores every node anew for each pod. The order is the same as that by what a node has left of the pod's main
-    resource, least first: a node that takes a pod only moves forward, so that it stays the first until it is full.
-    """
-
-    def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Mapping[str, int] | None) -> None:
-        self._request = pod.request
-        self._rules = pod.rules
-        # A node that has no score drops out of KAI's list.
-        self.nodes = nodes if scores is None else [node for node in nodes if node.name in scores]
-        asked = dict(pod.request)
-        main = GPU if asked.get(GPU) else CPU
-        most = max((node.idle.get(main, 0) for node in self.nodes if node.node.allocatable.get(main, 0)), default=0)
-        least = min((node.idle.get(main, 0) for node in self.nodes if node.node.allocatable.get(main, 0)), default=0)
-        bare = most + 1 if most == least and most > 0 else most
-        self._heap = [
-            (
-                -scores[node.name] if scores is not None else 0,
-                -1 if main == CPU and not node.node.allocatable.get(GPU, 0) else 0,
-                (node.idle.get(main, 0) if most > 0 else 0) if node.node.allocatable.get(main, 0) else bare,
-                node.rank,
-                node,
-            )
-            for node in self.nodes
-            if node.fits(self._request) and not refusals(pod, node.node)
-        ]
-        heapify(self._heap)
-
-    def serves(self, pod: Pod) -> bool:
-        """Whether the ranking is that of the pod too."""
-        return pod.request == self._request and pod.rules == self._rules
-
-    def best(self) -> NodeState | None:
-        """The best node that has room; None where none has."""
-        while self._heap:
-            node = self._heap[0][-1]
-            if node.fits(self._request):
-                return node
-            heappop(self._heap)
-        return None

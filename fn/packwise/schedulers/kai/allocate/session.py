@@ -14,6 +14,7 @@ from packwise.schedulers.kai.allocate.fit_errors import over_limit, over_quota, 
 from packwise.schedulers.kai.allocate.given import CPU, GPU, MEMORY
 from packwise.schedulers.kai.allocate.greedy import Attempt
 from packwise.schedulers.kai.allocate.job_tree import JobTree
+from packwise.schedulers.kai.allocate.ranking import Rankings
 from packwise.schedulers.kai.allocate.state import ClusterState
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def allocate(given: Given) -> SessionAnswer:
 class _Session:
     def __init__(self, given: Given) -> None:
         self._cluster = ClusterState(given)
+        self._rankings = Rankings(self._cluster)
         self._trees = [JobTree(job, index) for index, job in enumerate(given.jobs)]
         self._shares: dict[str, QueueShare] = {queue.name: queue for queue in given.queues}
         self._used: dict[str, dict[str, int]] = {queue.name: {} for queue in given.queues}
@@ -92,7 +94,7 @@ class _Session:
         if refused is not None:
             self._errors[tree.index].append(refused)
             return False
-        attempt = Attempt(self._cluster, tree, self._refusals[tree.index])
+        attempt = Attempt(self._cluster, self._rankings, tree, self._refusals[tree.index])
         mark = len(self._cluster.placed)
         placed = attempt.place(pods)
         self._errors[tree.index] += attempt.errors

@@ -115,6 +115,15 @@ class ClusterState:
                 add_amounts(domain.idle, amounts, sign)
         self._changed.append(node)
 
+    @property
+    def changes(self) -> int:
+        """How many changes there were."""
+        return len(self._changed)
+
+    def changed_since(self, seen: int) -> list[NodeState]:
+        """The nodes that changed since there were `seen` changes."""
+        return self._changed[seen:]
+
     def holds(self, tree: DomainTree, request: Request) -> Holds:
         """How many pods of `request` each domain of the tree has room for."""
         key = (tree.topology.name, request)
