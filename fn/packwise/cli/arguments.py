@@ -73,6 +73,7 @@ class Check:
     named: Named
     output: Format = "text"
     fix: bool = False
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "render": lambda parsed: Render(
         _named(parsed), None if parsed.output == STDIN else parsed.output, parsed.in_place, parsed.check
     ),
-    "check": lambda parsed: Check(_named(parsed), parsed.output, parsed.fix),
+    "check": lambda parsed: Check(_named(parsed), parsed.output, parsed.fix, tuple(parsed.nodes)),
     "diff": lambda parsed: Diff(
         parsed.before, parsed.after, parsed.config, tuple(parsed.crds), parsed.output, parsed.exit_code
     ),
@@ -273,6 +274,10 @@ def _add_check(commands: Any) -> None:
         "differently, fields by their new names; no other byte changes",
     )
     _add_context(check)
+    _add_nodes(
+        check,
+        "a cluster's nodes, as `kubectl get nodes -o json` prints them: topologies are then judged on their labels",
+    )
 
 
 def _add_diff(commands: Any) -> None:
@@ -313,13 +318,10 @@ def _add_place(commands: Any) -> None:
     text = "say where the KAI Scheduler puts the gangs, or why it does not"
     place = commands.add_parser("place", help=text, description=help_texts.PLACE, epilog=help_texts.PLACE_EPILOG)
     _add_paths(place)
-    place.add_argument(
-        "--nodes",
-        metavar="NODES",
-        action="append",
-        default=[],
-        help="the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, "
-        "or a folder of such files, as often as needed; only a scenario goes without",
+    _add_nodes(
+        place,
+        "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
+        "folder of such files, as often as needed; only a scenario goes without",
     )
     place.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
     _add_config(place)
@@ -405,6 +407,10 @@ def _add_function(commands: Any) -> None:
         action="store_true",
         help="answer with results and without items, as kustomize wants of a validator",
     )
+
+
+def _add_nodes(command: argparse.ArgumentParser, text: str) -> None:
+    command.add_argument("--nodes", metavar="NODES", action="append", default=[], help=text)
 
 
 def _add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:

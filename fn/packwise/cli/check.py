@@ -30,6 +30,10 @@ def check(command: Check) -> int:
             say([cannot_write(error)])
             return 1
     inputs = read_inputs(command.named)
+    if command.nodes:
+        from packwise.cli.cluster_files import with_nodes
+
+        inputs = with_nodes(inputs, command.nodes)
     rendered = rendered_of(inputs)
     results = rendered.results
     checked = Checked(

@@ -6,6 +6,7 @@ import io
 import json
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,24 +14,25 @@ from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.input_paths import find_files
-from packwise.commands.place.snapshot import SnapshotError, objects_of, read_snapshot
+from packwise.schedulers.kai.snapshot import SnapshotError, objects_of, read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.commands.place.snapshot import Snapshot
+    from packwise.cli.inputs import Inputs
+    from packwise.schedulers.kai.snapshot import Snapshot
 
-__all__ = ["read_cluster", "read_json", "read_objects"]
+__all__ = ["read_cluster", "read_json", "read_objects", "with_nodes"]
 
 _ZIP = b"PK\x03\x04"
 _IN_ZIP = "snapshot.json"
 
 
-def read_cluster(paths: Sequence[str]) -> Snapshot:
-    """The cluster that the files and folders show. Raises UsageError where they show none."""
+def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]]) -> Snapshot:
+    """The cluster of `objects`, which stand in `paths`. Raises UsageError where they show none."""
     try:
-        return read_snapshot([value for path in paths for value in read_objects(path)])
+        return read_snapshot(objects)
     except SnapshotError as error:
         listed = ", ".join([f'"{path}"' for path in paths])
         raise UsageError(f"--nodes {listed} {error}") from None
@@ -43,6 +45,13 @@ def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
         name = file.name or "<stdin>"
         for value in _values(_bytes(file.name), name):
             yield from objects_of(value)
+
+
+def with_nodes(inputs: Inputs, paths: Sequence[str]) -> Inputs:
+    """The inputs, to be judged on the nodes that the files and folders show. Raises UsageError where they show none."""
+    objects = [value for path in paths for value in read_objects(path)]
+    read_cluster(paths, objects)
+    return replace(inputs, package=inputs.package._replace(nodes=tuple(objects)))
 
 
 def read_json(path: str) -> Value:

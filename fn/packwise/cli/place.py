@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, cast
 
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.cluster_files import read_cluster, read_json, read_objects
+from packwise.cli.cluster_files import read_cluster, read_json, read_objects, with_nodes
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.inputs import read_inputs
 from packwise.cli.place_output.placed import Placed
 from packwise.cli.rendered_files import rendered_of
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import json_text
-from packwise.commands.place.jobs import TooManyPodsError
 from packwise.commands.place.placing import FITS, more_replicas, place_gangs, situation
 from packwise.commands.place.reasons import free_after, reasons
 from packwise.commands.place.scenario import ScenarioError, answers, is_scenario, read_scenario
-from packwise.commands.place.snapshot import SnapshotError, read_snapshot
 from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.cli.arguments import PlaceGangs
-    from packwise.commands.place.snapshot import Snapshot
+    from packwise.schedulers.kai.snapshot import Snapshot
 
 __all__ = ["place"]
 
@@ -74,11 +74,12 @@ def _workloads(command: PlaceGangs) -> int:
         for text in command.replicas:
             items = with_replicas(items, text)
         inputs = replace(inputs, package=inputs.package._replace(items=items))
+    inputs = with_nodes(inputs, command.nodes)
     rendered = rendered_of(inputs)
     say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if exit_code(rendered.results):
         return 1
-    there = situation(rendered, _snapshot(command))
+    there = situation(rendered, _snapshot(command, inputs.package.nodes))
     placing = place_gangs(there)
     free = free_after(there, placing)
     placed = Placed(
@@ -90,9 +91,9 @@ def _workloads(command: PlaceGangs) -> int:
     return int(not placing.fits) if show(_printed(placed, command)) else 1
 
 
-def _snapshot(command: PlaceGangs) -> Snapshot:
+def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
     """The cluster that is asked about."""
-    snapshot = read_cluster(command.nodes)
+    snapshot = read_cluster(command.nodes, objects)
     for text in command.add_nodes:
         if is_count(text):
             snapshot = added(snapshot, text)

@@ -90,7 +90,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     plans = _plan(inventory, cluster, settings, definitions)
     protected = _protect(inventory, cluster, settings)
     placements = tuple([placement for plan in plans for placement in plan.placements])
-    scheduled = SchedulerInput(placements, known, cluster, inventory, definitions, settings)
+    nodes = package.nodes or tuple([item.value for item in inventory.items.of_kind("", "Node")])
+    scheduled = SchedulerInput(placements, known, cluster, inventory, definitions, settings, nodes)
     written = _write(scheduled)
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)

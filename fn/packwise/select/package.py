@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
 
 __all__ = ["Package"]
 
@@ -17,7 +20,8 @@ class Package(NamedTuple):
 
     `baseline` holds the objects as they stood before the change under review, None where nobody gave any. `crds` are
     the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
-    `documents_before` those of the baseline.
+    `documents_before` those of the baseline. `nodes` are the objects of the cluster that the gangs come to: nodes, pods
+    and topologies, where these were given beside the items.
     """
 
     items: tuple[KubeObject, ...]
@@ -26,3 +30,4 @@ class Package(NamedTuple):
     crds: tuple[KubeObject, ...] = ()
     documents: tuple[KubeObject, ...] = ()
     documents_before: tuple[KubeObject, ...] = ()
+    nodes: tuple[Mapping[str, Value], ...] = ()

@@ -6,20 +6,20 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
-from packwise.commands.place.jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.given import DEFAULT_POD_SET, GPU, PODS, Given, Job
+from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from packwise.commands.place.jobs import GangJob
-    from packwise.commands.place.snapshot import Snapshot
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
     from packwise.schedulers.kai.allocate.given import KaiTopology, Node
     from packwise.schedulers.kai.allocate.session import JobAnswer
+    from packwise.schedulers.kai.gang_jobs import GangJob
+    from packwise.schedulers.kai.snapshot import Snapshot
 
 __all__ = ["FITS", "GangAnswer", "Placing", "Situation", "more_replicas", "place_gangs", "situation"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.record import NamedTuple
-from packwise.commands.place.snapshot import Snapshot, labelled
 from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.schedulers.kai.snapshot import Snapshot, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
-from packwise.commands.place.snapshot import pod_rules, priorities
 from packwise.kubernetes.pod_requests import pod_requests
 from packwise.objects.kinds import TOPOLOGY
 from packwise.placement.model import Gang, GangPod, NodeTopology, Queue
 from packwise.schedulers.kai.allocate.given import Constraint, Job, KaiTopology, Pod, QueueShare, SubGroup
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets
+from packwise.schedulers.kai.snapshot import pod_rules, priorities
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.commands.place.snapshot import BoundPod, Snapshot
     from packwise.placement.model import Bounds, PodSet
+    from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
     from packwise.schedulers.scheduler import SchedulerInput
 
 __all__ = ["MAX_PODS", "GangJob", "TooManyPodsError", "gang_jobs", "queues", "topologies"]
