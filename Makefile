@@ -36,7 +36,7 @@ DISTRIBUTIONS := ./fn/krmfn .
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke wheel image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
+.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -89,7 +89,10 @@ types: setup ## pyright, strict
 bench-smoke: setup
 	$(BIN)/python benchmarks/bench.py --sizes 10 --runs 1
 
-qualify: lint types bench-smoke test ## what CI runs: run it before pushing
+bench-instructions: setup ## count the instructions of `packwise fn` (perf); fails where they are a tenth more than on record
+	$(BIN)/python benchmarks/instructions.py
+
+qualify: lint types bench-smoke bench-instructions test ## what CI runs: run it before pushing
 
 tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 
@@ -124,11 +127,11 @@ e2e: setup tools e2e-tools ## what is rendered through a real API server, Argo C
 e2e-tools: e2e-packages $(E2E_TOOLS) ## build what `make e2e` starts (Go; eleven CPU-minutes, once) into .cache/tools
 
 e2e-packages: # etcd, Redis, `ip` and strace (tests/clients/test_reach.py), from the distribution
-	@missing=; for command in etcd redis-server ip unshare setpriv openssl strace; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
+	@missing=; for command in etcd redis-server ip unshare setpriv openssl strace perf; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
 	[ -z "$$missing" ] || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
-	  echo "make e2e needs on PATH:$$missing (Debian: apt-get install etcd-server redis-server iproute2 util-linux openssl strace)" >&2; exit 1; }; \
+	  echo "make e2e needs on PATH:$$missing (Debian: apt-get install etcd-server redis-server iproute2 util-linux openssl strace linux-perf)" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-	    etcd-server redis-server iproute2 util-linux openssl strace; }
+	    etcd-server redis-server iproute2 util-linux openssl strace linux-perf; }
 
 %/kube-apiserver: PACKAGE := $(KUBERNETES)/cmd/kube-apiserver
 %/kube-controller-manager: PACKAGE := $(KUBERNETES)/cmd/kube-controller-manager

@@ -1,8 +1,9 @@
 """ResourceLists of any size for the benchmark: the same number gives the same bytes.
 
-Each PodCliqueSet has about 3 KB, three cliques, a scaling group, comments, and the annotations a client adds.
+Each PodCliqueSet has about 3 KB, three cliques, a scaling group, comments, and the annotations a client adds. With
+findings each has an autoscaler, about which there is a warning. Where they differ, no two have a clique in common.
 
-    python benchmarks/workloads.py 1000 > list.yaml
+    python benchmarks/workloads.py 1000 [findings] [different] > list.yaml
 """
 
 from __future__ import annotations
@@ -82,6 +83,9 @@ WORKLOAD = """\
           packDomain: rack
 """
 
+_LEAST = "        minAvailable: 1   # the rest may come later\n"
+_AUTOSCALER = "        scaleConfig:\n          minReplicas: 1\n          maxReplicas: 4\n"
+
 HEAD = """\
 apiVersion: config.kubernetes.io/v1
 kind: ResourceList
@@ -111,11 +115,14 @@ functionConfig:
 """
 
 
-def resource_list(count: int) -> Iterator[str]:
+def resource_list(count: int, *, findings: bool = False, different: bool = False) -> Iterator[str]:
     """A ResourceList with `count` PodCliqueSets, piece by piece: a whole one of 10,000 is 30 MB."""
     yield HEAD
     for number in range(count):
-        yield _entry(number)
+        entry = _entry(number)
+        if findings:
+            entry = entry.replace(_LEAST, _LEAST + _AUTOSCALER)
+        yield entry.replace("engine:2.4.1", f"engine:2.4.{number}") if different else entry
     yield TAIL
 
 
@@ -135,4 +142,5 @@ def _entry(number: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.writelines(resource_list(int(sys.argv[1])))
+    words = sys.argv[2:]
+    sys.stdout.writelines(resource_list(int(sys.argv[1]), findings="findings" in words, different="different" in words))

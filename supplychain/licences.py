@@ -13,12 +13,21 @@ PAGE = ROOT / "docs" / "dependencies.md"
 _ROW = re.compile(r"^\| `([A-Za-z0-9.+ -]+)` \| ([a-z0-9, -]+) \|", re.MULTILINE)
 
 
+_READ = {"jinja2": "BSD-3-Clause"}
+"""The licences of libraries whose metadata name none, as their LICENSE has them."""
+
+
 def licence_of(name: str) -> str:
-    """What an installed library says of itself: an SPDX expression, or the older field where it is one."""
+    """What an installed library says of itself: an SPDX expression, or the older field where it is one.
+
+    Raises LookupError where it says nothing, and nobody has read its LICENSE.
+    """
     fields = metadata(name).json
     for field in ("license_expression", "license"):
         if field in fields:
             return str(fields[field])
+    if name in _READ:
+        return _READ[name]
     raise LookupError(f"{name} names no licence in its metadata: read its LICENSE, and decide by hand")
 
 

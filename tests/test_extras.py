@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from packwise.extras import COMPLETION, CRDS, PATCH, Extra
+from packwise.extras import COMPLETION, CRDS, OSMO, PATCH, Extra
 from tests.absent import without
 from tests.cli.calling import CONFIG, WORKLOAD, write
 from tests.cli.test_cli_crds import crd
@@ -30,17 +30,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("extra", [COMPLETION, CRDS, PATCH], ids=lambda extra: extra.name)
+@pytest.mark.parametrize("extra", [COMPLETION, CRDS, OSMO, PATCH], ids=lambda extra: extra.name)
 def test_each_is_an_extra_of_the_distribution(extra: Extra) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
     (requirement,) = project["optional-dependencies"][extra.name]
     assert requirement.startswith(f"{extra.library}>=")
-    assert project["optional-dependencies"]["all"] == ["packwise[completion,crds,patch]"]
+    assert project["optional-dependencies"]["all"] == ["packwise[completion,crds,osmo,patch]"]
 
 
 def test_without_any_of_them_everything_else_works(folder: Path) -> None:
-    modules = [extra.module for extra in (COMPLETION, CRDS, PATCH)]
+    modules = [extra.module for extra in (COMPLETION, CRDS, OSMO, PATCH)]
     for words in (["check", "in"], ["render", "in", "-o", "out"], ["diff", "in", "out"], ["topologies", "in"]):
         command = [sys.executable, "-m", "packwise", *words]
         done = subprocess.run(command, cwd=folder, env=without(*modules), capture_output=True, text=True, check=False)
@@ -116,3 +116,25 @@ def test_the_function_says_it_too() -> None:
 
     assert done.returncode == 1
     assert 'add the extra "crds": pip install "packwise[crds]"' in done.stderr
+
+
+WORKFLOW = "workflow:\n  name: {}\n  tasks:\n  - {{name: one, image: train, command: [train]}}\n"
+
+
+def test_templates_that_nobody_can_fill_in_are_an_error(tmp_path: Path) -> None:
+    write(tmp_path, {"in/train.yaml": WORKFLOW.format("train-{{run}}") + "default-values: {run: 1}\n"})
+
+    done = packwise(tmp_path, "check", "in", absent=OSMO)
+
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == (
+        'error: in/train.yaml:1:1: must be filled in: jinja2 is not installed; add the extra "osmo": '
+        'pip install "packwise[osmo]" [osmo-template]'
+    )
+
+
+def test_workflows_without_templates_need_no_library(tmp_path: Path) -> None:
+    tokens = "  # {{output}} and {{workflow_id}} are for the run\n"
+    write(tmp_path, {"in/train.yaml": WORKFLOW.format("train") + tokens})
+
+    assert packwise(tmp_path, "check", "in", absent=OSMO).returncode == 0

@@ -11,6 +11,8 @@ from krmfn.yamltext.bounds import MAX_NODES
 from packwise.cli import target
 from packwise.commands.diff import state
 from packwise.findings.problem import MAX_TEXT
+from packwise.frontends.osmo.template.fill import MAX_TEMPLATE
+from packwise.frontends.osmo.template.work import MAX_BITS, MAX_WORK
 from packwise.placement.limit import LIMIT, MAX_GANGS
 from packwise.settings import no_configuration
 from packwise.validate import expression, read
@@ -40,6 +42,9 @@ LIMITS: list[tuple[str, int, str]] = [
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
     ("MiB that a rule may take", MAX_COST >> 20, "it may ask for more than 128 MiB of memory"),
     ("`optMap` and `optFlatMap` of a rule", expression.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
+    ("characters of a template", MAX_TEMPLATE, "must have at most 1000000 characters to be filled in"),
+    ("steps, entries and characters of a template", MAX_WORK, "more than 2000000 steps, entries and characters"),
+    ("bits of a number in a template", MAX_BITS, "it takes more than 2000000 steps, entries and characters"),
     ("bytes of an output's path", target.MAX_PATH, "must stand in a file whose path has at most 1024 bytes"),
 ]  # fmt: skip
 

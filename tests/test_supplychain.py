@@ -63,7 +63,7 @@ def test_the_bill_of_packwise_names_every_locked_library() -> None:
             "typing-extensions",
             "typing-inspection",
         },
-        "optional": {"cel-expr-python", "jsonpatch", "jsonpointer", "shtab", "yaml-rs"},
+        "optional": {"cel-expr-python", "jinja2", "jsonpatch", "jsonpointer", "markupsafe", "shtab", "yaml-rs"},
     }
     assert {each["name"] for each in bill(PACKWISE)["components"]} == {"krmfn", *LOCKED}
 
@@ -83,6 +83,7 @@ def test_a_bill_says_which_library_asks_for_which() -> None:
     assert names[version["krmfn"]] == ["pydantic", "pyyaml", "yaml-rs"]
     assert names[bill(PACKWISE)["metadata"]["component"]["purl"]] == [
         "cel-expr-python",
+        "jinja2",
         "jsonpatch",
         "krmfn",
         "pydantic",

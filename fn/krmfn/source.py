@@ -9,6 +9,8 @@ from krmfn.clientmeta import is_client_key
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from krmfn.fieldpath import FieldPath
 
 __all__ = ["Location", "ObjectId", "Source", "document_location", "text_location"]
@@ -105,9 +107,21 @@ def _lines_added(source: Source, before_line: int) -> int:
 @lru_cache(maxsize=4)
 def _annotation_lines(text: str, root: FieldPath) -> tuple[int, tuple[bool, ...]]:
     """The line of the first annotation, and which lines from there on a client wrote; none in flow style."""
+    from krmfn.yamltext.places import key_lines
+
+    path = (*root, "metadata", "annotations")
+    known = key_lines(text, path)
+    if known is not None:
+        first, last = known
+        return first, _are_clients(text.split("\n", last)[first - 1 : last])
     from krmfn.yamltext import locate
 
-    span = locate(text, (*root, "metadata", "annotations"))
+    span = locate(text, path)
     if span is None or text.startswith("{", span.start):
         return 0, ()
-    return span.line, tuple([is_client_key(line.lstrip(" \"'")) for line in text[span.start : span.end].split("\n")])
+    return span.line, _are_clients(text[span.start : span.end].split("\n"))
+
+
+def _are_clients(lines: Iterable[str]) -> tuple[bool, ...]:
+    """Whether each of `lines` is an annotation that a client wrote."""
+    return tuple([is_client_key(line.lstrip(" \"'")) for line in lines])

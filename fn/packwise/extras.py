@@ -6,7 +6,7 @@ from functools import cache
 
 from krmfn.record import NamedTuple
 
-__all__ = ["COMPLETION", "CRDS", "PATCH", "Extra"]
+__all__ = ["COMPLETION", "CRDS", "OSMO", "PATCH", "Extra"]
 
 
 class Extra(NamedTuple):
@@ -32,6 +32,9 @@ COMPLETION = Extra("completion", "shtab", "shtab")
 
 CRDS = Extra("crds", "cel-expr-python", "cel_expr_python")
 """CEL rules of CustomResourceDefinitions, and RE2 for their patterns."""
+
+OSMO = Extra("osmo", "jinja2", "jinja2")
+"""Templates of OSMO's workflows."""
 
 PATCH = Extra("patch", "jsonpatch", "jsonpatch")
 """JSON Patches of what differs."""

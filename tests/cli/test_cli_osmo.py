@@ -202,16 +202,134 @@ def test_grove_and_osmo_stand_side_by_side(call: Call, package: Path) -> None:
     }
 
 
-def test_files_of_a_template_say_how_to_fill_it_in(call: Call, package: Path) -> None:
+def test_sections_beside_a_template_keep_their_lines(call: Call, package: Path) -> None:
     write(package, {"workflow.yaml": "workflow:\n  name: {{ name }}\ntasks: []\ndefault-values:\n  name: x\n"})
 
     found = call("check", "in", "-o", "json").findings
 
     assert [(f["rule"], f["line"], f.get("operatorMessage")) for f in found] == [
-        ("readable", 2, None),
+        ("osmo-groups-or-tasks", 2, "Value error, Workflows need to have at least one group or one task."),
         ("osmo-sections", 3, 'Unknown top-level key "tasks" found in the workflow spec.'),
     ]
-    assert "osmo workflow submit --dry-run" in found[0]["message"]
+
+
+TEMPLATE = """\
+workflow:
+  name: train-{{ run }}
+  tasks:
+  - {name: one, image: "train:{{ tag }}", command: [train]}
+"""
+
+
+@pytest.mark.parametrize(("words", "config", "image"), [
+    (["--set", "run=a", "--set", "tag=2"], "{}", "train:2"),
+    (["--set", "run=a"], '{values: {tag: "2.10"}}', "train:2.10"),
+    (["--set", "run=a", "--set", "tag=3", "--set", "tag=4"], "{values: {tag: 1}}", "train:4"),
+])  # fmt: skip
+def test_values_are_set_by_option_and_configuration(
+    call: Call, package: Path, words: list[str], config: str, image: str
+) -> None:
+    settings = (
+        f"apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {{name: t}}\nspec: {{osmo: {config}}}\n"
+    )
+    write(package, {"workflow.yaml": TEMPLATE, "config.yaml": settings})
+
+    assert call("check", "in", *words).code == 0
+    ran = call("render", "in", *words)
+
+    assert (ran.code, f"image: {image}\n" in ran.stdout, "  name: train-a-one\n" in ran.stdout) == (0, True, True)
+
+
+@pytest.mark.parametrize("word", ["run", "=a", ""])
+def test_a_value_has_a_name(call: Call, word: str) -> None:
+    ran = call("check", ".", "--set", word)
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert f'argument --set: must be NAME=VALUE; got "{word}"' in ran.stderr
+
+
+PLAIN = "workflow:\n  name: {}\n  tasks:\n  - {{name: one, image: train, command: [train]}}\n"
+
+
+def pool_named(name: str) -> str:
+    return f"name: {name}\nbackend: west\ndefault_platform: a\nplatforms: {{a: {{}}}}\n"
+
+
+def test_the_pool_of_a_workflow_is_the_nearest(call: Call, tmp_path: Path) -> None:
+    files = {
+        "west/pool.yaml": pool_named("west"),
+        "west/team/train.yaml": PLAIN.format("near"),
+        "east/pool.yaml": pool_named("east"),
+        "other/train.yaml": PLAIN.format("far"),
+        "other/more/train.yaml": PLAIN.format("farther"),
+    }
+    write(tmp_path, {f"in/{name}": text for name, text in files.items()})
+
+    found = call("check", "in", "-o", "json").findings
+    rendered = call("render", "in", "-o", "out")
+    near = call("render", "in/west", "in/east")
+
+    far = "none of them stands in its folder or above; the same holds for 1 more"
+    assert [(f["rule"], f["severity"], f["file"], f["message"]) for f in found] == [
+        ("osmo-pool-known", "warning", "in/other/train.yaml", f'must name one of the pools "east", "west": {far}')
+    ]
+    assert (rendered.code, "1 error: nothing was written" in rendered.stderr) == (1, True)
+    assert (near.code, "  queue: osmo-pool-osmo-workflows-west\n" in near.stdout) == (0, True)
+
+
+def test_of_layers_of_values_the_whole_one_is_taken(call: Call, tmp_path: Path) -> None:
+    layer = "services: {configs: {pools: {gpu: {default_platform: other, topology_keys: []}}}}\n"
+    whole = "configuration: {pools: {gpu: {backend: west, default_platform: a, platforms: {a: {}}}}}\n"
+    write(tmp_path, {"in/a.yaml": layer, "in/b.yaml": whole, "in/train.yaml": PLAIN.format("train")})
+
+    found = call("check", "in", "-o", "json").findings
+
+    assert [(f["rule"], f["file"], f["path"], f["message"]) for f in found] == [(
+        "osmo-pool-values", "in/a.yaml", "services.configs.pools.gpu",
+        'must be the only pool "gpu" in Helm values; the one at in/b.yaml:1:30 configuration.pools.gpu is taken: give '
+        "packwise the values of one release, merged as Helm does it",
+    )]  # fmt: skip
+
+
+def test_a_template_may_leave_no_workflow(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {"in/train.yaml": "workflow:{{ 'a' }}\n# b\n{% if true %}{% endif %}\n"})
+
+    (found,) = [f for f in call("check", "in", "-o", "json").findings if f["severity"] == "error"]
+
+    message = 'must be a mapping with `workflow`, once it is filled in; got "workflow:a"'
+    assert (found["rule"], found["line"], found["message"]) == ("osmo-template", 1, message)
+
+
+FOREIGN = {
+    "gitlab.yaml": "workflow:\n  rules:\n  - if: $CI\n",
+    "answer.json": '{"name": "w-1", "uuid": "a", "backend": "west", "status": "RUNNING", "groups": []}',
+    "values.yaml": "configuration: {pools: {a: {size: 1}}}\nservices: {configs: {pools: {}}}\n",
+}
+
+
+def test_files_of_other_tools_are_none_of_osmos(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {f"in/{name}": text for name, text in FOREIGN.items()})
+
+    found = call("check", "in", "-o", "json").findings
+
+    assert [f["file"] for f in found if f["rule"].startswith("osmo-")] == []
+
+
+def test_a_template_in_a_configmap_keeps_its_lines(call: Call, tmp_path: Path) -> None:
+    document = (
+        "    workflow:\n      name: {{ n }}\n      {% if true %}\n      tasks: []\n      {% endif %}\n      pol: a\n"
+    )
+    item = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {packwise.dev/osmo: workflow}\n"
+        f"data:\n  a.yaml: |\n{document}"
+    )
+    write(tmp_path, {"in/item.yaml": item})
+
+    unset = call("check", "in", "-o", "json").findings
+    found = call("check", "in", "-o", "json", "--set", "n=w").findings
+
+    assert [(f["rule"], f["line"], f["column"]) for f in unset] == [("osmo-template", 9, 16)]
+    assert [(f["rule"], f["line"]) for f in found] == [("osmo-groups-or-tasks", 9), ("osmo-schema", 13)]
 
 
 ALONE = '{"workflow": {"name": "w", "tasks": [{"name": "a", "image": "i", "command": ["c"]}]}}'
@@ -266,3 +384,17 @@ def test_a_workflow_on_stdin_is_rendered_with_a_pool_in_a_file(call: Call) -> No
     assert ran.code == 0, ran.stderr
     assert ran.stdout.startswith(POOL + "---\n" + WORKFLOW)
     assert ran.stdout.count("\nkind: Pod\n") == 2
+
+
+@pytest.mark.parametrize(("text", "rule", "message"), [
+    ("a: [", "readable", "must hold a YAML document; line 1, column 5 of it: did not find expected node content (while "
+     "parsing a flow node)"),
+    ("workflow: {}", "osmo-document", "must be a pool config, with `pools`, or `backend` and `name`, at the top"),
+])  # fmt: skip
+def test_a_configmap_labelled_pool_holds_a_pool(call: Call, tmp_path: Path, text: str, rule: str, message: str) -> None:
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {packwise.dev/osmo: pool}}\n"
+    write(tmp_path, {"in/item.yaml": f'{head}data: {{a.yaml: "{text}"}}\n'})
+
+    found = call("check", "in", "-o", "json").findings
+
+    assert [(f["rule"], f["line"], f["message"]) for f in found if f["severity"] == "error"] == [(rule, 4, message)]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from krmfn import FieldError, ResourceList, ResourceListError, Result
 from krmfn.edit import same
+from krmfn.value import Value
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.build import read_libyaml
+from krmfn.yamltext.eventplaces import places_by_events
+from krmfn.yamltext.lineplaces import LinePlaces, Place
 from krmfn.yamltext.reader import read_fast
+from packwise.frontends.osmo.template.fill import Filled, fill
 from tests.render.calling import render
 
 __all__ = ["TARGETS"]
@@ -27,11 +31,12 @@ WORKLOAD = (
     "\n- apiVersion: grove.io/v1alpha1\n  kind: PodCliqueSet\n  metadata: {name: web, namespace: shop}\n  spec:\n"
 )
 
+VALUES: Mapping[str, Value] = {"n": 2, "t": "abc", "l": [1, "b"], "m": {"k": "v"}}
 PLACE = re.compile(r'^    (?:line|column): "\d+"\n', re.MULTILINE)
 
 
 def reader(data: bytes) -> None:
-    """Both readers agree, and nothing but YamlError comes out of them."""
+    """Both readers agree, also on places, and nothing but YamlError comes out of them."""
     text = data.decode("utf-8", "replace")
     agreed, fast = read_fast(text)
     try:
@@ -41,6 +46,18 @@ def reader(data: bytes) -> None:
         return
     assert not agreed or same(fast, value)
     assert same(read(text), value)
+    lines = LinePlaces(text)
+    if lines.deepest(("no such key",)) is not None and lines.root is not None:
+        assert_alike(lines.root, places_by_events(text))
+
+
+def assert_alike(by_lines: Place, by_events: Place) -> None:
+    """What lines say of places is what events say."""
+    assert (by_lines.start, by_lines.key) == (by_events.start, by_events.key)
+    if not by_lines.is_closed:
+        assert by_lines.parts.keys() == by_events.parts.keys()
+        for step, part in by_lines.parts.items():
+            assert_alike(part, by_events.parts[step])
 
 
 def splicer(data: bytes) -> None:
@@ -77,6 +94,19 @@ def workloads(data: bytes) -> None:
     answered(HEAD + WORKLOAD + "    " + indented + "\n" + CONFIG + LEVELS)
 
 
+def templates(data: bytes) -> None:
+    """Any template is filled in, or said not to be, and the same way again; each line comes from one of its own."""
+    text = data.decode("utf-8", "replace")
+    filled = fill("workflow:\n" + text, VALUES)
+    assert fill("workflow:\n" + text, VALUES) == filled
+    last = text.count("\n") + 2
+    if isinstance(filled, Filled):
+        assert len(filled.lines) in (0, filled.text.count("\n") + 1)
+        assert all(1 <= line <= last for line in filled.lines)
+    else:
+        assert 1 <= filled.line <= last
+
+
 def answered(text: str) -> None:
     answer = render(text)
     assert "internal error" not in answer.stderr
@@ -94,5 +124,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "splicer": splicer,
     "configuration": configuration,
     "workloads": workloads,
+    "templates": templates,
 }
 """The targets by the name of their folder in testdata/fuzz."""

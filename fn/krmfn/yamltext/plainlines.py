@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_printable", "is_usual", "is_usual_line"]
+__all__ = ["ITEM", "KEY", "VALUE", "is_printable", "is_usual", "is_usual_line"]
 
 # What is neither printable ASCII nor LF becomes something else.
 _PRINTABLE = bytes(byte if byte == 10 or 32 <= byte < 127 else 63 for byte in range(256))
@@ -19,14 +19,14 @@ _WORD = r"[A-Za-z0-9_./@+()=~$:-]*+(?<!:)"
 _WORDS = rf"[A-Za-z/]{_WORD}(?: [A-Za-z(]{_WORD})*"
 # Also a quantity: 100m, 64Gi.
 _NUMBER = r"-?+(?:0|[1-9][0-9]{0,14}+)(?:\.[0-9]{1,15}+|)(?:[mhsk]|[KMGTP]i|)"
-_ITEM = rf"(?:[A-Za-z][A-Za-z0-9_./-]*+|{_QUOTED_VALUE}|{_NUMBER})"
-_VALUE = rf"(?:{_WORDS}|{_QUOTED_VALUE}|{_NUMBER}|\[(?:{_ITEM}(?:, {_ITEM})*|)\]|\{{\}})"
+ITEM = rf"(?:[A-Za-z][A-Za-z0-9_./-]*+|{_QUOTED_VALUE}|{_NUMBER})"
+VALUE = rf"(?:{_WORDS}|{_QUOTED_VALUE}|{_NUMBER}|\[(?:{ITEM}(?:, {ITEM})*|)\]|\{{\}})"
 # A plain key is none of the constants, which are the only words that are no strings.
 _CONSTANT = r"[tTfFnN](?:rue|RUE|alse|ALSE|ull|ULL):"
-_KEY = rf"(?:(?!{_CONSTANT})[A-Za-z][A-Za-z0-9_./-]{{0,250}}+|{_QUOTED % (250, 250)})"
+KEY = rf"(?:(?!{_CONSTANT})[A-Za-z][A-Za-z0-9_./-]{{0,250}}+|{_QUOTED % (250, 250)})"
 # A key with its colon, or what stands after a dash. No group is possessive: before Python 3.11.5 such a group may take
 # what it does not match (gh-106052).
-_ENTRY = rf"(?:- (?:- |)|)(?:{_KEY}:(?=[ \n])|(?<=- )(?=[^ \n]))(?: *+{_VALUE}|)(?:\n| ++#[^\n]*+\n)"
+_ENTRY = rf"(?:- (?:- |)|)(?:{KEY}:(?=[ \n])|(?<=- )(?=[^ \n]))(?: *+{VALUE}|)(?:\n| ++#[^\n]*+\n)"
 # Deeper than the indentation here is rare, and soon too deep for some reader.
 _LINES = re.compile(rf"(?: {{0,90}}+(?:{_ENTRY}|#[^\n]*+\n|(?<![^\n])\n))*")
 _PIECE = 65536

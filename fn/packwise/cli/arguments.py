@@ -47,13 +47,15 @@ DiffFormat = Literal["text", "json", "patch"]
 class Named:
     """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
 
-    `crds` are files and folders with the cluster's CustomResourceDefinitions.
+    `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
+    templates of OSMO's workflows, each as `NAME=VALUE`.
     """
 
     paths: tuple[str, ...]
     config: str | None = None
     baseline: str | None = None
     crds: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
 
 
 def _named(parsed: argparse.Namespace) -> Named:
-    return Named(tuple(parsed.paths), parsed.config, parsed.baseline, tuple(parsed.crds))
+    return Named(tuple(parsed.paths), parsed.config, parsed.baseline, tuple(parsed.crds), tuple(parsed.set))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -433,6 +435,21 @@ def _add_context(command: argparse.ArgumentParser) -> None:
         "what PATH held in a commit (git:main, git:HEAD~1)",
     )
     _add_crds(command)
+    command.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        type=_assignment,
+        default=[],
+        help="the value of a variable in the templates of OSMO's workflows, as often as needed, as `osmo workflow "
+        "submit --set` has it: a whole number, a number, or a text; it counts before their default-values",
+    )
+
+
+def _assignment(text: str) -> str:
+    if not text.partition("=")[0] or "=" not in text:
+        raise argparse.ArgumentTypeError(f'must be NAME=VALUE; got "{text}"')
+    return text
 
 
 def _add_config(command: argparse.ArgumentParser) -> None:

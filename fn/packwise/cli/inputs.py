@@ -13,6 +13,7 @@ from packwise.cli.document import InputFile
 from packwise.cli.input_paths import find_files, real
 from packwise.cli.progress import tracked
 from packwise.cli.read import decode, read_file
+from packwise.cli.values import assigned
 from packwise.findings.finding import bounded
 from packwise.objects.index import READABLE
 from packwise.select import Package
@@ -65,7 +66,8 @@ def read_inputs(named: Named, output: str | None = None, *, apart: bool = False)
     config = _carried(files) if named.config is None else _config(named.config, reader.read([named.config]), reader)
     crds = _definitions(named.crds, reader)
     items = _taken_apart(files, reader) if apart else _items(files)
-    package = Package(items, config, baseline, crds, _foreign(files), _foreign(before or ()))
+    values = assigned(named.values)
+    package = Package(items, config, baseline, crds, _foreign(files), _foreign(before or ()), values)
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 

@@ -18,14 +18,24 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.findings.rule import Rule, Severity, Stage
 
-__all__ = ["Origin", "Place"]
+__all__ = ["Derived", "Origin", "Place"]
+
+
+class Derived(NamedTuple):
+    """A text made from the document that stands in the file, as a filled-in template is.
+
+    `lines` are, for each line of `text`, the 1-based line of the document that it comes from; none: the same one.
+    """
+
+    text: str
+    lines: tuple[int, ...] = ()
 
 
 class Place(NamedTuple):
     """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that is, or holds, it.
 
     `inner` is the path of the mapping within that document. With `texts`, each entry of the mapping at `path` is such a
-    text: the data of a ConfigMap.
+    text: the data of a ConfigMap. Where the document is read from a text made of it, that is `derived`.
     """
 
     item: KubeObject
@@ -33,16 +43,17 @@ class Place(NamedTuple):
     embedded: bool = False
     inner: FieldPath = ()
     texts: bool = False
+    derived: Derived | None = None
 
     def below(self, *steps: str | int) -> Place:
         """The place of a part of the mapping."""
         if self.embedded:
-            return Place(self.item, self.path, True, (*self.inner, *steps))
+            return self._replace(inner=(*self.inner, *steps))
         if self.texts:
             long = f"spec.{steps[0]}"
             key = steps[0] if self.item.get((*self.path, long)) is None else long
             return Place(self.item, (*self.path, key), True, steps[1:])
-        return Place(self.item, (*self.path, *steps))
+        return self._replace(path=(*self.path, *steps))
 
     @property
     def description(self) -> str:
@@ -76,25 +87,43 @@ class Place(NamedTuple):
             rule,
             severity=severity,
             order=order,
-            location=place._location() if place.embedded else None,
+            location=place._location(key=problem.at_key) if place.embedded or place.derived is not None else None,
         )
 
-    def _location(self) -> Location:
-        outer = self.item.location(self.path)
-        if not self.embedded:
-            return outer
+    def _location(self, *, key: bool = False) -> Location:
+        if not self.embedded and self.derived is None:
+            return self.item.location(self.path)
         from krmfn.yamltext import YamlError
-        from krmfn.yamltext.places import nearest, starts
+        from krmfn.yamltext.places import nearest
 
+        text = self.item.get(self.path) if self.derived is None else self.derived.text
+        inner = self.inner if self.embedded else self.path
+        try:
+            line, column = nearest(text, inner, key=key and not self.embedded) if isinstance(text, str) else (0, 0)
+        except YamlError:
+            line, column = 0, 0
+        if self.derived is not None and self.derived.lines and line:
+            line = self.derived.lines[line - 1]
+        return self.location_of(line, column)
+
+    def location_of(self, line: int, column: int = 1) -> Location:
+        """Where that line of the document stands in the file; the text that holds it where no line of it stands alone.
+
+        Line and column are 1-based.
+        """
         origin = self.item.origin
-        text = self.item.get(self.path)
+        if not self.embedded:
+            return Location(origin.file, origin.line + max(line, 1) - 1, max(column, 1))
+        from krmfn.yamltext import YamlError
+        from krmfn.yamltext.places import starts
+
+        outer = self.item.location(self.path)
         try:
             (start,) = starts(origin.text, [(*origin.root, *self.path)])
-            line, column = nearest(text, self.inner) if isinstance(text, str) else (0, 0)
         except YamlError:
             return outer
         # Only in a literal block does a line of the document stand on a line of its own.
-        if start is None or not line or not origin.text.startswith("|", start):
+        if start is None or line < 1 or not origin.text.startswith("|", start):
             return outer
         first = _first_line(origin.text, start)
         name = self.item.location(self.path, key=True)

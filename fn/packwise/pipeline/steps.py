@@ -124,7 +124,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
 def selected(package: Package) -> tuple[Inventory, Selection]:
     """The objects of the package, indexed, and what configures its render."""
     inventory = index_package(package)
-    return inventory, select(package, inventory, configured_otherwise=brings_topologies(inventory))
+    selection = select(package, inventory, configured_otherwise=brings_topologies(inventory))
+    return inventory, selection._replace(settings=selection.settings.with_values(package.values))
 
 
 def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies:

@@ -20,8 +20,8 @@ class Package(NamedTuple):
 
     `baseline` holds the objects as they stood before the change under review, None where nobody gave any. `crds` are
     the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
-    `documents_before` those of the baseline. `nodes` are the objects of the cluster that the gangs come to: nodes, pods
-    and topologies, where these were given beside the items.
+    `documents_before` those of the baseline. `values` are the command line's, for the templates of documents. `nodes`
+    are the objects of the cluster that the gangs come to, nodes, pods and topologies, where these were given.
     """
 
     items: tuple[KubeObject, ...]
@@ -30,4 +30,5 @@ class Package(NamedTuple):
     crds: tuple[KubeObject, ...] = ()
     documents: tuple[KubeObject, ...] = ()
     documents_before: tuple[KubeObject, ...] = ()
+    values: Mapping[str, Value] = {}
     nodes: tuple[Mapping[str, Value], ...] = ()

@@ -111,6 +111,10 @@ class OsmoModel(_Model):
         default=_OSMO.key_sets,
         description="Tasks with unlike topology keys: Uniform refuses them as OSMO does, Pad fills them up.",
     )
+    values: dict[str, Any] = Field(
+        default={},
+        description="Values of the variables in templates of workflows, as `osmo workflow submit --set` has them.",
+    )
 
 
 class KaiModel(_Model):

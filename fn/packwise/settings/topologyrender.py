@@ -49,12 +49,14 @@ class Osmo(NamedTuple):
     """Settings of OSMO's front end: what OSMO knows of a submission and no file says.
 
     `key_sets`: Uniform refuses unlike requirements as OSMO does, Pad puts them together as its design says.
+    `values` are those of the variables in templates of workflows.
     """
 
     namespace: str = "osmo-workflows"
     priority: str = "NORMAL"
     submitted_by: str = ""
     key_sets: str = "Uniform"
+    values: Mapping[str, Value] = {}
 
 
 class RunLimits(NamedTuple):
@@ -93,6 +95,10 @@ class TopologyRender(NamedTuple):
     apply_is_set: bool = False
     podgang_epoch: int = 1_000_000_000_000_000_000
     podgang_epoch_is_set: bool = False
+
+    def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
+        """These settings where `values` count before those of `osmo.values`."""
+        return self._replace(osmo=self.osmo._replace(values={**self.osmo.values, **values})) if values else self
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
         """Whether objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
@@ -160,6 +166,7 @@ def _osmo(section: dict[str, Any]) -> Osmo:
         priority=section.get("priority", default.priority),
         submitted_by=section.get("submittedBy", default.submitted_by),
         key_sets=section.get("keySets", default.key_sets),
+        values=section.get("values", default.values),
     )
 
 

@@ -13,7 +13,19 @@ from packwise.objects.identity import RENDERED_FROM
 from packwise.pipeline import render
 from packwise.select import Package
 
-__all__ = ["ALL", "Rendered", "marks_removed", "of_kind", "rendered", "webhook_refusals"]
+__all__ = ["ALL", "HOST", "POOL", "Rendered", "marks_removed", "of_kind", "rendered", "webhook_refusals"]
+
+POOL = """\
+name: gb200
+backend: cluster
+default_platform: gb200
+platforms: {gb200: {}}
+topology_keys:
+- {key: zone, label: topology.kubernetes.io/zone}
+- {key: rack, label: example.com/rack}
+"""
+HOST = "- {key: host, label: kubernetes.io/hostname}\n"
+"""A level for the end of POOL."""
 
 ALL = "[Queue, Topology, PodGroup, Pod]"
 

@@ -5,17 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.result import Severity
-from tests.frontends.osmo.rendering import rendered
-
-POOL = """\
-name: gb200
-backend: cluster
-default_platform: gb200
-platforms: {gb200: {}}
-topology_keys:
-- {key: zone, label: topology.kubernetes.io/zone}
-- {key: rack, label: example.com/rack}
-"""
+from tests.frontends.osmo.rendering import POOL, rendered
 
 
 def told(*topologies: str, policy: str = "Uniform", pool: str = POOL, name: str = "t") -> list[str]:

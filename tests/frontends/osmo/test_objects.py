@@ -13,22 +13,13 @@ from hypothesis import strategies as st
 from krmfn.kubeobject import KubeObject
 from packwise.kubernetes.validation import dns_label, dns_subdomain, label_value, qualified_name
 from packwise.validate.definition import Definition, read_definition
-from tests.frontends.osmo.rendering import Rendered, of_kind, rendered, webhook_refusals
+from tests.frontends.osmo.rendering import HOST, POOL, Rendered, of_kind, rendered, webhook_refusals
 from tests.places import SHARED
 
 VERSIONS = sorted(path.name for path in (SHARED / "crds").glob("kai-*"))
 GOLDENS = sorted(path.parent for path in (SHARED / "golden" / "osmo").glob("*/workflow.yaml"))
 
-POOL = """\
-name: gb200
-backend: cluster
-default_platform: gb200
-platforms: {gb200: {}}
-topology_keys:
-- {key: zone, label: topology.kubernetes.io/zone}
-- {key: rack, label: example.com/rack}
-- {key: host, label: kubernetes.io/hostname}
-"""
+DEEP_POOL = POOL + HOST
 
 
 @cache
@@ -111,7 +102,7 @@ def workflows(draw: st.DrawFn) -> Any:
 @pytest.mark.skipif(not VERSIONS, reason=f"no CRDs at {SHARED}")
 @given(workflows(), st.sampled_from(["Uniform", "Pad"]))
 def test_whatever_is_rendered_is_taken(workflow: Any, policy: str) -> None:
-    found = rendered(POOL, KubeObject.new(workflow).text, osmo=f"{{keySets: {policy}}}")
+    found = rendered(DEEP_POOL, KubeObject.new(workflow).text, osmo=f"{{keySets: {policy}}}")
 
     assert refusals(found) == []
     if policy == "Pad":
@@ -122,7 +113,7 @@ def test_a_user_cannot_put_a_pod_elsewhere() -> None:
     labels = "{kai.scheduler/queue: mine, runai/queue: mine, kai.scheduler/subgroup-name: mine, osmo.pool: mine, a: b}"
     flow = f"workflow:\n  name: w\n  labels: {labels}\n  tasks:\n  - {{name: t, image: i, command: [c]}}\n"
 
-    (pod,) = of_kind(rendered(POOL, flow).objects, "Pod")
+    (pod,) = of_kind(rendered(DEEP_POOL, flow).objects, "Pod")
 
     found = pod["metadata"]["labels"]
     assert (found["a"], found["osmo.pool"], found["kai.scheduler/queue"]) == (
@@ -143,7 +134,7 @@ def test_a_user_cannot_put_a_pod_elsewhere() -> None:
 def test_the_submitter_is_told_where_a_label_can_say_it(written: str, label: str | None) -> None:
     flow = "workflow:\n  name: w\n  tasks:\n  - {name: t, image: i, command: [c]}\n"
 
-    (group,) = of_kind(rendered(POOL, flow, osmo=f'{{submittedBy: "{written}"}}').objects, "PodGroup")
+    (group,) = of_kind(rendered(DEEP_POOL, flow, osmo=f'{{submittedBy: "{written}"}}').objects, "PodGroup")
 
     assert group["metadata"]["labels"].get("osmo.submitted_by") == label
 
@@ -162,7 +153,7 @@ def test_quantities_are_kubernetes_own(written: str, quantity: str) -> None:
         f'  resources: {{default: {{memory: "{written}"}}}}\n'
     )
 
-    (pod,) = of_kind(rendered(POOL, flow).objects, "Pod")
+    (pod,) = of_kind(rendered(DEEP_POOL, flow).objects, "Pod")
 
     assert pod["spec"]["containers"][0]["resources"]["limits"] == {"memory": quantity}
 
@@ -171,4 +162,6 @@ def test_quantities_are_kubernetes_own(written: str, quantity: str) -> None:
 def test_what_is_rendered_suits_every_version_of_kai(version: str) -> None:
     flow = "workflow:\n  name: w\n  tasks:\n  - {name: t, image: i, command: [c]}\n"
 
-    assert rendered(POOL, flow, more=f"  kai: {{version: {version}}}\n").objects == rendered(POOL, flow).objects
+    assert (
+        rendered(DEEP_POOL, flow, more=f"  kai: {{version: {version}}}\n").objects == rendered(DEEP_POOL, flow).objects
+    )

@@ -5,24 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from krmfn.errors import FieldError, describe
+from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
-from krmfn.source import Location
-from packwise.findings.finding import Finding, Stage, from_field_error
-from packwise.frontends.osmo.pool import read_backends, read_pool
+from krmfn.yamltext import YamlError, read
+from packwise.findings.finding import Finding, Stage, has_errors
+from packwise.frontends.osmo.pool import one_of_each, read_backends, read_pool
+from packwise.frontends.osmo.reading import read_as_osmo
 from packwise.frontends.osmo.recognition import LABEL
-from packwise.frontends.osmo.rules import DOCUMENT, NAMES, SCHEMA, SECTIONS
+from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE
 from packwise.frontends.osmo.rules.check import run
+from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill, sections
 from packwise.frontends.osmo.workflow import read_workflow
 from packwise.objects.index import READABLE
+from packwise.objects.place import Derived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pydantic import ValidationError
 
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.osmo.pool import Pool
+    from packwise.frontends.osmo.reading import Duplicate
+    from packwise.frontends.osmo.recognition import DocumentAt
     from packwise.frontends.osmo.workflow import Workflow
     from packwise.objects.place import Place
 
@@ -38,69 +43,124 @@ class Documents(NamedTuple):
     workflows: tuple[Workflow, ...]
     findings: tuple[tuple[KubeObject, Finding], ...]
 
+    @property
+    def rendered_pools(self) -> tuple[Pool, ...]:
+        """The pools, each once."""
+        return one_of_each(self.pools)
+
 
 class Raw(NamedTuple):
-    """A document's text and value: `value` is what OSMO's own reader makes of the text."""
+    """A document: its own `text`, and the `value` that OSMO's own reader makes of it, templates filled in."""
 
     place: Place
     text: str
     value: Mapping[str, Value]
 
+    @property
+    def holds_pools(self) -> bool:
+        """Whether it is a pool config; OSMO's service has its own section `workflow` beside the pools."""
+        return "workflow" not in self.value or isinstance(self.value.get("pools"), dict)
 
-def read_documents(places: Iterable[Place]) -> Documents:
-    """The pools and workflows at `places`."""
+
+def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) -> Documents:
+    """The pools and workflows at `places`; `values` are those of the submission, for templates."""
     pools: list[Pool] = []
     workflows: list[Workflow] = []
     findings: list[tuple[KubeObject, Finding]] = []
-    for place in places:
-        raw, refusals = _raw(place)
-        if raw is not None and not refusals:
-            if "workflow" in raw.value:
+    for at in places:
+        place = at.place
+        raw, problems = _raw(at, values)
+        if raw is not None and not has_errors(problems):
+            if raw.holds_pools:
+                read, refusals = _pools(raw, layered=at.form == "values")
+                pools += read
+            else:
                 workflow, refusals = _workflow(raw)
                 workflows += [] if workflow is None else [workflow]
-            else:
-                read, refusals = _pools(raw)
-                pools += read
-        findings += [(place.item, finding) for finding in refusals]
+            problems += refusals
+        findings += [(place.item, finding) for finding in problems]
     return Documents(tuple(pools), tuple(workflows), tuple(findings))
 
 
-def _raw(place: Place) -> tuple[Raw | None, list[Finding]]:
-    """The document at `place`, or what keeps it from being one."""
-    if place.path:
-        return _embedded(place)
+def _raw(at: DocumentAt, values: Mapping[str, Value]) -> tuple[Raw | None, list[Finding]]:
+    """The document there, or what keeps it from being one."""
+    place = at.place
+    if at.form == "labelled":
+        return _embedded(place, values)
+    if at.form == "service":
+        return _embedded_pools(place, str(place.item.get(place.path)))
+    if at.form == "values":
+        return Raw(place, "", cast("Mapping[str, Value]", place.item.get(place.path))), []
     text = place.item.source.text
     try:
-        value = place.item.value
-    except FieldError as error:
-        return None, [*_sections_of_text(place, text), _unreadable(place, text, error)]
-    return Raw(place, text, _as_osmo_reads(text, value)), []
+        raw = Raw(place, text, place.item.value)
+    except FieldError:
+        return _workflow_text(place, text, values)
+    if not raw.holds_pools:
+        return _workflow_text(place, text, values)
+    return raw._replace(value=_mapping_as_osmo(text, raw.value)), []
+
+
+def _workflow_text(place: Place, text: str, values: Mapping[str, Value]) -> tuple[Raw | None, list[Finding]]:
+    """The workflow spec that `text` is once its templates are filled in, or what keeps it from being one."""
+    filled = fill(text, values)
+    if isinstance(filled, Unfilled):
+        return None, [*_sections_of_text(place, text), _unfilled(place, filled)]
+    try:
+        read = read_as_osmo(filled.text)
+    except YamlError as error:
+        return None, [*_sections_of_text(place, text), _unreadable(place, filled, error)]
+    if not isinstance(read.value, dict) or "workflow" not in read.value:
+        line = next((section.line for section in sections(text) if section.key == "workflow"), 1)
+        absent = Unfilled(f"must be a mapping with `workflow`, once it is filled in; got {describe(read.value)}", line)
+        return None, list(_sections_of_text(place, text)) or [_unfilled(place, absent)]
+    findings = [_duplicate(place, filled, each) for each in read.duplicates]
+    if filled.lines or read.duplicates:
+        place = _derived(place, filled, read.value)
+    return Raw(place, text, read.value), findings
+
+
+def _derived(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
+    """`place`, whose findings stand where the lines of the filled-in text come from."""
+    item = place.item if place.path else KubeObject.cut(place.item.source, value)
+    return place._replace(item=item, derived=Derived(filled.text, filled.lines))
 
 
 def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
     """What is wrong with the sections of a text that is no YAML: there are lines in it, but no fields."""
-    source = place.item.source
     for finding in run((SECTIONS,), (place, text)):
-        lines = text.splitlines()
-        starts = [number for number, line in enumerate(lines) if line.startswith(f"{finding.path[-1]}:")]
-        at = Location(source.file, source.line + (starts[-1] if starts else 0), 1)
-        yield finding._replace(path=(), location=at)
+        starts = [section.line for section in sections(text) if section.key == finding.path[-1]]
+        at = place.location_of(starts[-1] if starts else 1)
+        yield finding._replace(path=place.path, location=at, at_key=False)
 
 
-def _unreadable(place: Place, text: str, error: FieldError) -> Finding:
-    finding = from_field_error(error, place.item, READABLE.name)
-    if "{{" in text or "{%" in text:
-        message = (
-            f"{finding.message}; as a template it must be filled in first: `osmo workflow submit --dry-run` prints it"
-        )
-        return finding._replace(message=message)
-    return finding
+def _unfilled(place: Place, unfilled: Unfilled) -> Finding:
+    stage = None if unfilled.error is None else Stage.DECODE
+    finding = place.finding(TEMPLATE, unfilled.message, operator_message=unfilled.error, stage=stage)
+    return finding._replace(location=place.location_of(unfilled.line, unfilled.column))
 
 
-def _embedded(place: Place) -> tuple[Raw | None, list[Finding]]:
+def _unreadable(place: Place, filled: Filled, error: YamlError) -> Finding:
+    message = f"once it is filled in: {error.message}" if filled.lines else error.message
+    line = _line(filled, error.line)
+    if place.embedded:
+        message = f"must hold a YAML document; line {line}, column {error.column} of it: {message}"
+    return place.finding(READABLE, message)._replace(location=place.location_of(line, error.column))
+
+
+def _duplicate(place: Place, filled: Filled, duplicate: Duplicate) -> Finding:
+    message = f'key "{duplicate.key}" must stand once in its mapping; OSMO takes the last: take the others out'
+    finding = place.finding(DUPLICATE_KEY, message)
+    return finding._replace(location=place.location_of(_line(filled, duplicate.line), duplicate.column))
+
+
+def _line(filled: Filled, line: int) -> int:
+    """The line of the document that `line` of the filled-in text comes from."""
+    return filled.lines[line - 1] if 0 < line <= len(filled.lines) else line
+
+
+def _embedded(place: Place, values: Mapping[str, Value]) -> tuple[Raw | None, list[Finding]]:
     """The document in the data of a ConfigMap."""
-    from krmfn.yamltext import YamlError, read
-
     kind, text = place.item.get(("metadata", "labels", LABEL)), place.item.get(place.path)
     if kind not in _KINDS:
         message = f'must be "pool" or "workflow"; got {describe(kind)}'
@@ -109,32 +169,37 @@ def _embedded(place: Place) -> tuple[Raw | None, list[Finding]]:
         count = len(text) if isinstance(text, dict) else 0
         message = f"must hold the {kind} config under one key, as a text; got {count} keys"
         return None, [Finding.of(DOCUMENT, place.item, ("data",), message)]
+    return _embedded_workflow(place, text, values) if kind == "workflow" else _embedded_pools(place, text)
+
+
+def _embedded_pools(place: Place, text: str) -> tuple[Raw | None, list[Finding]]:
     try:
         value = read(text)
     except YamlError as error:
-        message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
-        return None, [place.finding(READABLE, message)]
-    if not isinstance(value, dict) or ("workflow" in value) != (kind == "workflow"):
-        wanted = "`workflow` at the top" if kind == "workflow" else "`pools`, or `backend` and `name`, at the top"
-        text_of = "Workflow spec not found." if kind == "workflow" else None
-        stage = None if text_of is None else Stage.DECODE
-        message = f"must be a {kind} config, with {wanted}"
-        return None, [place.finding(DOCUMENT, message, operator_message=text_of, stage=stage)]
-    return Raw(place, text, _as_osmo_reads(text, value)), []
+        return None, [_unreadable(place, Filled(text), error)]
+    raw = Raw(place, text, value) if isinstance(value, dict) else None
+    if raw is None or not raw.holds_pools:
+        message = "must be a pool config, with `pools`, or `backend` and `name`, at the top"
+        return None, [place.finding(DOCUMENT, message)]
+    return raw._replace(value=_mapping_as_osmo(text, raw.value)), []
 
 
-def _as_osmo_reads(text: str, value: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The value by YAML 1.1, as OSMO's `yaml.safe_load` has it: `no` is false there, and `1:30` a number."""
-    import yaml
-
-    try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
-        return value
-    return cast("Mapping[str, Value]", document) if isinstance(document, dict) else value
+def _embedded_workflow(place: Place, text: str, values: Mapping[str, Value]) -> tuple[Raw | None, list[Finding]]:
+    raw, findings = _workflow_text(place, text, values)
+    if raw is None and not any(finding.rule in (TEMPLATE.name, READABLE.name) for finding in findings):
+        message = "must be a workflow config, with `workflow` at the top"
+        not_found = "Workflow spec not found."
+        return None, [place.finding(DOCUMENT, message, operator_message=not_found, stage=Stage.DECODE)]
+    return raw, findings
 
 
-def _pools(raw: Raw) -> tuple[list[Pool], list[Finding]]:
+def _mapping_as_osmo(text: str, value: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The mapping `value` by YAML 1.1, as OSMO's `yaml.safe_load` has it: `no` is false there, and `1:30` a number."""
+    read = read_as_osmo(text).value
+    return read if isinstance(read, dict) else value
+
+
+def _pools(raw: Raw, *, layered: bool) -> tuple[list[Pool], list[Finding]]:
     from pydantic import ValidationError
 
     from packwise.frontends.osmo import schema
@@ -142,7 +207,9 @@ def _pools(raw: Raw) -> tuple[list[Pool], list[Finding]]:
     backends = read_backends(raw.value)
     pools: list[Pool] = []
     findings: list[Finding] = []
-    for name, place, value in _pool_values(raw):
+    for name, place, entry in _pool_values(raw):
+        # Values of Helm are laid over others: what is absent here may stand there.
+        value = {"backend": "", **entry} if layered and isinstance(entry, dict) else entry
         try:
             model = schema.Pool.model_validate(value)
         except ValidationError as error:
@@ -153,7 +220,8 @@ def _pools(raw: Raw) -> tuple[list[Pool], list[Finding]]:
                     place.below("name").finding(SCHEMA, "must be given: a pool by itself has its name here")
                 )
                 continue
-            pools.append(read_pool(model.name if name is None else name, place, model, backends))
+            pool = read_pool(model.name if name is None else name, place, model, backends)
+            pools.append(pool._replace(layered=layered))
     return pools, findings
 
 
@@ -172,7 +240,9 @@ def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
 
     from packwise.frontends.osmo import schema
 
-    findings = list(run((SECTIONS,), (raw.place, raw.text)))
+    is_filled = raw.place.derived is not None and bool(raw.place.derived.lines)
+    # The other sections are no part of a filled-in text.
+    findings = list(_sections_of_text(raw.place, raw.text) if is_filled else run((SECTIONS,), (raw.place, raw.text)))
     findings += run(NAMES, (raw.place, raw.value.get("workflow")), len(findings))
     try:
         model = schema.VersionedWorkflowSpec.model_validate({"workflow": raw.value["workflow"]})

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.findings.finding import Stage, has_errors
+from krmfn.record import NamedTuple
+from packwise.findings.finding import Severity, Stage, has_errors
 from packwise.frontends.osmo.differences import differences, renamed
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.placements import object_names, pool_placements, tree_of, workflow_placements
-from packwise.frontends.osmo.pool import pool_of
+from packwise.frontends.osmo.pool import Pool, nearest_pools, pool_of
 from packwise.frontends.osmo.recognition import document_places, document_places_before
 from packwise.frontends.osmo.rules import (
+    NEED_NO_POOL,
     POOL,
     POOL_CHOSEN,
     POOL_KNOWN,
     POOLS,
     SUBMISSION,
-    TEMPLATE,
+    TOKEN,
     WORKFLOWS,
     PoolAt,
     Submission,
@@ -31,11 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krmfn.kubeobject import KubeObject
-    from packwise.findings.finding import Finding
+    from packwise.findings.finding import Finding, Rule
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.placements import Names
-    from packwise.frontends.osmo.pool import Pool
     from packwise.frontends.osmo.workflow import Workflow
     from packwise.objects.inventory import Inventory
     from packwise.placement.plan import Cluster, Placement
@@ -61,10 +62,10 @@ class _Osmo:
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
         """What becomes of the documents that cannot be read, the pools in their order, the workflows by name."""
-        documents = read_documents(document_places(inventory))
-        names = object_names(documents.pools, documents.workflows, settings.osmo)
+        documents = read_documents(document_places(inventory), settings.osmo.values)
+        names = object_names(documents.rendered_pools, documents.workflows, settings.osmo)
         unread = [WorkloadPlan(item, (finding,)) for item, finding in documents.findings]
-        before = read_documents(document_places_before(inventory)).pools
+        before = read_documents(document_places_before(inventory), settings.osmo.values).rendered_pools
         return [*unread, *_pools(documents, names, settings, before), *_workflows(documents, names, settings)]
 
     def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
@@ -82,10 +83,10 @@ class _Osmo:
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
         """The workflows in order of name, each with the topology of its pool; a pool without keys has none."""
-        documents = read_documents(document_places(inventory))
-        names = object_names(documents.pools, documents.workflows, settings.osmo)
+        documents = read_documents(document_places(inventory), settings.osmo.values)
+        names = object_names(documents.rendered_pools, documents.workflows, settings.osmo)
         for workflow in sorted(documents.workflows, key=lambda each: each.name):
-            pool = pool_of(workflow.pool, documents.pools)
+            pool = pool_of(workflow.pool, workflow.place.item.file, documents.rendered_pools)
             topology = workflow.pool or None
             if pool is not None:
                 topology = names.topology(pool.name) if pool.keys else None
@@ -100,11 +101,11 @@ class _Osmo:
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
         """The pools with topology keys, by the name of the Topology that each becomes."""
-        documents = read_documents(document_places(inventory))
-        names = object_names(documents.pools, documents.workflows, settings.osmo)
+        documents = read_documents(document_places(inventory), settings.osmo.values)
+        names = object_names(documents.rendered_pools, documents.workflows, settings.osmo)
         listed = [
             ListedTopology(POOL_KIND, names.topology(pool.name), pool.levels, pool.place.item)
-            for pool in documents.pools
+            for pool in documents.rendered_pools
             if pool.keys
         ]
         return sorted(listed, key=lambda each: each.name)
@@ -121,8 +122,8 @@ def _pools(
         findings += run(POOL, PoolAt(pool, schedulers))
     placements: list[Placement] = []
     if not has_errors(findings):
-        findings += [finding for pool in documents.pools for finding in renamed(pool, names, settings.osmo)]
-        placements += pool_placements(documents.pools, names, settings.osmo, before)
+        findings += [finding for pool in documents.rendered_pools for finding in renamed(pool, names, settings.osmo)]
+        placements += pool_placements(documents.rendered_pools, names, settings.osmo, before)
     yield WorkloadPlan(documents.pools[0].place.item, tuple(findings), tuple(placements))
 
 
@@ -135,47 +136,99 @@ def _schedulers(settings: TopologyRender) -> tuple[str, ...]:
 
 
 def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> Iterator[WorkloadPlan]:
-    repeats = list(run(WORKFLOWS, documents.workflows))
-    for workflow in sorted(documents.workflows, key=lambda each: each.name):
-        plan = _plan(workflow, documents, names, settings)
+    workflows = sorted(documents.workflows, key=lambda each: each.name)
+    pools = documents.rendered_pools
+    submissions = [
+        Submission(workflow, pool, settings.osmo)
+        for workflow in workflows
+        if (pool := pool_of(workflow.pool, workflow.place.item.file, pools)) is not None
+    ]
+    placed = {id(each.workflow): each for each in submissions}
+    repeats = [
+        # OSMO takes both; what is rendered of them would have the same names.
+        finding._replace(when_written=Severity.ERROR)
+        for finding in run(WORKFLOWS, tuple([each for each in documents.workflows if id(each) in placed]))
+    ]
+    chosen = list(_about_pools(workflows, pools, broken=_has_broken_pools(documents)))
+    for workflow in workflows:
+        submission = placed.get(id(workflow))
+        plan = _unplaced(workflow, settings) if submission is None else _plan(submission, names, settings)
         own = [finding for finding in repeats if finding.subject is workflow.place.item]
-        yield plan._replace(findings=(*plan.findings, *own), placements=() if own else plan.placements)
+        about = [finding for finding in chosen if finding.subject is workflow.place.item]
+        yield plan._replace(findings=(*about, *plan.findings, *own), placements=() if own else plan.placements)
 
 
-def _plan(workflow: Workflow, documents: Documents, names: Names, settings: TopologyRender) -> WorkloadPlan:
-    findings = list(_about_pool(workflow, documents))
-    pool = pool_of(workflow.pool, documents.pools)
-    if pool is None:
-        return WorkloadPlan(workflow.place.item, tuple(findings))
-    submission = Submission(workflow, pool, settings.osmo)
-    findings += run(SUBMISSION, submission)
+def _unplaced(workflow: Workflow, settings: TopologyRender) -> WorkloadPlan:
+    """What holds of a workflow whatever its pool is; nothing is made of it."""
+    submission = Submission(workflow, Pool("", workflow.place, ""), settings.osmo)
+    return WorkloadPlan(workflow.place.item, tuple(run(NEED_NO_POOL, submission)))
+
+
+def _plan(submission: Submission, names: Names, settings: TopologyRender) -> WorkloadPlan:
+    workflow = submission.workflow
+    findings = list(run(SUBMISSION, submission))
     if has_errors(findings):
         return WorkloadPlan(workflow.place.item, tuple(findings))
     trees = [tree_of(submission, group) for group in workflow.groups]
     for group, tree in zip(workflow.groups, trees, strict=True):
         findings += differences(submission, group, tree)
-    if "{{" in workflow.text and settings.emits(POD.name, by_default=True):
-        message = "holds `{{…}}`, which OSMO fills in at submission; the pods have it as it stands"
-        findings.append(workflow.at(("workflow",)).finding(TEMPLATE, message, at_key=True))
+    if settings.emits(POD.name, by_default=True):
+        findings += _tokens(workflow)
     return WorkloadPlan(workflow.place.item, tuple(findings), tuple(workflow_placements(submission, trees, names)))
 
 
-def _about_pool(workflow: Workflow, documents: Documents) -> Iterator[Finding]:
-    pools = list(dict.fromkeys([pool.name for pool in documents.pools]))
-    if not workflow.pool and len(pools) > 1:
-        message = (
-            f'must name one of the pools {list_known(pools)}; without `pool` it is rendered for the first, "{pools[0]}"'
-        )
-        yield workflow.at(("workflow",)).finding(POOL_CHOSEN, message, at_key=True)
-    if pool_of(workflow.pool, documents.pools) is not None or _has_broken_pools(documents):
-        return
-    if workflow.pool:
-        message = f'must be a pool of the input; got "{workflow.pool}"{told_known(workflow.pool, pools)}'
-        text = f"Pool {workflow.pool} not found."
-        yield workflow.at(("workflow", "pool")).finding(POOL_KNOWN, message, operator_message=text, stage=Stage.WEBHOOK)
-    else:
+def _tokens(workflow: Workflow) -> Iterator[Finding]:
+    """The first of the tokens that the pods of a workflow have."""
+    for task in workflow.tasks():
+        if any("{{" in text for text in (task.image, *task.command, *task.args, *task.environment.values())):
+            message = "holds `{{…}}`, which OSMO fills in while the workflow runs; its pod has it as it stands"
+            yield workflow.at(task.path).finding(TOKEN, message)
+            return
+
+
+class _Unsettled(NamedTuple):
+    """Why a workflow has no pool, or one that it does not name; all to which it applies are one finding."""
+
+    rule: Rule
+    message: str
+
+
+def _about_pools(workflows: list[Workflow], pools: tuple[Pool, ...], *, broken: bool) -> Iterator[Finding]:
+    """What is wrong with the pools that workflows name, and what becomes of those that name none."""
+    known = [pool.name for pool in pools]
+    unsettled: dict[_Unsettled, list[Workflow]] = {}
+    for workflow in workflows:
+        if workflow.pool and known:
+            if workflow.pool not in known and not broken:
+                message = f'must be a pool of the input; got "{workflow.pool}"{told_known(workflow.pool, known)}'
+                text = f"Pool {workflow.pool} not found."
+                at = workflow.at(("workflow", "pool"))
+                yield at.finding(POOL_KNOWN, message, operator_message=text, stage=Stage.WEBHOOK)
+            continue
+        reason = _unsettled(nearest_pools(workflow.place.item.file, pools), known)
+        if reason is not None and not (broken and reason.rule is POOL_KNOWN):
+            unsettled.setdefault(reason, []).append(workflow)
+    for reason, alike in unsettled.items():
+        others = f"; the same holds for {len(alike) - 1} more" if len(alike) > 1 else ""
+        finding = alike[0].at(("workflow",)).finding(reason.rule, reason.message + others, at_key=True)
+        # What does not depend on the pool is checked all the same; a render would lack the workflow.
+        is_left_out = reason.rule is POOL_KNOWN
+        yield finding._replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_left_out else finding
+
+
+def _unsettled(near: list[Pool], known: list[str]) -> _Unsettled | None:
+    """What to say of a workflow that names no pool and has these `near`."""
+    if not known:
         message = "must come with the config of its pool: there is no OSMO pool among the input"
-        yield workflow.at(("workflow",)).finding(POOL_KNOWN, message, at_key=True)
+        return _Unsettled(POOL_KNOWN, message)
+    if not near:
+        message = f"must name one of the pools {list_known(known)}: none of them stands in its folder or above"
+        return _Unsettled(POOL_KNOWN, message)
+    if len(near) == 1:
+        return None
+    names = list_known([pool.name for pool in near])
+    message = f'must name one of the pools {names}; without `pool` it is rendered for the first, "{near[0].name}"'
+    return _Unsettled(POOL_CHOSEN, message)
 
 
 def _has_broken_pools(documents: Documents) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
@@ -9,13 +10,23 @@ from packwise.placement.model import GpuShare
 from packwise.topology import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.frontends.osmo import schema
     from packwise.objects.place import Place
 
-__all__ = ["DEFAULT_SCHEDULER", "Backend", "Pool", "TopologyKey", "pool_of", "read_backends", "read_pool"]
+__all__ = [
+    "DEFAULT_SCHEDULER",
+    "Backend",
+    "Pool",
+    "TopologyKey",
+    "nearest_pools",
+    "one_of_each",
+    "pool_of",
+    "read_backends",
+    "read_pool",
+]
 
 DEFAULT_SCHEDULER = "kai-scheduler"
 
@@ -35,7 +46,10 @@ class Backend(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """A pool; `keys` stand broadest first, as OSMO wants them. `place` is where it is written."""
+    """A pool; `keys` stand broadest first, as OSMO wants them. `place` is where it is written.
+
+    `layered` tells that it stands in Helm values, which are laid over others.
+    """
 
     name: str
     place: Place
@@ -46,6 +60,12 @@ class Pool(NamedTuple):
     default_platform: str | None = None
     gpu: GpuShare = GpuShare()
     guarantee: int = -1
+    layered: bool = False
+
+    @property
+    def partial(self) -> bool:
+        """Whether a part of it stands elsewhere: it comes from Helm values, and names no backend."""
+        return self.layered and not self.backend_name
 
     @property
     def key_names(self) -> list[str]:
@@ -94,8 +114,35 @@ def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
     return by_name
 
 
-def pool_of(name: str, pools: Sequence[Pool]) -> Pool | None:
-    """The pool that a workflow names, else (for "") the first; None where it is not there. Source: osmo.md 8."""
-    if not name:
-        return pools[0] if pools else None
-    return next((pool for pool in pools if pool.name == name), None)
+def pool_of(name: str, file: str | None, pools: Sequence[Pool]) -> Pool | None:
+    """The pool of a workflow that stands in `file`: that of its name, else (for "") the first of the nearest ones.
+
+    None where there is none. Source: osmo.md 8.
+    """
+    candidates = nearest_pools(file, pools) if not name else [pool for pool in pools if pool.name == name]
+    return candidates[0] if candidates else None
+
+
+def nearest_pools(file: str | None, pools: Sequence[Pool]) -> list[Pool]:
+    """The pools in the folder of `file`, else in the nearest folder above that has any.
+
+    A single pool is near wherever it stands, and what comes from no file is in every folder.
+    """
+    if file is None or len(pools) < 2:
+        return list(pools)
+    folders = [PurePath(pool.place.item.file or "").parent if pool.place.item.file else None for pool in pools]
+    for folder in PurePath(file).parents:
+        near = [pool for pool, its in zip(pools, folders, strict=True) if its is None or its == folder]
+        if near:
+            return near
+    return []
+
+
+def one_of_each(pools: Iterable[Pool]) -> tuple[Pool, ...]:
+    """The pools, of several layers of Helm values for one pool the first that is whole, or else the first."""
+    taken: dict[str, Pool] = {}
+    for pool in pools:
+        before = taken.setdefault(pool.name, pool)
+        if before.partial and not pool.partial:
+            taken[pool.name] = pool
+    return tuple(taken.values())

@@ -10,7 +10,7 @@ import enum
 import re
 from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 __all__ = [
     "Pool",
@@ -192,6 +192,15 @@ class File(BaseModel):
     base64: bool = False
     path: str
     contents: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_local_file(cls, value: Any) -> Any:
+        """The `osmo` command puts the file's text in the place of `localpath` before OSMO sees the workflow."""
+        if not isinstance(value, dict) or "localpath" not in value:
+            return cast("Any", value)
+        entry = cast("dict[Any, Any]", value)
+        return cast("Any", {"contents": "", **{key: part for key, part in entry.items() if key != "localpath"}})
 
     @field_validator("path")
     @classmethod

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from packwise.findings.rule import Rule, Severity
-from packwise.frontends.osmo.rules.documents import GROUPS_OR_TASKS, NAMES, NAMES_UNIQUE, SECTIONS
+from packwise.frontends.osmo.rules.documents import GROUPS_OR_TASKS, LOCAL_FILES, NAMES, NAMES_UNIQUE, SECTIONS
 from packwise.frontends.osmo.rules.pools import POOL, POOLS, PoolAt
-from packwise.frontends.osmo.rules.workflows import SUBMISSION, WORKFLOWS, Submission, levelled
+from packwise.frontends.osmo.rules.workflows import NEED_NO_POOL, SUBMISSION, WORKFLOWS, Submission, levelled
 
 __all__ = [
     "DIFFERS",
     "DOCUMENT",
+    "DUPLICATE_KEY",
     "NAMES",
+    "NEED_NO_POOL",
     "POOL",
     "POOLS",
     "POOL_CHOSEN",
@@ -20,6 +22,7 @@ __all__ = [
     "SECTIONS",
     "SUBMISSION",
     "TEMPLATE",
+    "TOKEN",
     "WORKFLOWS",
     "PoolAt",
     "Submission",
@@ -33,7 +36,15 @@ POOL_CHOSEN = Rule(
     "osmo-pool-chosen", "A workflow says which of several pools it is for.", "osmo.md 2", Severity.WARNING
 )
 TEMPLATE = Rule(
-    "osmo-template", "What OSMO fills in at submission is filled in already.", "osmo.md 2", Severity.WARNING
+    "osmo-template",
+    "The templates of a workflow can be filled in: each variable has a value.",
+    "OSMO 1da31e19, src/utils/job/workflow.py",
+)
+DUPLICATE_KEY = Rule(
+    "osmo-duplicate-key", "A key stands once in its mapping.", "OSMO 1da31e19 (yaml.safe_load)", Severity.WARNING
+)
+TOKEN = Rule(
+    "osmo-token", "What OSMO fills in while a workflow runs stands in the Pods as it is.", "osmo.md 2", Severity.INFO
 )
 DIFFERS = Rule(
     "osmo-differs", "What OSMO itself would have made otherwise, and why that would be wrong.", "osmo.md D1 to D10",
@@ -43,6 +54,9 @@ DIFFERS = Rule(
 RULES: tuple[Rule, ...] = (
     DOCUMENT,
     SECTIONS.rule,
+    TEMPLATE,
+    DUPLICATE_KEY,
+    LOCAL_FILES.rule,
     GROUPS_OR_TASKS.rule,
     NAMES_UNIQUE.rule,
     SCHEMA,
@@ -50,7 +64,7 @@ RULES: tuple[Rule, ...] = (
     POOL_KNOWN,
     POOL_CHOSEN,
     *(check.rule for check in (*WORKFLOWS, *SUBMISSION)),
-    TEMPLATE,
+    TOKEN,
     DIFFERS,
 )
 """Every rule, in the order in which OSMO would look."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from packwise.findings.rule import Rule, Stage
 from packwise.frontends.osmo.rules.check import Check, problem_at
+from packwise.frontends.osmo.template.fill import sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.rules.check import ProblemAt
     from packwise.objects.place import Place
 
-__all__ = ["GROUPS_OR_TASKS", "NAMES", "NAMES_UNIQUE", "SECTIONS"]
+__all__ = ["GROUPS_OR_TASKS", "LOCAL_FILES", "NAMES", "NAMES_UNIQUE", "SECTIONS"]
 
-_SECTION = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _KNOWN = ("workflow", "default-values", "version")
 
 Text = tuple["Place", str]
@@ -28,8 +27,7 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
     """OSMO finds the sections by the lines that start them, before it reads any YAML. Source: osmo.md 2."""
     place, text = subject
     seen: set[str] = set()
-    for match in _SECTION.finditer(text):
-        key = match[1]
+    for key, _, _ in sections(text):
         if key not in _KNOWN:
             where = (
                 "put it below `workflow`" if key in ("resources", "groups", "tasks", "timeout", "labels") else "drop it"
@@ -51,6 +49,36 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
     if "workflow" not in seen:
         message = "must start a line of its own, without quotes or braces around it: OSMO looks for that line"
         yield problem_at(place.below("workflow"), message, "Workflow spec not found.", at_key=True)
+
+
+def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
+    """The `osmo` command puts the file's text in the place of `localpath`. packwise opens no file that nobody named."""
+    place, workflow = subject
+    if not isinstance(workflow, dict):
+        return
+    for task, path in _tasks(workflow):
+        files = task.get("files")
+        for index, entry in enumerate(files) if isinstance(files, list) else ():
+            if not isinstance(entry, dict) or "localpath" not in entry:
+                continue
+            at = place.below(*path, "files", index, "localpath")
+            if "contents" in entry:
+                text = "Files tag dont support contents and localpath together"
+                yield problem_at(at, "must not stand beside `contents`; take one of the two out", text, at_key=True)
+            elif not isinstance(entry["localpath"], str):
+                yield problem_at(at, "must be the path of a file, from the folder of the workflow's own file on")
+
+
+def _tasks(workflow: Mapping[str, Value]) -> Iterator[tuple[Mapping[str, Value], FieldPath]]:
+    """Every task that is a mapping, of groups or by itself, with its path."""
+    owners: list[tuple[Value, FieldPath]] = [(workflow, ("workflow",))]
+    groups = workflow.get("groups")
+    owners += [(each, ("workflow", "groups", at)) for at, each in enumerate(groups if isinstance(groups, list) else ())]
+    for owner, path in owners:
+        tasks = owner.get("tasks") if isinstance(owner, dict) else None
+        for index, task in enumerate(tasks) if isinstance(tasks, list) else ():
+            if isinstance(task, dict):
+                yield task, (*path, "tasks", index)
 
 
 def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
@@ -124,5 +152,14 @@ NAMES_UNIQUE = Check(
     _names_unique,
     Stage.SCHEMA,
 )
-NAMES = (GROUPS_OR_TASKS, NAMES_UNIQUE)
+LOCAL_FILES = Check(
+    Rule(
+        "osmo-localpath",
+        "A file of a task has `localpath`, a path, or `contents`.",
+        "OSMO 1da31e19, src/cli/workflow.py",
+    ),
+    _local_files,
+    Stage.DECODE,
+)
+NAMES = (LOCAL_FILES, GROUPS_OR_TASKS, NAMES_UNIQUE)
 """What OSMO checks before it looks at the fields."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from packwise.findings.rule import Rule, Severity, Stage
+from packwise.frontends.osmo.pool import one_of_each
 from packwise.frontends.osmo.rules.check import Check, problem_at
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _once(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
     first: dict[str, Pool] = {}
     for pool in pools:
         before = first.setdefault(pool.name, pool)
-        if before is not pool:
+        if before is not pool and not (before.layered and pool.layered):
             message = (
                 f'must be the only pool "{pool.name}"; it also stands at {before.place.description}; '
                 "remove or rename one"
@@ -53,9 +54,21 @@ def _once(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
             yield problem_at(pool.place, message)
 
 
+def _values(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
+    taken = {pool.name: pool for pool in one_of_each(pools)}
+    for pool in pools:
+        other = taken[pool.name]
+        if other is not pool and other.layered and pool.layered:
+            message = (
+                f'must be the only pool "{pool.name}" in Helm values; the one at '
+                f"{other.place.description} is taken: give packwise the values of one release, merged as Helm does it"
+            )
+            yield problem_at(pool.place, message)
+
+
 def _default_platform(at: PoolAt) -> Iterator[ProblemAt]:
     pool = at.pool
-    if pool.default_platform is not None and pool.platform is None:
+    if pool.default_platform is not None and pool.platform is None and not pool.partial:
         from packwise.wording import told_known
 
         message = f'must be one of the pool\'s platforms; got "{pool.default_platform}"'
@@ -109,7 +122,19 @@ def _order(at: PoolAt) -> Iterator[ProblemAt]:
             above = (breadth, key.label)
 
 
-POOLS = (Check(Rule("osmo-pool-once", "A pool is configured once.", "osmo.md 1"), _once, Stage.CONFIG),)
+POOLS = (
+    Check(Rule("osmo-pool-once", "A pool is configured once.", "osmo.md 1"), _once, Stage.CONFIG),
+    Check(
+        Rule(
+            "osmo-pool-values",
+            "A pool stands in the Helm values of one release.",
+            "OSMO 1da31e19, deployments/charts",
+            Severity.WARNING,
+        ),
+        _values,
+        Stage.CONFIG,
+    ),
+)
 """Rules of all pools together."""
 
 POOL = (

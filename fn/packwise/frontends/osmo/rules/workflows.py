@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.rule import Rule, Severity
 from packwise.frontends.osmo.rules.check import Check, problem_at
 from packwise.frontends.osmo.tree import Levelled, paths_of
 from packwise.wording import list_known, told_known
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.workflow import Group, Requirement, Task, Workflow
     from packwise.settings import Osmo
 
-__all__ = ["SUBMISSION", "WORKFLOWS", "Submission", "levelled"]
+__all__ = ["NEED_NO_POOL", "SUBMISSION", "WORKFLOWS", "Submission", "levelled"]
 
 _MAX_NAME = 64
 
@@ -88,7 +88,7 @@ def _quantities(at: Submission) -> Iterator[ProblemAt]:
 
 def _platforms(at: Submission) -> Iterator[ProblemAt]:
     for name, resource in at.workflow.resources.items():
-        if resource.platform is None and at.pool.platform is None:
+        if resource.platform is None and at.pool.platform is None and not at.pool.partial:
             message = f'must name a `platform`: pool "{at.pool.name}" has no default platform; it has '
             yield problem_at(
                 at.workflow.at(resource.path),
@@ -184,7 +184,9 @@ def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
     for task in at.workflow.tasks():
         resource = at.workflow.resources.get(task.resource)
         platform = None if resource is None else resource.platform
-        if resource is None or platform is None or platform in at.pool.platforms or resource.name in reported:
+        if resource is None or platform is None or at.pool.partial or platform in at.pool.platforms:
+            continue
+        if resource.name in reported:
             continue
         reported.add(resource.name)
         yield problem_at(
@@ -315,7 +317,9 @@ def _empty_node(top: list[_Built]) -> _Built | None:
     return None
 
 
-WORKFLOWS = (Check(Rule("osmo-workflow-once", "A workflow stands in the input once.", "product.md"), _once),)
+WORKFLOWS = (
+    Check(Rule("osmo-workflow-once", "A workflow stands in the input once.", "product.md", Severity.WARNING), _once),
+)
 """Rules of all workflows together."""
 
 SUBMISSION = (
@@ -350,3 +354,10 @@ SUBMISSION = (
     ),
 )
 """Rules of one workflow and its pool."""
+
+NEED_NO_POOL = tuple([
+    check
+    for check in SUBMISSION
+    if check.problems in (_quantities, _resources, _name_lengths, _key_sets, _mixed, _repeated_keys)
+])  # fmt: skip
+"""Those that hold whatever the pool is."""

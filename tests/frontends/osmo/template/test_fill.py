@@ -1,0 +1,165 @@
+"""Workflow templates: filled in as OSMO does it, with the line of the template that each line comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import jinja2
+import jinja2.sandbox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krmfn.value import Value
+from packwise.cli.values import assigned
+from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill
+
+CONDITIONS = """\
+# The header.
+version: 2
+workflow:
+  name: "{{ name }}"
+  labels:
+    {% if nested %}
+    team: {inner: value}
+    {% elif team %}
+    team: {{ team }}
+    {% endif %}
+    # Each of the machines:
+    {%- for rack in racks %}
+    rack-{{ loop.index }}: {{ rack | upper }}
+    {%- endfor %}
+  tasks: []
+
+default-values:
+  name: one
+  nested: false
+  team: vision
+  racks: [a, b]
+"""
+
+
+def test_loops_and_conditions_keep_the_lines_of_the_template() -> None:
+    filled = fill(CONDITIONS, {"name": "two"})
+
+    assert isinstance(filled, Filled)
+    lines = filled.text.split("\n")
+    assert list(zip(filled.lines, lines, strict=True)) == [
+        (1, ""),
+        (2, ""),
+        (3, "workflow:"),
+        (4, '  name: "two"'),
+        (5, "  labels:"),
+        (6, "    "),
+        (9, "    team: vision"),
+        (10, "    "),
+        (11, "    # Each of the machines:"),
+        (13, "    rack-1: A"),
+        (13, "    rack-2: B"),
+        (15, "  tasks: []"),
+        (16, ""),
+    ]
+
+
+@pytest.mark.parametrize("text", [
+    "workflow: {name: plain}\n",
+    "workflow:\n  name: w\n  args: ['{{output}}', '{{input:0}}', '{{host:one}}', '{{uuid}}', '{{workflow_id}}']\n",
+    "workflow:\n  name: w\ndefault-values: {a: '{{ b }}'}\n",
+    "pools: '{{ a }}'\n",
+    "",
+])  # fmt: skip
+def test_a_text_without_templates_of_a_workflow_is_unchanged(text: str) -> None:
+    assert fill(text, {"a": 1}) == Filled(text)
+
+
+def test_what_osmo_fills_in_while_a_workflow_runs_stays() -> None:
+    filled = fill("workflow:\n  name: {{ n }}-{{workflow_id}}\n  args: ['{{input:0}}/{{n}}']\n", {"n": "x"})
+
+    assert filled == Filled("workflow:\n  name: x-{{workflow_id}}\n  args: ['{{input:0}}/x']", (1, 2, 3))
+
+
+@pytest.mark.parametrize(("text", "line", "column", "message"), [
+    ("  name: {{ a }}\n  args: [{{ b }}, {{ a }}]\n", 2, 12,
+     "must have a value for the variables `a`, `b`: add them to `default-values`, or set them with --set a=VALUE "
+     "--set b=VALUE, or with `osmo: {values: …}` in a TopologyRender"),
+    ("  name: {{ d | default('q') }}\n  args: {{ e is defined }} {{ k }}\n", 3, 31,
+     "must have a value for the variable `k`: add it to `default-values`, or set it with --set k=VALUE, "
+     "or with `osmo: {values: …}` in a TopologyRender"),
+    ("  name: {{ v.x }}\n", 2, 1, "must be a template that can be filled in: 'dict object' has no attribute 'x'"),
+    ("  name: {{ v\n  args: x\n", 3, 1,
+     "must be a template that can be filled in: expected token 'end of print statement', got 'args'"),
+    ("  name: {% if v %}\n", 2, 1, "must be a template that can be filled in: Unexpected end of template. Jinja was "
+     "looking for the following tags: 'elif' or 'else' or 'endif'. The innermost block that needs to be closed is "
+     "'if'."),
+    ("  name: {{ 1 / 0 }}\n", 2, 1, "must be a template that can be filled in: division by zero"),
+    ("  args:\n  - {% include 'x' %}\n", 3, 1,
+     "must be a template that can be filled in: it has `include`, which packwise does not fill in"),
+    ("  args: {% for v in v recursive %}{% endfor %}\n", 2, 1,
+     "must be a template that can be filled in: it has a `recursive` loop, which packwise does not fill in"),
+    ("  name: {{ v }}\ndefault-values: [1]\n", 3, 1, "must be a mapping of variables to values"),
+    ("  name: {{ v }}\ndefault-values:\n  a: [\n", 5, 1,
+     "must be YAML before anything is filled in: did not find expected node content (while parsing a flow node)"),
+])  # fmt: skip
+def test_what_cannot_be_filled_in_is_said_at_its_line(text: str, line: int, column: int, message: str) -> None:
+    unfilled = fill(f"workflow:\n{text}", {"v": {}})
+
+    assert isinstance(unfilled, Unfilled)
+    assert (unfilled.line, unfilled.column, unfilled.message) == (line, column, message)
+
+
+def test_osmos_own_text_is_kept() -> None:
+    unfilled = fill("workflow:\n  name: {{ a }}\n", {})
+
+    assert isinstance(unfilled, Unfilled)
+    assert unfilled.error == "Jinja substitution failure: <class 'jinja2.exceptions.UndefinedError'>: 'a' is undefined"
+
+
+def test_a_long_template_is_refused() -> None:
+    unfilled = fill("workflow:\n  name: {{ a }}\n" + "# x" * 400_000, {"a": 1})
+
+    assert isinstance(unfilled, Unfilled)
+    assert unfilled.message == "must have at most 1000000 characters to be filled in"
+
+
+def test_values_of_the_command_line_are_read_as_osmo_reads_them() -> None:
+    values = assigned(["a=4", "b=0.5", "c=4Gi", "d=", "e=x=y", "a=5"])
+
+    assert values == {"a": 5, "b": 0.5, "c": "4Gi", "d": "", "e": "x=y"}
+
+
+# A key at the start of a line would end the section.
+WORDS = st.text("ab \n-", max_size=4)
+PARTS = st.one_of(
+    WORDS,
+    st.sampled_from([
+        "{{ n }}", "{{ t }}", "{{- t }}", "{{ t -}}", "{# c #}", "{%- if n > 1 %}", "{% if t %}", "{% else %}",
+        "{% endif %}", "{% for x in l %}", "{%- for x in l -%}", "{{ x }}", "{{ loop.index }}", "{% endfor %}",
+        "{% set t = t ~ n %}", "{{ m.k }}", "{{ l | join('-') }}", "{{ m['k'] * n }}", "{{ (n, t) }}", "{{ t[1:] }}",
+        "{{ t.split('b') }}", "{{ missing }}", "{{ n in l }}", "{% raw %}{{{% endraw %}", "{% macro f(a) %}<{{ a }}>",
+        "{% endmacro %}", "{{ f(n) }}", "{% set s %}", "{% endset %}", "{{ s }}", "{{ m | tojson }}",
+        "{{ '%03d' % n }}",
+    ]),
+)  # fmt: skip
+VALUES: Mapping[str, Value] = {"n": 2, "t": "abc", "l": [1, "b", 3], "m": {"k": "v"}}
+
+
+@given(st.lists(PARTS, max_size=9).map("".join))
+def test_a_template_becomes_what_jinja_makes_of_it(body: str) -> None:
+    text = f"workflow: x\n{body}\n"
+    environment = jinja2.sandbox.SandboxedEnvironment(undefined=jinja2.StrictUndefined)
+    try:
+        expected = environment.from_string(text).render(VALUES)
+    except (jinja2.TemplateError, TypeError):
+        expected = None
+
+    filled = fill(text, VALUES)
+
+    if isinstance(filled, Filled):
+        # A text that has no template keeps the end of its last line.
+        assert expected == (filled.text if filled.lines else text[:-1])
+        assert len(filled.lines) in (0, filled.text.count("\n") + 1)
+        assert all(1 <= line <= text.count("\n") + 1 for line in filled.lines)
+        assert list(filled.lines) == sorted(filled.lines) or "{% for" in body or "{%- for" in body
+    else:
+        assert expected is None
+    assert fill(text, VALUES) == filled
