@@ -203,7 +203,7 @@ image-check: setup ## lint the Dockerfile and follow its steps in a scratch dire
 lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 	$(UV_COMPILE) pyproject.toml --extra all --output-file requirements.lock
 	$(UV_COMPILE) --group build --output-file requirements-build.lock
-	$(UV_COMPILE) pyproject.toml --extra all --group dev --output-file requirements-dev.lock
+	$(UV_COMPILE) pyproject.toml --extra all --extra solver --group dev --output-file requirements-dev.lock
 	$(UV_COMPILE) --group audit --output-file requirements-audit.lock
 
 sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock

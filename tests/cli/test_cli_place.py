@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from packwise.extras import SOLVER
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.places import ROOT, TESTDATA
 
@@ -81,7 +82,7 @@ def test_a_gang_that_does_not_fit_shows_what_is_missing_and_where(folder: Path, 
     expect("place/pending.json", as_json.stdout)
 
 
-@pytest.mark.parametrize("name", ["fits", "pending"])
+@pytest.mark.parametrize("name", ["fits", "pending", "exact"])
 def test_the_output_is_by_its_schema(name: str) -> None:
     schema = json.loads((ROOT / "docs" / "reference" / "place.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -110,11 +111,15 @@ def test_init_containers_sidecars_and_overhead_count_as_kubernetes_counts_them(f
         return {"name": "c", "resources": {"requests": {"cpu": cpu}}}
 
     sidecar = asks("10") | {"restartPolicy": "Always"}
-    spec = {"initContainers": [asks("30"), sidecar, asks("50")], "overhead": {"cpu": "1"}, "containers": [asks("20")]}
+    spec: dict[str, Any] = {
+        "initContainers": [asks("30"), sidecar, asks("50")],
+        "overhead": {"cpu": "1"},
+        "containers": [asks("20")],
+    }
     workload = GPU_WORKLOAD.replace('nvidia.com/gpu: "8"', "cpu: 4")
     for left, fits in (("65", True), ("64999m", False)):
         nodes = [node(f"n{n}", "a", "r0", allocatable={"cpu": left, "pods": "9"}) for n in range(2)]
-        busy = [pod(f"busy-{n}", f"n{n}", **spec) for n in range(2)]
+        busy = [pod(f"busy-{n}", f"n{n}", 8, **spec) for n in range(2)]
         write(folder, {"in/web.yaml": workload, "nodes.json": json.dumps({"kind": "List", "items": nodes + busy})})
         # 65 cores less max(30, 10 + 50, 10 + 20) + 1 leaves 4 for each pod of the gang.
         assert call("place", "in", "--nodes", "nodes.json").code == int(not fits)
@@ -318,36 +323,36 @@ def test_a_scenario_in_which_a_job_waits(folder: Path, call: Call) -> None:
     assert ran.stdout.startswith("j: pending\n  PodSchedulingErrors: Resources were not found for pod ns/j-0 due to: ")
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"nodes": [{}]}, "nodes[0].name: must be a text; got nothing"),
-        ({"nodes": 3}, "nodes: must be a list; got 3"),
-        ({"nodes": ["n"]}, 'nodes[0]: must be a mapping; got "n"'),
-        ({"nodes": [{"name": "n", "gpus": 8}]}, "nodes[0].gpus: unknown field; known: name, labels, gpu, cpu, "),
-        (
-            {"nodes": [{"name": "n", "gpu": 0.5}]},
-            "nodes[0].gpu: must be a whole number, for fractions are not simulated",
-        ),
-        ({"nodes": [{"name": "n", "cpu": -1}]}, "nodes[0].cpu: must be a number of 0 or more; got -1"),
-        ({"nodes": [{"name": "n", "pods": 1.5}]}, "nodes[0].pods: must be a whole number; got 1.5"),
-        ({"nodes": [{"name": "n", "labels": []}]}, "nodes[0].labels: must be a mapping; got []"),
-        ({"nodes": [{"name": "n"}, {"name": "n"}]}, 'nodes: names must be unique; got "n" more than once'),
-        ({"topologies": [{"name": "t"}]}, "topologies[0].levels: must be a list of node label keys; got nothing"),
-        (
-            {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "b"}]}]},
-            'jobs[0].subGroups: the parent of "a" must be a subgroup; got "b"',
-        ),
-        (
-            {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "a"}]}]},
-            'jobs[0].subGroups: subgroups must be a tree; "a" is below itself',
-        ),
-        (
-            {"jobs": [{"name": "j", "subGroups": [{"name": "a"}], "tasks": [{"name": "p", "subGroup": "b"}]}]},
-            'jobs[0].tasks: "p" must be in a subgroup of pods; got "b"; known: a',
-        ),
-    ],
-)
+UNREADABLE: list[tuple[dict[str, Any], str]] = [
+    ({"nodes": [{}]}, "nodes[0].name: must be a text; got nothing"),
+    ({"nodes": 3}, "nodes: must be a list; got 3"),
+    ({"nodes": ["n"]}, 'nodes[0]: must be a mapping; got "n"'),
+    ({"nodes": [{"name": "n", "gpus": 8}]}, "nodes[0].gpus: unknown field; known: name, labels, gpu, cpu, "),
+    (
+        {"nodes": [{"name": "n", "gpu": 0.5}]},
+        "nodes[0].gpu: must be a whole number, for fractions are not simulated",
+    ),
+    ({"nodes": [{"name": "n", "cpu": -1}]}, "nodes[0].cpu: must be a number of 0 or more; got -1"),
+    ({"nodes": [{"name": "n", "pods": 1.5}]}, "nodes[0].pods: must be a whole number; got 1.5"),
+    ({"nodes": [{"name": "n", "labels": []}]}, "nodes[0].labels: must be a mapping; got []"),
+    ({"nodes": [{"name": "n"}, {"name": "n"}]}, 'nodes: names must be unique; got "n" more than once'),
+    ({"topologies": [{"name": "t"}]}, "topologies[0].levels: must be a list of node label keys; got nothing"),
+    (
+        {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "b"}]}]},
+        'jobs[0].subGroups: the parent of "a" must be a subgroup; got "b"',
+    ),
+    (
+        {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "a"}]}]},
+        'jobs[0].subGroups: subgroups must be a tree; "a" is below itself',
+    ),
+    (
+        {"jobs": [{"name": "j", "subGroups": [{"name": "a"}], "tasks": [{"name": "p", "subGroup": "b"}]}]},
+        'jobs[0].tasks: "p" must be in a subgroup of pods; got "b"; known: a',
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "error"), UNREADABLE)
 def test_a_scenario_that_cannot_be_read(folder: Path, call: Call, change: dict[str, Any], error: str) -> None:
     write(folder, {"scenario.json": json.dumps({**SCENARIO, **change})})
 
@@ -355,3 +360,45 @@ def test_a_scenario_that_cannot_be_read(folder: Path, call: Call, change: dict[s
 
     assert (ran.code, ran.stdout) == (2, "")
     assert ran.stderr.startswith(f"error: scenario.json: {error}")
+
+
+UNALIKE = (
+    GPU_WORKLOAD.rstrip("\n")
+    + """
+    - name: leader
+      spec:
+        roleName: leader
+        replicas: 1
+        minAvailable: 1
+        podSpec:
+          containers:
+          - {name: leader, image: "i", resources: {limits: {nvidia.com/gpu: "2"}}}
+"""
+)
+"""Pods of 8 and of 2 GPUs: KAI counts three of 8."""
+
+
+def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(folder: Path, call: Call, expect: Expect) -> None:
+    pytest.importorskip(SOLVER.module, reason=SOLVER.advice)
+    nodes = [*(node(f"n{number}", "a", "r0") for number in range(3)), node("m0", "b", "r1")]
+    nodes.append(pod("busy", "n2", 6))
+    write(folder, {"in/web.yaml": UNALIKE, "nodes.json": json.dumps({"kind": "List", "items": nodes})})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--exact")
+    as_json = call("place", "in", "--nodes", "nodes.json", "--exact", "-o", "json")
+
+    assert ran.code == 1
+    expect("place/exact.txt", ran.stdout)
+    expect("place/exact.json", as_json.stdout)
+
+
+def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packwise.cli.place.SOLVER", SOLVER._replace(module="not.there"))
+
+    ran = call("place", "in", "--nodes", str(folder / "nodes.json"), "--exact")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        'error: --exact must have its library: ortools is not installed; add the extra "solver": '
+        'pip install "packwise[solver]"\n'
+    )

@@ -103,7 +103,7 @@ class PlaceGangs:
     """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
 
     `add_nodes`, `drain` and `replicas` change what is there before anything is placed. `further`: whether to count how
-    many more replicas fit.
+    many more replicas fit; `exact`: whether a solver looks at what does not fit.
     """
 
     named: Named
@@ -113,6 +113,7 @@ class PlaceGangs:
     drain: tuple[str, ...] = ()
     replicas: tuple[str, ...] = ()
     further: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +184,14 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     ),
     "topologies": lambda parsed: Topologies(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
     "place": lambda parsed: PlaceGangs(
-        Named(tuple(parsed.paths), parsed.config),
+        _named(parsed),
         tuple(parsed.nodes),
         parsed.output,
         tuple(parsed.add_nodes),
         tuple(parsed.drain),
         tuple(parsed.replicas),
         parsed.further,
+        parsed.exact,
     ),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths), parsed.to, parsed.config, parsed.source, parsed.dry_run, parsed.keep_pack_domain
@@ -326,7 +328,7 @@ def _add_place(commands: Any) -> None:
         "folder of such files, as often as needed; only a scenario goes without",
     )
     place.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
-    _add_config(place)
+    _add_context(place)
     place.add_argument(
         "--add-nodes",
         metavar="FILE|NxLABELS",
@@ -348,6 +350,12 @@ def _add_place(commands: Any) -> None:
         action="append",
         default=[],
         help="as if a workload (llm=2), or a scaling group or clique of it (llm/prefill=4), had N replicas",
+    )
+    place.add_argument(
+        "--exact",
+        action="store_true",
+        help="for gangs that do not fit, let a solver say whether there is a packing that KAI does not find, for which "
+        "rule, and the smallest change that helps (needs packwise[solver])",
     )
     place.add_argument(
         "--further", action="store_true", help="say how many more replicas of each workload fit beside all gangs"

@@ -15,10 +15,11 @@ from packwise.cli.place_output.placed import Placed
 from packwise.cli.rendered_files import rendered_of
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import json_text
-from packwise.commands.place.placing import FITS, more_replicas, place_gangs, situation
+from packwise.commands.place.placing import FITS, more_replicas, place_gangs, situation, turn_of
 from packwise.commands.place.reasons import free_after, reasons
 from packwise.commands.place.scenario import ScenarioError, answers, is_scenario, read_scenario
 from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas
+from packwise.extras import SOLVER
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 
@@ -27,9 +28,14 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.cli.arguments import PlaceGangs
+    from packwise.commands.place.cure import Second
+    from packwise.commands.place.placing import Placing, Situation
     from packwise.schedulers.kai.snapshot import Snapshot
 
-__all__ = ["place"]
+__all__ = ["MOST_EXACT", "place"]
+
+MOST_EXACT = 20
+"""How many gangs get an exact verdict."""
 
 
 def place(command: PlaceGangs) -> int:
@@ -87,8 +93,24 @@ def _workloads(command: PlaceGangs) -> int:
         placing,
         tuple([tuple(reasons(gang, there, free)) for gang in placing.gangs]),
         more_replicas(there) if command.further else None,
+        _seconds(there, placing) if command.exact else {},
     )
     return int(not placing.fits) if show(_printed(placed, command)) else 1
+
+
+def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
+    """The exact verdicts on gangs that KAI leaves pending, the first ones of them. Raises UsageError."""
+    if not SOLVER.installed:
+        raise UsageError(f"--exact must have its library: {SOLVER.advice}")
+    from packwise.commands.place.cure import second_verdict
+
+    pending = [index for index, gang in enumerate(placing.gangs) if gang.answer.state == "pending"]
+    if len(pending) > MOST_EXACT:
+        say([f"note: --exact looks at the first {MOST_EXACT} of {len(pending)} gangs that do not fit"])
+    return {
+        index: second_verdict(turn_of(there.given, placing.session, index), placing.gangs[index].answer, there.words)
+        for index in pending[:MOST_EXACT]
+    }
 
 
 def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:

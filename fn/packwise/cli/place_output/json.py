@@ -9,6 +9,7 @@ from packwise.commands.place.reasons import level_word
 
 if TYPE_CHECKING:
     from packwise.cli.place_output.placed import Placed
+    from packwise.commands.place.cure import Second
     from packwise.commands.place.placing import GangAnswer
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
 
@@ -22,7 +23,8 @@ def as_json(placed: Placed) -> str:
         "fits": placed.placing.fits,
         "cluster": {"nodes": placed.placing.nodes, "gpus": total, "gpusInUse": before, "gpusInUseThen": after},
         "gangs": [
-            _gang(placed, gang, reasons) for gang, reasons in zip(placed.placing.gangs, placed.reasons, strict=True)
+            {**_gang(placed, gang, reasons), **_second(placed.seconds.get(index))}
+            for index, (gang, reasons) in enumerate(zip(placed.placing.gangs, placed.reasons, strict=True))
         ],
     }
     if placed.further is not None:
@@ -54,6 +56,12 @@ def _gang(placed: Placed, gang: GangAnswer, reasons: tuple[str, ...]) -> dict[st
         "message": gang.answer.message,
         "notes": list(gang.gang.notes),
     }
+
+
+def _second(second: Second | None) -> dict[str, Any]:
+    if second is None:
+        return {}
+    return {"exact": {"verdict": second.verdict.value, "hiddenBy": second.hidden_by, "change": second.change}}
 
 
 def _shortage(placed: Placed, shortage: Shortage) -> dict[str, Any]:

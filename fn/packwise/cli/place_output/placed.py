@@ -10,6 +10,7 @@ from packwise.commands.place.placing import common_domain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from packwise.commands.place.cure import Second
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.schedulers.kai.allocate.given import KaiTopology, Node
 
@@ -19,13 +20,15 @@ __all__ = ["Placed"]
 class Placed(NamedTuple):
     """The placing, the reasons of each gang by its place in it, and how many more replicas of workloads fit.
 
-    `further` is by namespace and name; None where it was not asked for.
+    `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
+    the gang.
     """
 
     situation: Situation
     placing: Placing
     reasons: tuple[tuple[str, ...], ...]
     further: Mapping[tuple[str, str], int] | None = None
+    seconds: Mapping[int, Second] = {}
 
     @property
     def nodes(self) -> dict[str, Node]:

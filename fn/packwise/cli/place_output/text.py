@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.report.lines import SEVERITIES, tinted
 from packwise.cli.report.visible import visible, width
+from packwise.commands.place.exact import Verdict
 from packwise.commands.place.placing import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from packwise.cli.place_output.placed import Placed
+    from packwise.commands.place.cure import Second
     from packwise.commands.place.placing import GangAnswer
 
 __all__ = ["as_text"]
@@ -29,8 +31,8 @@ _STATES = {
 def as_text(placed: Placed, *, coloured: bool) -> str:
     """The lines of all gangs, and what the cluster has then."""
     lines: list[str] = []
-    for gang, reasons in zip(placed.placing.gangs, placed.reasons, strict=True):
-        lines += [*_gang(placed, gang, reasons, coloured=coloured), ""]
+    for index, (gang, reasons) in enumerate(zip(placed.placing.gangs, placed.reasons, strict=True)):
+        lines += [*_gang(placed, gang, reasons, coloured=coloured), *_second(placed.seconds.get(index)), ""]
     fitting = sum(gang.fits for gang in placed.placing.gangs)
     total, before, after = placed.placing.gpus
     lines.append(f"{fitting} of {_count(len(placed.placing.gangs), 'gang')} fit")
@@ -67,6 +69,20 @@ def _gang(placed: Placed, gang: GangAnswer, reasons: Sequence[str], *, coloured:
         yield from _message(answer.message)
     for note in gang.gang.notes:
         yield f"  note: {visible(note)}"
+
+
+def _second(second: Second | None) -> Iterator[str]:
+    if second is None:
+        return
+    match second.verdict:
+        case Verdict.FITS:
+            yield "  there is a packing that KAI does not find" + (f": {second.hidden_by}" if second.hidden_by else "")
+        case Verdict.DOES_NOT_FIT:
+            yield "  there is no packing at all beside what was placed before"
+        case Verdict.OPEN:
+            yield "  whether there is a packing was not decided"
+    if second.change:
+        yield f"  KAI places it with one change: {visible(second.change)}"
 
 
 def _message(message: str) -> Iterator[str]:

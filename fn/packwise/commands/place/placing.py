@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
     from packwise.schedulers.kai.allocate.given import KaiTopology, Node
-    from packwise.schedulers.kai.allocate.session import JobAnswer
+    from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.schedulers.kai.snapshot import Snapshot
 
-__all__ = ["FITS", "GangAnswer", "Placing", "Situation", "more_replicas", "place_gangs", "situation"]
+__all__ = ["FITS", "GangAnswer", "Placing", "Situation", "more_replicas", "place_gangs", "situation", "turn_of"]
 
 FITS = ("allocated", "partial")
 """The states of a gang that runs."""
@@ -69,6 +69,7 @@ class Placing(NamedTuple):
     gangs: tuple[GangAnswer, ...]
     gpus: tuple[int, int, int]
     nodes: int
+    session: SessionAnswer
 
     @property
     def fits(self) -> bool:
@@ -112,7 +113,21 @@ def place_gangs(situation: Situation) -> Placing:
     placed = sum(
         _gpu_of(pod.request) for gang in answers for pod in gang.gang.job.pods if gang.answer.nodes.get(pod.name)
     )
-    return Placing(answers, (_gpus(node.allocatable for node in nodes), before + running, before + placed), len(nodes))
+    return Placing(
+        answers, (_gpus(node.allocatable for node in nodes), before + running, before + placed), len(nodes), session
+    )
+
+
+def turn_of(given: Given, session: SessionAnswer, index: int) -> Given:
+    """What KAI saw when it tried the job at `index` last: that job alone, beside all that was placed before."""
+    used = {node.name: dict(node.used) for node in given.nodes}
+    job = given.jobs[index]
+    others = [(pod, pod.node) for other in given.jobs for pod in other.pods if other is not job and pod.node]
+    for pod, node in (*others, *session.placed[: session.jobs[index].before]):
+        add_amounts(used[node], (*pod.request, (PODS, 1)))
+    return given._replace(
+        nodes=tuple([node._replace(used=used[node.name]) for node in given.nodes]), jobs=(job,), queues=()
+    )
 
 
 def more_replicas(situation: Situation) -> dict[tuple[str, str], int]:

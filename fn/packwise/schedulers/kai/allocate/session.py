@@ -34,7 +34,8 @@ class JobAnswer(NamedTuple):
     """What becomes of a job. `nodes` is that of each pod by name, "" where there is none.
 
     `state`: `allocated`, `partial` (the minimum runs, further pods do not), `pending` (nothing new runs) or `notready`
-    (KAI does not try it: there are too few pods). `silent` are mistakes that KAI only logs.
+    (KAI does not try it: there are too few pods). `silent` are mistakes that KAI only logs. `before` is how many pods
+    had been placed when it was tried last.
     """
 
     name: str
@@ -42,6 +43,7 @@ class JobAnswer(NamedTuple):
     nodes: Mapping[str, str]
     errors: tuple[FitError, ...] = ()
     silent: tuple[Silent, ...] = ()
+    before: int = 0
 
     @property
     def message(self) -> str:
@@ -50,10 +52,14 @@ class JobAnswer(NamedTuple):
 
 
 class SessionAnswer(NamedTuple):
-    """The answers for the jobs in the order of creation; `attempts` are the names of jobs in the order of turns."""
+    """The answers for the jobs in the order of creation.
+
+    `attempts` are the names of jobs in the order of turns, `placed` the pods with their nodes in the order of placing.
+    """
 
     jobs: tuple[JobAnswer, ...]
     attempts: tuple[str, ...]
+    placed: tuple[tuple[Pod, str], ...] = ()
 
 
 def allocate(given: Given) -> SessionAnswer:
@@ -73,6 +79,7 @@ class _Session:
         self._errors: list[list[FitError]] = [[] for _ in given.jobs]
         self._silent: list[list[Silent]] = [[] for _ in given.jobs]
         self._refusals: list[dict[str, dict[str, Sequence[str]]]] = [{} for _ in given.jobs]
+        self._before = [0] * len(given.jobs)
         for tree in self._trees:
             self._count(tree, [pod for pod in tree.job.pods if pod.node])
 
@@ -86,10 +93,12 @@ class _Session:
             attempts.append(tree.job.name)
             if self._try(tree) and tree.waits:
                 turns.add(tree)
-        return SessionAnswer(tuple([self._answer(tree) for tree in self._trees]), tuple(attempts))
+        placed = tuple([(pod, node.name) for pod, node in self._cluster.placed])
+        return SessionAnswer(tuple([self._answer(tree) for tree in self._trees]), tuple(attempts), placed)
 
     def _try(self, tree: JobTree) -> bool:
         pods = tree.root.due()
+        self._before[tree.index] = len(self._cluster.placed)
         refused = self._over_queue(tree, pods)
         if refused is not None:
             self._errors[tree.index].append(refused)
@@ -140,7 +149,12 @@ class _Session:
         else:
             state = "partial" if tree.root.is_satisfied else "pending"
         return JobAnswer(
-            tree.job.name, state, self._nodes[index], tuple(self._errors[index]), tuple(self._silent[index])
+            tree.job.name,
+            state,
+            self._nodes[index],
+            tuple(self._errors[index]),
+            tuple(self._silent[index]),
+            self._before[index],
         )
 
 
