@@ -11,19 +11,19 @@ import time
 from collections.abc import Callable
 
 from packwise.schedulers.kai.allocate import allocate
-from packwise.schedulers.kai.allocate.given import (
+from packwise.schedulers.kai.allocate.scene import (
     CPU,
     GPU,
     MEMORY,
     PODS,
     Constraint,
-    Given,
     Job,
     KaiTopology,
     Node,
     Pod,
     QueueShare,
     Request,
+    Scene,
     SubGroup,
 )
 
@@ -74,14 +74,14 @@ MIXES: dict[str, Callable[[int], Job]] = {
 def main() -> None:
     nodes, gangs = (int(argument) for argument in (sys.argv[1:] + ["10000", "1000"][len(sys.argv) - 1 :])[:2])
     for name, job in MIXES.items():
-        given = Given(
+        scene = Scene(
             tuple(map(node, range(nodes))),
             (KaiTopology("t", LEVELS),),
             (QueueShare("q"),),
             tuple(map(job, range(gangs))),
         )
         start = time.perf_counter()
-        answer = allocate(given)
+        answer = allocate(scene)
         took = time.perf_counter() - start
         placed = sum(job.state == "allocated" for job in answer.jobs)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from packwise.commands.place.scenario import answers, read_scenario
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.candidates import Scores
-from packwise.schedulers.kai.allocate.given import Pod
 from packwise.schedulers.kai.allocate.ranking import Rankings
+from packwise.schedulers.kai.allocate.scene import Pod
 from packwise.schedulers.kai.allocate.state import NodeState
 from tests.place.checker import faults
 from tests.place.strategies import scenarios

@@ -108,7 +108,7 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
     if len(pending) > MOST_EXACT:
         say([f"note: --exact looks at the first {MOST_EXACT} of {len(pending)} gangs that do not fit"])
     return {
-        index: second_verdict(turn_of(there.given, placing.session, index), placing.gangs[index].answer, there.words)
+        index: second_verdict(turn_of(there.scene, placing.session, index), placing.gangs[index].answer, there.words)
         for index in pending[:MOST_EXACT]
     }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from packwise.commands.place.cure import Second
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
-    from packwise.schedulers.kai.allocate.given import KaiTopology, Node
+    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node
 
 __all__ = ["Placed"]
 
@@ -33,11 +33,11 @@ class Placed(NamedTuple):
     @property
     def nodes(self) -> dict[str, Node]:
         """The nodes by name."""
-        return {node.name: node for node in self.situation.given.nodes}
+        return {node.name: node for node in self.situation.scene.nodes}
 
     def topology_of(self, gang: GangAnswer) -> KaiTopology | None:
         """The topology that the gang, or a part of it, names; without that, the only one there is."""
-        job, known = gang.gang.job, self.situation.given.topologies
+        job, known = gang.gang.job, self.situation.scene.topologies
         constraints = [job.constraint, *(group.constraint for group in job.sub_groups)]
         named = next((each.topology for each in constraints if each is not None and each.topology), "")
         if not named and len(known) == 1:

@@ -11,12 +11,12 @@ from krmfn.record import NamedTuple
 from packwise.commands.place.exact import Verdict, exact_packing
 from packwise.commands.place.placing import FITS
 from packwise.schedulers.kai.allocate import allocate
-from packwise.schedulers.kai.allocate.given import DEFAULT_POD_SET
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from packwise.schedulers.kai.allocate.given import Constraint, Given, Job
+    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Scene
     from packwise.schedulers.kai.allocate.session import JobAnswer
 
 __all__ = ["Cure", "Second", "cure", "hiding_rule", "second_verdict"]
@@ -44,12 +44,12 @@ class Second(NamedTuple):
     change: str = ""
 
 
-def second_verdict(turn: Given, answer: JobAnswer, words: Mapping[str, str]) -> Second:
+def second_verdict(turn: Scene, answer: JobAnswer, words: Mapping[str, str]) -> Second:
     """The verdict on the only job of `turn`, to which KAI gave `answer`. Needs the extra `solver`."""
     verdict = exact_packing(turn).verdict
-    found = cure(turn, words)
+    best = cure(turn, words)
     hidden = hiding_rule(answer) if verdict is Verdict.FITS and answer.errors else ""
-    return Second(verdict, hidden, "" if found is None else found.change)
+    return Second(verdict, hidden, "" if best is None else best.change)
 
 
 def hiding_rule(answer: JobAnswer) -> str:
@@ -67,19 +67,19 @@ def hiding_rule(answer: JobAnswer) -> str:
     return "KAI compares sums over a domain, in whole CPU cores"
 
 
-def cure(turn: Given, words: Mapping[str, str]) -> Cure | None:
+def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
     """The smallest change of the only job of `turn` after which KAI places it; None where none that is tried helps.
 
     Tried are, in this order: a further preferred level, a broader required level, preferred in the place of required,
     and fewer pods of one set. `words` are the domains of levels by node label.
     """
-    for found in _changes(turn, words):
-        if allocate(turn._replace(jobs=(found.job,))).jobs[0].state in FITS:
-            return found
+    for best in _changes(turn, words):
+        if allocate(turn._replace(jobs=(best.job,))).jobs[0].state in FITS:
+            return best
     return None
 
 
-def _changes(turn: Given, words: Mapping[str, str]) -> Iterator[Cure]:
+def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
     job = turn.jobs[0]
     parts = _constraints(job)
     for name, constraint in parts:
@@ -139,8 +139,8 @@ def _with(job: Job, name: str, constraint: Constraint) -> Job:
     return job._replace(sub_groups=groups)
 
 
-def _levels(given: Given, constraint: Constraint) -> Sequence[str]:
-    return next((topology.levels for topology in given.topologies if topology.name == constraint.topology), ())
+def _levels(scene: Scene, constraint: Constraint) -> Sequence[str]:
+    return next((topology.levels for topology in scene.topologies if topology.name == constraint.topology), ())
 
 
 def _word(words: Mapping[str, str], level: str) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.candidates import Silent, levels_of
-from packwise.schedulers.kai.allocate.given import PODS, Given, Pod
 from packwise.schedulers.kai.allocate.job_tree import JobTree, SetPart
 from packwise.schedulers.kai.allocate.predicates import refusals
+from packwise.schedulers.kai.allocate.scene import PODS, Pod, Scene
 from packwise.schedulers.kai.allocate.state import ClusterState
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _Kind(NamedTuple):
     parts: tuple[Part, ...]
 
 
-def exact_packing(turn: Given) -> Packing:
+def exact_packing(turn: Scene) -> Packing:
     """Whether the pods that are due of the only job of `turn` fit on its nodes.
 
     A constraint that KAI cannot read leaves the question open. Needs the extra `solver`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.domains import add_amounts
-from packwise.schedulers.kai.allocate.given import DEFAULT_POD_SET, GPU, PODS, Given, Job
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Job, Scene
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
-    from packwise.schedulers.kai.allocate.given import KaiTopology, Node
+    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node
     from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.schedulers.kai.snapshot import Snapshot
@@ -37,7 +37,7 @@ class Situation(NamedTuple):
     """
 
     gangs: tuple[GangJob, ...]
-    given: Given
+    scene: Scene
     words: Mapping[str, str] = {}
 
 
@@ -97,17 +97,17 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
         for topology in (source.topologies.by_name.values() if source is not None else ())
         for level in topology.topology.levels
     }
-    return Situation(gangs, Given(nodes, known, shares, tuple([gang.job for gang in gangs])), words)
+    return Situation(gangs, Scene(nodes, known, shares, tuple([gang.job for gang in gangs])), words)
 
 
 def place_gangs(situation: Situation) -> Placing:
     """KAI's answer for every gang."""
-    session = allocate(situation.given)
+    session = allocate(situation.scene)
     answers = tuple([
         GangAnswer(gang, answer, _spread(gang.job, answer.nodes), _nearest(answer))
         for gang, answer in zip(situation.gangs, session.jobs, strict=True)
     ])  # fmt: skip
-    nodes = situation.given.nodes
+    nodes = situation.scene.nodes
     before = _gpus(node.used for node in nodes)
     running = sum(_gpu_of(pod.request) for gang in situation.gangs for pod in gang.job.pods if pod.node)
     placed = sum(
@@ -118,26 +118,26 @@ def place_gangs(situation: Situation) -> Placing:
     )
 
 
-def turn_of(given: Given, session: SessionAnswer, index: int) -> Given:
+def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
     """What KAI saw when it tried the job at `index` last: that job alone, beside all that was placed before."""
-    used = {node.name: dict(node.used) for node in given.nodes}
-    job = given.jobs[index]
-    others = [(pod, pod.node) for other in given.jobs for pod in other.pods if other is not job and pod.node]
+    used = {node.name: dict(node.used) for node in scene.nodes}
+    job = scene.jobs[index]
+    others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
     for pod, node in (*others, *session.placed[: session.jobs[index].before]):
         add_amounts(used[node], (*pod.request, (PODS, 1)))
-    return given._replace(
-        nodes=tuple([node._replace(used=used[node.name]) for node in given.nodes]), jobs=(job,), queues=()
+    return scene._replace(
+        nodes=tuple([node._replace(used=used[node.name]) for node in scene.nodes]), jobs=(job,), queues=()
     )
 
 
 def more_replicas(situation: Situation) -> dict[tuple[str, str], int]:
     """How many further replicas of each workload fit beside all gangs, up to a hundred; by namespace and name."""
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for gang in situation.gangs:
         key = (gang.gang.namespace, gang.gang.workload)
-        if key not in found:
-            found[key] = _further(situation, _replica(situation, key))
-    return found
+        if key not in counts:
+            counts[key] = _further(situation, _replica(situation, key))
+    return counts
 
 
 def _replica(situation: Situation, key: tuple[str, str]) -> list[Job]:
@@ -149,12 +149,12 @@ def _replica(situation: Situation, key: tuple[str, str]) -> list[Job]:
 
 def _further(situation: Situation, replica: list[Job]) -> int:
     asked = sum(_gpu_of(pod.request) for job in replica for pod in job.pods)
-    free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in situation.given.nodes)
+    free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in situation.scene.nodes)
     most = min(_MOST, free // asked if asked else _MOST)
-    lowest = min([job.priority for job in situation.given.jobs], default=0) - 1
+    lowest = min([job.priority for job in situation.scene.jobs], default=0) - 1
     copies = [_copy(job, number, lowest) for number in range(most) for job in replica]
-    session = allocate(situation.given._replace(jobs=(*situation.given.jobs, *copies)))
-    states = [answer.state in FITS for answer in session.jobs[len(situation.given.jobs) :]]
+    session = allocate(situation.scene._replace(jobs=(*situation.scene.jobs, *copies)))
+    states = [answer.state in FITS for answer in session.jobs[len(situation.scene.jobs) :]]
     size = len(replica)
     fitting = [all(states[start : start + size]) for start in range(0, len(states), size)]
     return fitting.index(False) if False in fitting else len(fitting)
@@ -171,7 +171,7 @@ def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[
     for pod in job.pods:
         if nodes.get(pod.name):
             counted.setdefault(pod.sub_group or DEFAULT_POD_SET, Counter())[nodes[pod.name]] += 1
-    return tuple([(name, tuple(sorted(found.items()))) for name, found in counted.items()])
+    return tuple([(name, tuple(sorted(counts.items()))) for name, counts in counted.items()])
 
 
 def _nearest(answer: JobAnswer) -> Shortage | None:

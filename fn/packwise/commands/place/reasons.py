@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.domains import ROOT, add_amounts
-from packwise.schedulers.kai.allocate.given import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
+from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
-    from packwise.schedulers.kai.allocate.given import Constraint, Job, Node
+    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Node
 
 __all__ = ["Free", "free_after", "level_word", "quantity", "reasons", "room"]
 
@@ -39,8 +39,8 @@ class _Bound(NamedTuple):
 
 def free_after(situation: Situation, placing: Placing) -> Free:
     """What the nodes have left when all gangs have their places."""
-    free = {node.name: dict(node.allocatable) for node in situation.given.nodes}
-    for node in situation.given.nodes:
+    free = {node.name: dict(node.allocatable) for node in situation.scene.nodes}
+    for node in situation.scene.nodes:
         add_amounts(free[node.name], node.used.items(), -1)
     for gang in placing.gangs:
         for pod in gang.gang.job.pods:
@@ -97,7 +97,7 @@ def _mistakes(bound: _Bound, situation: Situation) -> Iterator[str]:
     """What KAI refuses in a constraint without an error in the status."""
     sub_group, constraint = bound
     part = f"{sub_group}: " if sub_group else ""
-    topology = next((each for each in situation.given.topologies if each.name == constraint.topology), None)
+    topology = next((each for each in situation.scene.topologies if each.name == constraint.topology), None)
     if topology is None:
         yield f'{part}there is no topology "{constraint.topology}"'
         return
@@ -113,13 +113,13 @@ def _bounds(job: Job) -> list[_Bound]:
 
 def _nodes_of(shortage: Shortage, situation: Situation) -> list[Node]:
     """The nodes of the domain."""
-    topology = next((each for each in situation.given.topologies if shortage.level in each.levels), None)
+    topology = next((each for each in situation.scene.topologies if shortage.level in each.levels), None)
     if topology is None:
         return []
     keys = topology.levels[: topology.levels.index(shortage.level) + 1]
     return [
         node
-        for node in situation.given.nodes
+        for node in situation.scene.nodes
         if all(key in node.labels for key in topology.levels)
         and ".".join([node.labels[key] for key in keys]) == shortage.domain
     ]

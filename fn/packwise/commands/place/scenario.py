@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from packwise.schedulers.kai.allocate.given import (
+from packwise.schedulers.kai.allocate.scene import (
     CPU,
     GPU,
     MEMORY,
     PODS,
     Constraint,
-    Given,
     Job,
     KaiTopology,
     Node,
     Pod,
     QueueShare,
+    Scene,
     SubGroup,
 )
 
@@ -46,21 +46,21 @@ def is_scenario(value: object) -> bool:
     return isinstance(value, dict) and "nodes" in value and "jobs" in value and "kind" not in value
 
 
-def read_scenario(value: Mapping[str, Any]) -> Given:
+def read_scenario(value: Mapping[str, Any]) -> Scene:
     """The scenario as a session's start. Raises ScenarioError."""
     fields = _Fields(value, "")
     fields.known("topologies", "queues", "nodes", "jobs")
-    given = Given(
+    scene = Scene(
         tuple([_node(entry) for entry in fields.entries("nodes")]),
         tuple([_topology(entry) for entry in fields.entries("topologies")]),
         tuple([_queue(entry) for entry in fields.entries("queues")]),
         tuple([_job(entry) for entry in fields.entries("jobs")]),
     )
-    _check_names("nodes", [node.name for node in given.nodes])
-    _check_names("topologies", [topology.name for topology in given.topologies])
-    _check_names("jobs", [job.name for job in given.jobs])
-    _check_names("jobs[].tasks", [pod.name for job in given.jobs for pod in job.pods])
-    return given
+    _check_names("nodes", [node.name for node in scene.nodes])
+    _check_names("topologies", [topology.name for topology in scene.topologies])
+    _check_names("jobs", [job.name for job in scene.jobs])
+    _check_names("jobs[].tasks", [pod.name for job in scene.jobs for pod in job.pods])
+    return scene
 
 
 def answers(answer: SessionAnswer) -> dict[str, Any]:
@@ -97,47 +97,47 @@ class _Fields:
                 raise ScenarioError(f"{self.at(key)}: unknown field; known: {', '.join(keys)}")
 
     def text(self, key: str, default: str | None = None) -> str:
-        found = self.value.get(key, default)
-        if not isinstance(found, str) or (default is None and not found):
-            raise ScenarioError(f"{self.at(key)}: must be a text; got {_shown(found)}")
-        return found
+        written = self.value.get(key, default)
+        if not isinstance(written, str) or (default is None and not written):
+            raise ScenarioError(f"{self.at(key)}: must be a text; got {_shown(written)}")
+        return written
 
     def number(self, key: str, default: float | None = None) -> float | None:
-        found = self.value.get(key)
-        if found is None:
+        written = self.value.get(key)
+        if written is None:
             return default
-        if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < 1 << 53:
-            raise ScenarioError(f"{self.at(key)}: must be a number of 0 or more; got {_shown(found)}")
-        return found
+        if isinstance(written, bool) or not isinstance(written, int | float) or not 0 <= written < 1 << 53:
+            raise ScenarioError(f"{self.at(key)}: must be a number of 0 or more; got {_shown(written)}")
+        return written
 
     def whole(self, key: str, default: int | None = None) -> int | None:
-        found = self.number(key)
-        if found is not None and found != int(found):
-            raise ScenarioError(f"{self.at(key)}: must be a whole number; got {_shown(found)}")
-        return default if found is None else int(found)
+        written = self.number(key)
+        if written is not None and written != int(written):
+            raise ScenarioError(f"{self.at(key)}: must be a whole number; got {_shown(written)}")
+        return default if written is None else int(written)
 
     def mapping(self, key: str) -> _Fields | None:
-        found: dict[str, Any] | None = self.value.get(key)
-        if found is None:
+        written: dict[str, Any] | None = self.value.get(key)
+        if written is None:
             return None
-        if not isinstance(found, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ScenarioError(f"{self.at(key)}: must be a mapping; got {_shown(found)}")
-        return _Fields(found, self.at(key))
+        if not isinstance(written, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ScenarioError(f"{self.at(key)}: must be a mapping; got {_shown(written)}")
+        return _Fields(written, self.at(key))
 
     def texts(self, key: str) -> dict[str, str]:
         fields = self.mapping(key)
         return {} if fields is None else {name: fields.text(name, "") for name in fields.value}
 
     def entries(self, key: str) -> list[_Fields]:
-        found: list[Any] | None = self.value.get(key)
-        if found is None:
+        written: list[Any] | None = self.value.get(key)
+        if written is None:
             return []
-        if not isinstance(found, list):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ScenarioError(f"{self.at(key)}: must be a list; got {_shown(found)}")
-        for index, entry in enumerate(found):
+        if not isinstance(written, list):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ScenarioError(f"{self.at(key)}: must be a list; got {_shown(written)}")
+        for index, entry in enumerate(written):
             if not isinstance(entry, dict):
                 raise ScenarioError(f"{self.at(key)}[{index}]: must be a mapping; got {_shown(entry)}")
-        return [_Fields(entry, f"{self.at(key)}[{index}]") for index, entry in enumerate(found)]
+        return [_Fields(entry, f"{self.at(key)}[{index}]") for index, entry in enumerate(written)]
 
     def amounts(self) -> dict[str, int]:
         amounts: dict[str, int] = {}
@@ -190,11 +190,11 @@ def _queue(fields: _Fields) -> QueueShare:
 
 
 def _constraint(fields: _Fields) -> Constraint | None:
-    found = fields.mapping("topologyConstraint")
-    if found is None:
+    written = fields.mapping("topologyConstraint")
+    if written is None:
         return None
-    found.known("topology", "required", "preferred")
-    return Constraint(found.text("topology", ""), found.text("required", ""), found.text("preferred", ""))
+    written.known("topology", "required", "preferred")
+    return Constraint(written.text("topology", ""), written.text("required", ""), written.text("preferred", ""))
 
 
 def _job(fields: _Fields) -> Job:

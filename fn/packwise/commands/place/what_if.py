@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.schedulers.kai.allocate.given import Node
+    from packwise.schedulers.kai.allocate.scene import Node
 
 __all__ = ["MAX_ADDED", "WhatIfError", "added", "drained", "is_count", "joined", "with_replicas"]
 
@@ -113,22 +113,24 @@ def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, .
     workload, slash, part = name.partition("/")
     if not equals or not workload or (slash and not part) or not (number.isascii() and number.isdigit()):
         raise WhatIfError(f'--replicas must be as in llm=2 or llm/prefill=4; got "{text}"')
-    found = [
+    matching = [
         index
         for index, item in enumerate(items)
         if item.kind == POD_CLIQUE_SET.name and item.get(("metadata", "name")) == workload
     ]
-    if len(found) != 1:
+    if len(matching) != 1:
         known = sorted({str(item.get(("metadata", "name"))) for item in items if item.kind == POD_CLIQUE_SET.name})
         listed = ", ".join(known) or "none"
-        raise WhatIfError(f'--replicas must name one PodCliqueSet; got "{workload}", of {len(found)}; known: {listed}')
-    item = items[found[0]]
+        raise WhatIfError(
+            f'--replicas must name one PodCliqueSet; got "{workload}", of {len(matching)}; known: {listed}'
+        )
+    item = items[matching[0]]
     path: FieldPath = ("spec", "replicas") if not slash else _part(item, part)
     try:
         changed = item.set(path, int(number[:9]))
     except FieldError as error:
         raise WhatIfError(f'--replicas "{text}" cannot be written: {error}') from None
-    return (*items[: found[0]], changed, *items[found[0] + 1 :])
+    return (*items[: matching[0]], changed, *items[matching[0] + 1 :])
 
 
 def _part(item: KubeObject, part: str) -> FieldPath:

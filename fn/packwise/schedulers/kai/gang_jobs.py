@@ -11,7 +11,7 @@ from krmfn.record import NamedTuple
 from packwise.kubernetes.pod_requests import pod_requests
 from packwise.objects.kinds import TOPOLOGY
 from packwise.placement.model import Gang, GangPod, NodeTopology, Queue
-from packwise.schedulers.kai.allocate.given import Constraint, Job, KaiTopology, Pod, QueueShare, SubGroup
+from packwise.schedulers.kai.allocate.scene import Constraint, Job, KaiTopology, Pod, QueueShare, SubGroup
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets
 from packwise.schedulers.kai.snapshot import pod_rules, priorities
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names

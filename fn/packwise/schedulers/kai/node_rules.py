@@ -9,7 +9,7 @@ from packwise.findings.finding import Rule, Severity
 from packwise.objects.kinds import TOPOLOGY
 from packwise.objects.place import Place
 from packwise.placement.model import Gang, NodeTopology
-from packwise.schedulers.kai.allocate.given import GPU
+from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from packwise.findings.finding import Finding
-    from packwise.schedulers.kai.allocate.given import KaiTopology, Node
+    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node
     from packwise.schedulers.scheduler import SchedulerInput
 
 __all__ = ["RULES", "check_nodes"]
@@ -125,7 +125,7 @@ def _split(topology: _Listed, index: int, nodes: Sequence[Node]) -> Iterator[Fin
     parents: dict[str, set[tuple[str, ...]]] = {}
     for node in nodes:
         parents.setdefault(node.labels[key], set()).add(tuple([node.labels[other] for other in above]))
-    split = sorted(value for value, found in parents.items() if len(found) > 1)
+    split = sorted(value for value, parents_of in parents.items() if len(parents_of) > 1)
     if not split:
         return
     habit = len(split) * 2 > len(parents)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from krmfn.record import NamedTuple
 from packwise.kubernetes.pod_requests import amounts, pod_requests
-from packwise.schedulers.kai.allocate.given import PODS, KaiTopology, Node, PodRules, QueueShare, Taint, Toleration
+from packwise.schedulers.kai.allocate.scene import PODS, KaiTopology, Node, PodRules, QueueShare, Taint, Toleration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -148,13 +148,13 @@ def pod_rules(spec: Mapping[str, Value]) -> PodRules:
 
 
 def _term(term: Mapping[str, Value]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    found = [
+    inner = [
         *_mappings(term.get("matchExpressions")),
         *({**entry, "key": "metadata.name"} for entry in _mappings(term.get("matchFields"))),
     ]
     return tuple([
         (_text(entry, "key"), _text(entry, "operator"), tuple([str(each) for each in _list(entry.get("values"))]))
-        for entry in found
+        for entry in inner
     ])  # fmt: skip
 
 
@@ -223,8 +223,8 @@ def _bound(value: Value) -> float | None:
 
 def _at(value: Mapping[str, Value], *keys: str) -> Mapping[str, Value]:
     for key in keys:
-        found = value.get(key)
-        value = found if isinstance(found, dict) else {}
+        inner = value.get(key)
+        value = inner if isinstance(inner, dict) else {}
     return value
 
 
@@ -237,5 +237,5 @@ def _mappings(value: Value) -> list[Mapping[str, Value]]:
 
 
 def _text(value: Mapping[str, Value], key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    inner = value.get(key)
+    return inner if isinstance(inner, str) else ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.domains import Domain, DomainTree
-    from packwise.schedulers.kai.allocate.given import Constraint, Job, Pod
+    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Pod
     from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
 
 __all__ = ["Candidates", "Levels", "Scores", "Silent", "Wanted", "candidates", "levels_of"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from packwise.schedulers.kai.allocate.given import KaiTopology
+    from packwise.schedulers.kai.allocate.scene import KaiTopology
     from packwise.schedulers.kai.allocate.state import NodeState
 
 __all__ = ["ROOT", "Domain", "DomainTree", "add_amounts"]

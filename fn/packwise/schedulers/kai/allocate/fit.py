@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.fit_errors import FitError, Shortage, few_pods, insufficient
-from packwise.schedulers.kai.allocate.given import CPU, MEMORY, PODS
+from packwise.schedulers.kai.allocate.scene import CPU, MEMORY, PODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.domains import Domain, DomainTree
-    from packwise.schedulers.kai.allocate.given import Pod, Request
+    from packwise.schedulers.kai.allocate.scene import Pod, Request
     from packwise.schedulers.kai.allocate.state import ClusterState, Holds
 
 __all__ = ["Accounting"]

@@ -9,12 +9,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.given import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
+from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from packwise.schedulers.kai.allocate.given import Constraint, Job, Pod
+    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Pod
 
 __all__ = [
     "JOINT",

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from packwise.schedulers.kai.allocate.candidates import Scores
     from packwise.schedulers.kai.allocate.fit_errors import FitError
-    from packwise.schedulers.kai.allocate.given import Pod
     from packwise.schedulers.kai.allocate.job_tree import JobTree, Part
     from packwise.schedulers.kai.allocate.ranking import Ranking, Rankings
+    from packwise.schedulers.kai.allocate.scene import Pod
     from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
 
 __all__ = ["Attempt"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.schedulers.kai.allocate.given import DEFAULT_POD_SET
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from packwise.schedulers.kai.allocate.given import Constraint, Job, Pod, SubGroup
+    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Pod, SubGroup
 
 __all__ = ["JobTree", "Part", "PodPart", "SetPart"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from packwise.schedulers.kai.allocate.given import Node, Pod, PodRules, Taint, Toleration
+    from packwise.schedulers.kai.allocate.scene import Node, Pod, PodRules, Taint, Toleration
 
 __all__ = ["refusals", "selects"]
 

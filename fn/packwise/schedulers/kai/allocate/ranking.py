@@ -10,14 +10,14 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from packwise.schedulers.kai.allocate.given import CPU, GPU
 from packwise.schedulers.kai.allocate.predicates import refusals
+from packwise.schedulers.kai.allocate.scene import CPU, GPU
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from packwise.schedulers.kai.allocate.candidates import Scores
-    from packwise.schedulers.kai.allocate.given import Pod, PodRules, Request
+    from packwise.schedulers.kai.allocate.scene import Pod, PodRules, Request
     from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
 
 __all__ = ["Ranking", "Rankings"]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.fit_errors import over_limit, over_quota, summary
-from packwise.schedulers.kai.allocate.given import CPU, GPU, MEMORY
 from packwise.schedulers.kai.allocate.greedy import Attempt
 from packwise.schedulers.kai.allocate.job_tree import JobTree
 from packwise.schedulers.kai.allocate.ranking import Rankings
+from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY
 from packwise.schedulers.kai.allocate.state import ClusterState
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from packwise.schedulers.kai.allocate.candidates import Silent
     from packwise.schedulers.kai.allocate.fit_errors import FitError
-    from packwise.schedulers.kai.allocate.given import Given, Pod, QueueShare
+    from packwise.schedulers.kai.allocate.scene import Pod, QueueShare, Scene
 
 __all__ = ["JobAnswer", "SessionAnswer", "allocate"]
 
@@ -62,24 +62,24 @@ class SessionAnswer(NamedTuple):
     placed: tuple[tuple[Pod, str], ...] = ()
 
 
-def allocate(given: Given) -> SessionAnswer:
+def allocate(scene: Scene) -> SessionAnswer:
     """Where KAI puts the pods of all jobs."""
-    return _Session(given).run()
+    return _Session(scene).run()
 
 
 class _Session:
-    def __init__(self, given: Given) -> None:
-        self._cluster = ClusterState(given)
+    def __init__(self, scene: Scene) -> None:
+        self._cluster = ClusterState(scene)
         self._rankings = Rankings(self._cluster)
-        self._trees = [JobTree(job, index) for index, job in enumerate(given.jobs)]
-        self._shares: dict[str, QueueShare] = {queue.name: queue for queue in given.queues}
-        self._used: dict[str, dict[str, int]] = {queue.name: {} for queue in given.queues}
+        self._trees = [JobTree(job, index) for index, job in enumerate(scene.jobs)]
+        self._shares: dict[str, QueueShare] = {queue.name: queue for queue in scene.queues}
+        self._used: dict[str, dict[str, int]] = {queue.name: {} for queue in scene.queues}
         self._kept: dict[str, int] = {}
-        self._nodes: list[dict[str, str]] = [{pod.name: pod.node for pod in job.pods} for job in given.jobs]
-        self._errors: list[list[FitError]] = [[] for _ in given.jobs]
-        self._silent: list[list[Silent]] = [[] for _ in given.jobs]
-        self._refusals: list[dict[str, dict[str, Sequence[str]]]] = [{} for _ in given.jobs]
-        self._before = [0] * len(given.jobs)
+        self._nodes: list[dict[str, str]] = [{pod.name: pod.node for pod in job.pods} for job in scene.jobs]
+        self._errors: list[list[FitError]] = [[] for _ in scene.jobs]
+        self._silent: list[list[Silent]] = [[] for _ in scene.jobs]
+        self._refusals: list[dict[str, dict[str, Sequence[str]]]] = [{} for _ in scene.jobs]
+        self._before = [0] * len(scene.jobs)
         for tree in self._trees:
             self._count(tree, [pod for pod in tree.job.pods if pod.node])
 

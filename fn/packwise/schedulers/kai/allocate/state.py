@@ -6,13 +6,13 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from packwise.schedulers.kai.allocate.domains import DomainTree, add_amounts
-from packwise.schedulers.kai.allocate.given import PODS
+from packwise.schedulers.kai.allocate.scene import PODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from packwise.schedulers.kai.allocate.domains import Domain
-    from packwise.schedulers.kai.allocate.given import Given, Node, Pod, Request
+    from packwise.schedulers.kai.allocate.scene import Node, Pod, Request, Scene
 
 __all__ = ["ClusterState", "Holds", "NodeState"]
 
@@ -76,15 +76,15 @@ class Holds:
 class ClusterState:
     """Nodes in order of their names, the trees of their topologies, and the pods placed so far, in order."""
 
-    def __init__(self, given: Given) -> None:
-        ordered = sorted(given.nodes, key=lambda node: node.name)
+    def __init__(self, scene: Scene) -> None:
+        ordered = sorted(scene.nodes, key=lambda node: node.name)
         self.nodes = [NodeState(node, rank) for rank, node in enumerate(ordered)]
         self.by_name = {node.name: node for node in self.nodes}
-        running = [pod for job in given.jobs for pod in job.pods if pod.node in self.by_name]
+        running = [pod for job in scene.jobs for pod in job.pods if pod.node in self.by_name]
         for pod in running:
             add_amounts(self.by_name[pod.node].idle, (*pod.request, (PODS, 1)), -1)
-        self.trees = {topology.name: DomainTree(topology, self.nodes) for topology in given.topologies}
-        self.largest = _largest(given.nodes)
+        self.trees = {topology.name: DomainTree(topology, self.nodes) for topology in scene.topologies}
+        self.largest = _largest(scene.nodes)
         self.placed: list[tuple[Pod, NodeState]] = []
         self._changed: list[NodeState] = []
         self._holds: OrderedDict[tuple[str, Request], Holds] = OrderedDict()

@@ -19,7 +19,6 @@ __all__ = [
     "MEMORY",
     "PODS",
     "Constraint",
-    "Given",
     "Job",
     "KaiTopology",
     "Node",
@@ -27,6 +26,7 @@ __all__ = [
     "PodRules",
     "QueueShare",
     "Request",
+    "Scene",
     "SubGroup",
     "Taint",
     "Toleration",
@@ -149,7 +149,7 @@ class Job(NamedTuple):
     namespace: str = "ns"
 
 
-class Given(NamedTuple):
+class Scene(NamedTuple):
     """All that a session starts from."""
 
     nodes: tuple[Node, ...]
