@@ -22,6 +22,7 @@ __all__ = [
     "DiffFormat",
     "Format",
     "Function",
+    "ImportTopology",
     "Migrate",
     "Named",
     "PlaceGangs",
@@ -99,6 +100,13 @@ class Topologies:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportTopology:
+    """`packwise topology import`; `paths` are files with a cluster's nodes."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PlaceGangs:
     """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
 
@@ -157,7 +165,7 @@ class UsageError(Exception):
     """
 
 
-Command = Render | Check | Diff | Topologies | PlaceGangs | Migrate | Rules | Completion | Function
+Command = Render | Check | Diff | Topologies | ImportTopology | PlaceGangs | Migrate | Rules | Completion | Function
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -183,6 +191,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.before, parsed.after, parsed.config, tuple(parsed.crds), parsed.output, parsed.exit_code
     ),
     "topologies": lambda parsed: Topologies(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
+    "topology": lambda parsed: ImportTopology(tuple(parsed.paths)),
     "place": lambda parsed: PlaceGangs(
         _named(parsed),
         tuple(parsed.nodes),
@@ -229,6 +238,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     _add_check(commands)
     _add_diff(commands)
     _add_topologies(commands)
+    _add_topology(commands)
     _add_place(commands)
     _add_migrate(commands)
     _add_rules(commands)
@@ -316,6 +326,20 @@ def _add_topologies(commands: Any) -> None:
         "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
     )
     _add_config(topologies)
+
+
+def _add_topology(commands: Any) -> None:
+    text = "propose a configuration from the labels of nodes (import)"
+    topology = commands.add_parser(
+        "topology", help=text, description=help_texts.TOPOLOGY, epilog=help_texts.TOPOLOGY_EPILOG
+    )
+    topology.add_argument("action", choices=("import",), help="what to do with the nodes")
+    topology.add_argument(
+        "paths",
+        nargs="+",
+        metavar="NODES",
+        help='what `kubectl get nodes -o json` prints (or yaml), a folder of such files, or "-" for stdin',
+    )
 
 
 def _add_place(commands: Any) -> None:

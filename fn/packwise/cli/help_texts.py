@@ -22,6 +22,8 @@ __all__ = [
     "RULES_EPILOG",
     "TOPOLOGIES",
     "TOPOLOGIES_EPILOG",
+    "TOPOLOGY",
+    "TOPOLOGY_EPILOG",
 ]
 
 EPILOG = """\
@@ -96,6 +98,20 @@ examples:
   packwise topologies clusters/west
   kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
   packwise topologies clusters/west -o json
+
+`packwise topology import` proposes the levels of one from the labels of nodes.
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+TOPOLOGY = """\
+Prints a TopologyRender with the levels that the labels of nodes show: zones, racks, topograph's labels of both
+generations, any key that ends in such a word. Which of them nest is read from the nodes; those that contradict are
+named. `packwise topologies` lists the topologies that your files have."""
+
+TOPOLOGY_EPILOG = """\
+examples:
+  kubectl get nodes -o json | packwise topology import -
+  packwise topology import nodes.json > topology.yaml
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
