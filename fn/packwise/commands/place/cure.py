@@ -109,7 +109,8 @@ def _fewer(job: Job) -> Iterator[Cure]:
     for fewer in range(1, _REPLICAS_TRIED + 1):
         for name, members in least.items():
             if members > fewer:
-                change = f"{members - fewer} pods instead of {members} of {'the gang' if not job.sub_groups else name}"
+                left, whole = members - fewer, name if job.sub_groups else "the gang"
+                change = f"{left} pod{'' if left == 1 else 's'} instead of {members} of {whole}"
                 yield Cure(change, _with_members(job, name, members - fewer))
 
 
