@@ -15,7 +15,11 @@ __all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "revision_of"]
 ORDER = [record.name for record in RECORDS]
 """The records of designs and releases, the earliest first."""
 
-EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
+_PARTS = {"osmo-template"}
+"""What is rendered with another example, and with values of the command line."""
+
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name not in _PARTS)
+"""The examples that are packages of their own."""
 
 
 def revision_of(folder: Path) -> str:

@@ -170,6 +170,9 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
         "yaml",
     }
     assert imported & heavy == set()
+    assert [
+        name for name in imported if name.startswith(("packwise.frontends.dynamo", "packwise.revisions.dynamo"))
+    ] == []
 
 
 @pytest.mark.parametrize("command", ["render", "check"])

@@ -13,6 +13,7 @@ from packwise.cli.place import MOST_EXACT
 from packwise.commands.diff import state
 from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.problem import MAX_TEXT
+from packwise.frontends.dynamo.names import MOST_RANKS
 from packwise.frontends.osmo.template.fill import MAX_TEMPLATE
 from packwise.frontends.osmo.template.work import MAX_BITS, MAX_WORK
 from packwise.placement.limit import LIMIT, MAX_GANGS
@@ -45,6 +46,7 @@ LIMITS: list[tuple[str, int, str]] = [
         "--add-nodes must be a file, or as in 4xexample.com/rack=r9 (1 to 100000 nodes)",
     ),
     ("gangs that get an exact verdict", MOST_EXACT, "--exact looks at the first 20"),
+    ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 where GPU memory"),
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),

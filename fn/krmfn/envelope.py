@@ -22,8 +22,8 @@ MAX_ITEMS = 1_000_000
 """How many items are read; each costs memory beyond its text, however small it is."""
 
 _BLANKS = " \t"
-# A dash that is no entry's, line breaks of some readers, a byte order mark.
-_NO_KEY = "-\x85\u2028\u2029\ufeff"
+# A dash that is no entry's, a flow collection, line breaks of some readers, a byte order mark.
+_NO_KEY = "-{[\x85\u2028\u2029\ufeff"
 _SPACE = " \t\r\n"
 # A line at column 0 that is no entry, comment or blank; of the lines that start with a dash, those that are no entry.
 _MARGIN = re.compile(r"\n(?:[^ \t\r\n#-]|-(?![ \t\r\n]))")
@@ -177,7 +177,7 @@ def _read_pieces(text: str, head: str, indent: str, newline: str, edges: Sequenc
 def fields_of(head: str, tail: str) -> dict[str, Value] | None:
     """The fields of the list but `items`; None where head and tail are not the two halves of one mapping."""
     before, after = read(head), read(tail) if tail.strip(_SPACE) else None
-    if not isinstance(before, dict) or not isinstance(after, (dict, type(None))):
+    if not isinstance(before, dict) or not (isinstance(after, dict) or (after is None and _has_no_node(tail))):
         return None
     fields, more = dict(before), after or {}
     # Items before the first edge have no piece, and their key must be the last one.
@@ -189,6 +189,12 @@ def fields_of(head: str, tail: str) -> dict[str, Value] | None:
     ):
         return None
     return {**fields, **more}
+
+
+def _has_no_node(tail: str) -> bool:
+    """Whether there are comments and blank lines only: `!` alone is null too, and no YAML behind a mapping."""
+    lines = [line.lstrip(" \t") for line in tail.splitlines()]
+    return all(not line or line.startswith("#") for line in lines)
 
 
 def _config(head: str, tail: str, tail_line: int, rest: Mapping[str, Value]) -> KubeObject | None:

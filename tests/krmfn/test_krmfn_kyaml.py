@@ -96,6 +96,38 @@ def test_a_list_that_kyaml_wrote_is_read_and_edited(oracle: KyamlOracle, text: s
     assert_edited(oracle, rewritten, Random(0))  # noqa: S311 (tests)
 
 
+ENDS = (
+    "!",
+    "!!null",
+    "&a",
+    "*a",
+    "null",
+    "~",
+    "text",
+    "{}",
+    "[]",
+    '""',
+    "!\n\n#x",
+    "? a",
+    ": b",
+    "%YAML 1.2",
+    "@",
+    "`",
+)
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("items", ["items:", "items: []", "items:\n- {a: b}", "items:\n- a: b"])
+def test_what_stands_behind_the_items_is_the_next_field_or_nothing(oracle: KyamlOracle, items: str, end: str) -> None:
+    text = f"kind: ResourceList\n{items}\n{end}\n"
+    try:
+        parsed = ResourceList.parse(text)
+    except ResourceListError:
+        return
+
+    assert [*(typed(item.value) for item in parsed.items), ["null"]] == oracle.items(text)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_an_edit_of_odd_text_means_to_kyaml_what_it_means_here(oracle: KyamlOracle, seed: int) -> None:
     random = Random(seed)  # noqa: S311 (tests)

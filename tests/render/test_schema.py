@@ -40,6 +40,7 @@ spec:
   finalizers: false
   osmo: {namespace: osmo-workflows, priority: NORMAL, submittedBy: "", keySets: Uniform}
   limits: {gangs: 200000}
+  dynamo: {release: "1.5", grove: true, kaiScheduler: true, terminationDelay: 15m}
   podGangEpoch: 1700000000000000000
   kai: {version: v0.15}
   annotate: true
@@ -132,6 +133,9 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("a revision that there is not", "spec.revision", "grep-245", "spec.revision"),
     ("a KAI that is too old", "spec.kai.version", "v0.11", "spec.kai.version"),
     ("no gang at all", "spec.limits.gangs", 0, "spec.limits.gangs"),
+    ("a release of Dynamo that is none", "spec.dynamo.release", "v1.5", "spec.dynamo.release"),
+    ("a number for a release of Dynamo", "spec.dynamo.release", 1.5, "spec.dynamo.release"),
+    ("a delay that is none", "spec.dynamo.terminationDelay", "15", "spec.dynamo.terminationDelay"),
     ("a number of gangs as text", "spec.limits.gangs", "5", "spec.limits.gangs"),
     ("a flag for a number of gangs", "spec.limits.gangs", True, "spec.limits.gangs"),
     ("a limit that there is not", "spec.limits", {"pods": 5}, "spec.limits"),
@@ -161,7 +165,7 @@ def test_the_quick_look_knows_the_same_fields_and_choices_as_the_model() -> None
     assert all(is_plain({name: {"enabled": True, "levels": [], "name": "a"}}) for name in sections)
     # An epoch is set in tests only: the model reads it.
     unusual = {"podGangEpoch"}
-    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "limits"}
+    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "limits", "dynamo"}
     assert known == fields.keys() - plain - sections - unusual
     assert set(LISTS["emit"]) == {kind.name for kind in GENERATED}
 

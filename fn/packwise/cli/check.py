@@ -52,5 +52,6 @@ def _is_not_compared(inputs: Inputs) -> bool:
     """Whether nothing tells what changed: workloads are there, and neither a baseline nor a status."""
     if inputs.package.baseline is not None or exit_code(inputs.results):
         return False
-    workloads = [item for item in inputs.package.items if item.get("kind") == "PodCliqueSet"]
+    judged = ("PodCliqueSet", "DynamoGraphDeployment")
+    workloads = [item for item in inputs.package.items if item.get("kind") in judged]
     return any(not item.get("status") for item in workloads)

@@ -9,7 +9,7 @@ from krmfn.result import exit_code, sort_results
 from packwise.cli.document import Document
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import is_generated
-from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
 from packwise.pipeline import Rendered, render
 from packwise.render.mark import PATH
 
@@ -50,7 +50,8 @@ def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:
 def revision_used(rendered: Rendered) -> str:
     """What Grove's workloads were judged and rendered as, and what chose it; empty where there are none."""
     selection = rendered.selection
-    if selection is None or not any(item.kind == POD_CLIQUE_SET.name for item in rendered.kept):
+    judged = {POD_CLIQUE_SET.name, DYNAMO_GRAPH.name}
+    if selection is None or not any(item.kind in judged for item in rendered.kept):
         return ""
     return f"revision {selection.revision.name}, chosen by {selection.chosen_by}"
 

@@ -18,6 +18,7 @@ __all__ = [
     "CLUSTER_SCOPED",
     "CLUSTER_TOPOLOGY",
     "CLUSTER_TOPOLOGY_BINDING",
+    "DYNAMO_GRAPH",
     "GENERATED",
     "KINDS",
     "PODGANG",
@@ -69,6 +70,9 @@ class Kind(NamedTuple):
     compared: bool = True
     """Whether `packwise diff` compares the objects: they are what the scheduler reads."""
 
+    previewed: bool = False
+    """Whether what is rendered of an object is for review only: an operator in the cluster makes and owns it."""
+
     @property
     def api_version(self) -> str:
         """`apiVersion` as manifests spell it."""
@@ -105,18 +109,19 @@ QUEUE = Kind(
     folder="queues",
     checked_by_crd=False,
 )
-PODGANG = Kind("scheduler.grove.io", "PodGang", write_order=3, server_filled=(("podgroups", "podReferences"),))
+POD_CLIQUE_SET = Kind("grove.io", "PodCliqueSet", write_order=3, compared=False)
+PODGANG = Kind("scheduler.grove.io", "PodGang", write_order=4, server_filled=(("podgroups", "podReferences"),))
 PODGROUP = Kind(
     "scheduling.run.ai",
     "PodGroup",
     "v2alpha2",
-    write_order=4,
+    write_order=5,
     server_filled=(("markUnschedulable",), ("schedulingBackoff",)),
 )
 VOLCANO_PODGROUP = Kind("scheduling.volcano.sh", "PodGroup", "v1beta1", write_order=PODGROUP.write_order)
-POD = Kind("", "Pod", "v1", write_order=5, checked_by_crd=False)
-POD_CLIQUE_SET = Kind("grove.io", "PodCliqueSet", compared=False)
+POD = Kind("", "Pod", "v1", write_order=6, checked_by_crd=False)
 PODGANG_MAP = Kind("grove.io", "PodGangMap", compared=False)
+DYNAMO_GRAPH = Kind("nvidia.com", "DynamoGraphDeployment", "v1beta1", compared=False, previewed=True)
 
 KINDS = (
     CLUSTER_TOPOLOGY,
@@ -129,6 +134,7 @@ KINDS = (
     POD,
     POD_CLIQUE_SET,
     PODGANG_MAP,
+    DYNAMO_GRAPH,
 )
 """All kinds; what others refer to comes first."""
 

@@ -145,14 +145,16 @@ class Origin(NamedTuple):
     """Where in the input a node is written, and the rule that makes the node from it.
 
     `rule` names a section of the operator's specification. `fields` maps a field of the node to the path, below the
-    place, of the field it is read from.
+    place, of the field it is read from; or to the place of that field, where it stands elsewhere.
     """
 
     place: Place
     rule: str
-    fields: Mapping[str, FieldPath] = {}
+    fields: Mapping[str, FieldPath | Place] = {}
 
     def of(self, field: str) -> Origin:
         """The origin of one field of the node; the node's own where no field is named for it."""
         steps = self.fields.get(field)
-        return self if steps is None else Origin(self.place.below(*steps), self.rule)
+        if steps is None:
+            return self
+        return Origin(steps if isinstance(steps, Place) else self.place.below(*steps), self.rule)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from packwise.frontends.osmo import recognition as osmo_documents
+from packwise.objects.kinds import DYNAMO_GRAPH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,7 +41,8 @@ class FrontEndEntry(NamedTuple):
 
     One whose workloads are documents of another tool says how to recognize them: `is_document` by the value,
     `may_be_document` by a text that is no YAML, and `has_documents` whether an inventory has any. It is imported only
-    for those. Without these functions its workloads are Kubernetes objects.
+    for those. Without these functions its workloads are Kubernetes objects. `kind`: the only kind of these, where the
+    front end is imported for inputs with such objects alone.
     """
 
     load: Callable[[], FrontEnd]
@@ -48,6 +50,13 @@ class FrontEndEntry(NamedTuple):
     is_document: Callable[[Value], bool] | None = None
     may_be_document: Callable[[str], bool] | None = None
     has_documents: Callable[[Inventory], bool] | None = None
+    kind: tuple[str, str] | None = None
+
+    def has_workloads(self, inventory: Inventory) -> bool:
+        """Whether there may be something for the front end in the input."""
+        if self.kind is not None:
+            return bool(inventory.items.of_kind(*self.kind))
+        return self.has_documents is None or self.has_documents(inventory)
 
 
 class SchedulerEntry(NamedTuple):
@@ -85,6 +94,18 @@ def _osmo_rules() -> Iterable[Rule]:
     return RULES
 
 
+def _dynamo() -> FrontEnd:
+    from packwise.frontends.dynamo.frontend import dynamo
+
+    return dynamo(_grove())
+
+
+def _dynamo_rules() -> Iterable[Rule]:
+    from packwise.frontends.dynamo.rules import RULES
+
+    return RULES
+
+
 def _has_osmo_documents(inventory: Inventory) -> bool:
     return bool(osmo_documents.document_places(inventory))
 
@@ -116,6 +137,7 @@ def _volcano() -> Scheduler:
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
     FrontEndEntry(_grove, _grove_rules),
     FrontEndEntry(_osmo, _osmo_rules, osmo_documents.is_document, osmo_documents.may_be_document, _has_osmo_documents),
+    FrontEndEntry(_dynamo, _dynamo_rules, kind=DYNAMO_GRAPH.key),
 )
 """Every front end, in the order in which their workloads are rendered."""
 
@@ -129,9 +151,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
 
 def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
     """The front ends for which there may be something in the input: no other one is imported."""
-    return tuple([
-        entry.load() for entry in FRONT_ENDS if entry.has_documents is None or entry.has_documents(inventory)
-    ])  # fmt: skip
+    return tuple([entry.load() for entry in FRONT_ENDS if entry.has_workloads(inventory)])
 
 
 def workload_front_ends() -> tuple[FrontEnd, ...]:

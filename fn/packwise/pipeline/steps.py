@@ -95,7 +95,8 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     written = _write(scheduled)
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)
-    generated = [*topologies, *written.generated]
+    previews = [preview for plan in plans for preview in plan.previews]
+    generated = [*topologies, *written.generated, *previews]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(generated, inventory.items, settings, in_use)
     findings = [

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.placement.plan import Placement, WorkloadPlan
 
-__all__ = ["LIMIT", "MAX_GANGS", "RULES", "excess", "length", "weight_of_copies", "within_limit"]
+__all__ = ["LIMIT", "MAX_GANGS", "RULES", "characters", "excess", "length", "weight_of_copies", "within_limit"]
 
 MAX_GANGS = 200_000
 """How many gangs and entries of gangs a run renders at most, where the settings name no number. They take 550 MiB."""
@@ -47,6 +47,11 @@ def weight_of_copies(characters: int) -> int:
 def length(texts: Mapping[str, str]) -> int:
     """The characters of labels or annotations."""
     return sum([len(key) + len(text) for key, text in texts.items()])
+
+
+def characters(value: Value) -> int:
+    """The characters of all keys and texts within `value`."""
+    return sum(_lengths(value))
 
 
 def within_limit(plans: Sequence[WorkloadPlan], most: int) -> list[WorkloadPlan]:
@@ -84,7 +89,7 @@ def _entries(placement: Placement) -> int:
         copied = length(node.labels) + length(node.annotations) + length(placement.notes) + len(node.priority_class)
         return 1 + len(node.sets) + weight_of_copies(copied)
     if isinstance(node, GangPod):
-        return 1 + weight_of_copies(sum(_lengths(node.value)))
+        return 1 + weight_of_copies(characters(node.value))
     return 0
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings import Finding
+    from packwise.objects.generated import Generated
     from packwise.placement.model import Node
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology
@@ -69,6 +70,7 @@ class WorkloadPlan(NamedTuple):
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
     annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
     `entries` is how much the placements count towards the run's limit, None where the front end did not count them.
+    `previews` are objects that another operator makes of the workload, for review.
     """
 
     workload: KubeObject
@@ -78,3 +80,4 @@ class WorkloadPlan(NamedTuple):
     topology: str | None = None
     notes: Mapping[str, str | None] = {}
     entries: int | None = None
+    previews: tuple[Generated, ...] = ()

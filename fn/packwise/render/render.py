@@ -12,7 +12,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.gangkey import has_epoch, stable_identities
 from packwise.objects.identity import format_identity, identity, is_generated
-from packwise.objects.kinds import GENERATED
+from packwise.objects.kinds import GENERATED, KINDS
 from packwise.render.carry import carry
 from packwise.render.mark import marked
 
@@ -32,6 +32,7 @@ RULES = (CLASH, TWICE)
 """Rules of generated objects."""
 
 _ORDER = {kind.name: kind.write_order or 0 for kind in GENERATED}
+_PREVIEWED = frozenset([kind.key for kind in KINDS if kind.previewed])
 
 
 class Rendering(NamedTuple):
@@ -68,12 +69,20 @@ def render(
             findings.append(_twice(each, first[key], key))
         else:
             first[key] = each
-            value = marked(each, stable[3], apply=settings.apply, gitops=_gitops(each, settings, in_use))
+            value = marked(
+                each, stable[3], apply=settings.apply and not _is_preview(each), gitops=_gitops(each, settings, in_use)
+            )
             before = index.generated.get(key) or _earlier(index, stable)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     if findings:
         return Rendering((), tuple(findings))
     return Rendering(tuple(objects), (), tuple(first.values()))
+
+
+def _is_preview(generated: Generated) -> bool:
+    """Whether an operator makes the object itself, from what it is rendered from."""
+    subject = generated.subject
+    return subject is not None and identity(subject.value)[:2] in _PREVIEWED
 
 
 def _earlier(index: Index, stable: Identity) -> KubeObject | None:

@@ -16,7 +16,8 @@ class Step(NamedTuple):
     """From `source` to `target`. `topology` is what the operator's own topology is called after it.
 
     `preferred` is the domain that the source prefers on everything it renders, None where it prefers none.
-    `keep_pack_domain` leaves the deprecated field, which alone a running workload may keep.
+    `keep_pack_domain` leaves the deprecated field, which alone a running workload may keep. `dynamo` is the release of
+    Dynamo after it, None where nobody names one.
     """
 
     source: Revision
@@ -24,6 +25,7 @@ class Step(NamedTuple):
     topology: str
     preferred: str | None = None
     keep_pack_domain: bool = False
+    dynamo: str | None = None
 
     @property
     def changes_topologies(self) -> bool:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 
 from packwise.revisions.tags import PATTERN, wrong_name
 from packwise.settings.plain import CHOICES, LISTS, OSMO_CHOICES
-from packwise.settings.topologyrender import Osmo, RunLimits, no_configuration
+from packwise.settings.topologyrender import Dynamo, Osmo, RunLimits, no_configuration
 
 __all__ = ["TopologyRenderSpec", "json_schema"]
 
@@ -32,7 +32,7 @@ else:
     Priority = Literal[OSMO_CHOICES["priority"]]
     KeySets = Literal[OSMO_CHOICES["keySets"]]
 
-_DEFAULT, _OSMO = no_configuration(), Osmo()
+_DEFAULT, _OSMO, _DYNAMO = no_configuration(), Osmo(), Dynamo()
 
 
 def _revision(name: str) -> str:
@@ -92,6 +92,28 @@ class SchedulerModel(_Model):
 
     profiles: list[ProfileModel] = Field(default=[], description="Schedulers of the cluster; none means KAI.")
     defaultProfileName: str | None = Field(default=None, description="Name of the default profile.")
+
+
+class DynamoModel(_Model):
+    """What packwise must know of Dynamo's operator."""
+
+    release: str | None = Field(
+        default=_DYNAMO.release,
+        pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$",
+        description="The release of Dynamo, as `1.4` or `1.4.2`; by default the newest that packwise knows.",
+    )
+    grove: bool = Field(
+        default=_DYNAMO.grove, description="The operator's `orchestrators.grove.enabled`: without it, no PodCliqueSet."
+    )
+    kaiScheduler: bool = Field(
+        default=_DYNAMO.kai_scheduler,
+        description="The operator's `orchestrators.kaiScheduler.enabled`: pods name KAI and their queue.",
+    )
+    terminationDelay: str = Field(
+        default=_DYNAMO.termination_delay,
+        pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$",
+        description="The operator's `orchestrators.grove.terminationDelay`.",
+    )
 
 
 class OsmoModel(_Model):
@@ -177,6 +199,7 @@ class TopologyRenderSpec(_Model):
     )
     osmo: OsmoModel = Field(default=OsmoModel(), description="OSMO's front end.")
     kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")
+    dynamo: DynamoModel = Field(default=DynamoModel(), description="The operator of DynamoGraphDeployments.")
     limits: LimitsModel = Field(default=LimitsModel(), description="How much one run may render.")
     annotate: bool = Field(
         default=_DEFAULT.annotate, description="Whether workloads get their conditions as annotations."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from packwise.revisions import REVISIONS
@@ -22,7 +23,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """The values that a field may have; the model has them from here."""
 
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "emit": ("ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod"),
+    "emit": ("ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod", "PodCliqueSet"),
     "gitops": ("argocd", "flux"),
 }
 """The values that each entry of a list may have."""
@@ -45,7 +46,7 @@ def is_plain(spec: Value) -> bool:
 def _takes(key: str, value: Value) -> bool:
     if key in _SECTIONS:
         return _section(value)
-    if key in ("scheduler", "osmo", "kai", "limits"):
+    if key in ("scheduler", "osmo", "kai", "limits", "dynamo"):
         return isinstance(value, dict) and all(_setting(key, name, entry) for name, entry in value.items())
     if key in CHOICES:
         return isinstance(value, str) and value in CHOICES[key]
@@ -63,6 +64,12 @@ def _setting(section: str, key: str, value: Value) -> bool:
         return key == "gangs" and type(value) is int and value >= 1
     if section == "kai":
         return key == "version" and isinstance(value, str) and value in KAI_VERSIONS
+    if section == "dynamo":
+        return (
+            key == "release"
+            and isinstance(value, str)
+            and re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", value) is not None
+        )
     return _scheduler(key, value) if section == "scheduler" else _osmo(key, value)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "GROUP",
     "KAI_PROFILE",
     "KIND",
+    "Dynamo",
     "Osmo",
     "RunLimits",
     "TopologyRender",
@@ -57,6 +58,19 @@ class Osmo(NamedTuple):
     submitted_by: str = ""
     key_sets: str = "Uniform"
     values: Mapping[str, Value] = {}
+
+
+class Dynamo(NamedTuple):
+    """What no DynamoGraphDeployment says of its operator: the release, and how that is configured.
+
+    `release` is None where nobody names it. `grove` and `kai_scheduler`: whether these are switched on there.
+    `termination_delay` is the one of the PodCliqueSets it makes.
+    """
+
+    release: str | None = None
+    grove: bool = True
+    kai_scheduler: bool = True
+    termination_delay: str = "15m"
 
 
 class RunLimits(NamedTuple):
@@ -95,6 +109,7 @@ class TopologyRender(NamedTuple):
     apply_is_set: bool = False
     podgang_epoch: int = 1_000_000_000_000_000_000
     podgang_epoch_is_set: bool = False
+    dynamo: Dynamo = Dynamo()
 
     def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
         """These settings where `values` count before those of `osmo.values`."""
@@ -156,6 +171,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         apply_is_set="apply" in spec,
         podgang_epoch=spec.get("podGangEpoch", default.podgang_epoch),
         podgang_epoch_is_set="podGangEpoch" in spec,
+        dynamo=_dynamo(spec.get("dynamo") or {}),
     )
 
 
@@ -167,6 +183,16 @@ def _osmo(section: dict[str, Any]) -> Osmo:
         submitted_by=section.get("submittedBy", default.submitted_by),
         key_sets=section.get("keySets", default.key_sets),
         values=section.get("values", default.values),
+    )
+
+
+def _dynamo(section: dict[str, Any]) -> Dynamo:
+    default = Dynamo()
+    return Dynamo(
+        release=section.get("release", default.release),
+        grove=section.get("grove", default.grove),
+        kai_scheduler=section.get("kaiScheduler", default.kai_scheduler),
+        termination_delay=section.get("terminationDelay", default.termination_delay),
     )
 
 

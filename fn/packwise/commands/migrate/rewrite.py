@@ -86,11 +86,16 @@ def migrate(
     if source is None and not configured and not selection.enabled:
         return Migrated(package.items, (), (_unknown_source().to_result(),))
     before = source or selection.revision
+    if before.name == target.name:
+        return _respelt(package, selection, target, configured=configured)
     if not _is_later(target, before):
         return Migrated(package.items, (), tuple([f.to_result() for f in _not_later(selection, before, target)]))
-    rewriting = _Rewriting(
-        package, inventory, selection, _step(selection, source, target, keep_pack_domain=keep_pack_domain)
-    )
+    step = _step(selection, source, target, keep_pack_domain=keep_pack_domain)
+    return _rewritten(_Rewriting(package, inventory, selection, step), package, configured=configured)
+
+
+def _rewritten(rewriting: _Rewriting, package: Package, *, configured: bool) -> Migrated:
+    """What comes of the rewriting; `package` itself where it would change what the scheduler is told."""
     try:
         rewriting.run()
     except FieldError as error:
@@ -102,8 +107,20 @@ def migrate(
         return Migrated(package.items, (), tuple(results))
     step, after = rewriting.step, rewriting.package
     refused = refused_workloads(package, after, step) if configured else None
-    steps = step.packs and step.source.topology_kind != step.target.topology_kind and not keep_pack_domain
+    steps = step.packs and step.source.topology_kind != step.target.topology_kind and not step.keep_pack_domain
     return Migrated(after.items[: len(package.items)], tuple(rewriting.new), tuple(results), refused, steps)
+
+
+def _respelt(package: Package, selection: Selection, revision: Revision, *, configured: bool) -> Migrated:
+    """`package` of the same revision, its workloads in the newest words that go with it."""
+    step = _step(selection, revision, revision, keep_pack_domain=False)
+    try:
+        items = tuple([item if is_generated(item.value) else migrate_workload(item, step) for item in package.items])
+    except FieldError as error:
+        return Migrated(package.items, (), (unreadable(error),))
+    after = package._replace(items=items)
+    results = changed_meanings(package, after, step) if configured and items != package.items else []
+    return Migrated(package.items if exit_code(results) else items, (), tuple(results))
 
 
 def _is_later(target: Revision, source: Revision) -> bool:
@@ -118,9 +135,7 @@ def _unknown_source() -> Finding:
 
 
 def _not_later(selection: Selection, source: Revision, target: Revision) -> list[Finding]:
-    """Why there is no way from `source` to `target`; nothing where they are the same."""
-    if source.name == target.name:
-        return []
+    """Why there is no way from `source` to `target`."""
     message = f'is of revision "{source.name}", which is later than "{target.name}": what it says has no words there'
     configuration = selection.configuration
     if configuration is None:
@@ -139,7 +154,8 @@ def _step(selection: Selection, chosen: Revision | None, target: Revision, *, ke
             topology = configuration.name
         if source.always_preferred and configuration.levels:
             preferred = configuration.hierarchy(source)[-1].domain
-    return Step(source, target, topology, preferred, keep_pack_domain)
+    dynamo = _dynamo_release(selection.settings.dynamo.release, target)
+    return Step(source, target, topology, preferred, keep_pack_domain, dynamo)
 
 
 class _Rewriting:
@@ -269,6 +285,8 @@ class _Rewriting:
         if self._others_make_topologies() and TOPOLOGY.name in settings.emit:
             kinds = [kind for kind in settings.emit if kind != TOPOLOGY.name]
             item = item.set(place.below("emit").path, f"[{', '.join(kinds)}]" if settings.embedded else list(kinds))
+        if self.step.dynamo is not None:
+            item = item.set(place.below("dynamo", "release").path, self.step.dynamo)
         option = place.below("topologyNameAnnotation").path
         if target.annotate_topology and item.get(option) is not None:
             item = item.remove(option, keep_comments=True)
@@ -314,6 +332,16 @@ class _Rewriting:
                 else:
                     message = f'would lose the comment "{comment}"; move it to a line of its own above the object'
                     self.findings.append(Finding.of(COMMENT, original, (), message))
+
+
+def _dynamo_release(name: str | None, target: Revision) -> str | None:
+    """The release of Dynamo that the settings name, or one that goes with `target` where that does not."""
+    if name is None:
+        return None
+    from packwise.revisions.dynamo import goes_with, release_of, release_that_goes_with
+
+    release, fitting = release_of(name), release_that_goes_with(target)
+    return name if release is None or fitting is None or goes_with(release, target) else fitting.name
 
 
 def _folder(item: KubeObject) -> str:

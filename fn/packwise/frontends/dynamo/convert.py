@@ -1,0 +1,362 @@
+"""DynamoGraphDeployments of v1alpha1 as v1beta1 says them, and back. Source: dynamo.md 2.3.
+
+A field without a home in the other version is kept in an annotation of the operator's, as JSON, and is back where it
+was after the way back. Values of a wrong type are left out: `schema` reports those.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from krmfn.record import NamedTuple
+from packwise.frontends.dynamo.trace import IDENTITY, Trace, Written
+from packwise.frontends.dynamo.values import mapping, mappings, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+__all__ = ["ALPHA", "BETA", "MAIN", "SAVED", "Converted", "as_v1beta1", "to_v1alpha1", "to_v1beta1"]
+
+ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
+
+SAVED = "nvidia.com/dgd-spec"
+"""Annotation with what the version at hand has no field for."""
+
+MAIN = "main"
+"""The name of the container in which Dynamo runs."""
+
+_SPEC = (
+    "annotations",
+    "labels",
+    "priorityClassName",
+    "backendFramework",
+    "restart",
+    "experimental",
+    "providerOverride",
+)
+_COMPONENT = (
+    "replicas", "minAvailable", "multinode", "topologyConstraint", "roles", "providerOverride", "modelRef",
+    "runtimeVersionOverride", "globalDynamoNamespace", "eppConfig",
+)  # fmt: skip
+"""Fields of a component that both versions spell alike."""
+
+_ALPHA_ONLY = ("serviceName", "dynamoNamespace", "autoscaling", "ingress")
+_BETA_ONLY = ("frontendSidecar", "dynamoSidecar", "compilationCache", "engineGroup")
+_MODES = {"intraPod": "IntraPod", "interPod": "InterPod"}
+_RESOURCES = {"cpu": "cpu", "memory": "memory"}
+_GPU = "nvidia.com/gpu"
+
+
+class Converted(NamedTuple):
+    """A DynamoGraphDeployment of v1beta1, and where each part of it is written."""
+
+    value: Mapping[str, Value]
+    trace: Trace
+
+
+def as_v1beta1(value: Mapping[str, Value]) -> Converted:
+    """`value`, of either version, in the words of v1beta1."""
+    return to_v1beta1(value) if value.get("apiVersion") == ALPHA else Converted(value, IDENTITY)
+
+
+def to_v1beta1(value: Mapping[str, Value]) -> Converted:
+    """`value`, of v1alpha1, in the words of v1beta1; its services by key, bytewise."""
+    spec = mapping(value.get("spec"))
+    saved = _read(_annotation(value))
+    entries: dict[FieldPath, Written] = {
+        (): Written(()),
+        ("metadata",): Written(("metadata",), through=True),
+        ("spec",): Written(("spec",)),
+    }
+    converted: dict[str, Any] = {}
+    for key in _SPEC:
+        _take(converted, entries, ("spec", key), ("spec", key), spec.get(key))
+    _take(converted, entries, ("spec", "env"), ("spec", "envs"), spec.get("envs"))
+    constraint = spec.get("topologyConstraint")
+    if isinstance(constraint, dict):
+        entries["spec", "topologyConstraint"] = Written(("spec", "topologyConstraint"), through=True)
+        profile = ("spec", "topologyConstraint", "topologyProfile")
+        entries["spec", "topologyConstraint", "clusterTopologyName"] = Written(profile)
+        converted["topologyConstraint"] = _renamed(constraint, "topologyProfile", "clusterTopologyName")
+    services = spec.get("services")
+    entries["spec", "components"] = Written(("spec", "services"))
+    if isinstance(services, dict):
+        keys = sorted([key for key, service in services.items() if isinstance(service, dict)], key=str.encode)
+        restored = {entry.get("name"): entry for entry in mappings(saved.get("components"))}
+        converted["components"] = [
+            _component(key, mapping(services[key]), place, entries, restored.get(key, {}))
+            for place, key in enumerate(keys)
+        ]
+    unsaid: dict[str, Value] = {}
+    for key in mapping(services):
+        service = mapping(mapping(services)[key])
+        if part := {field: service[field] for field in _ALPHA_ONLY if field in service}:
+            unsaid[key] = part
+    save = {key: spec[key] for key in ("pvcs",) if key in spec} | ({"services": unsaid} if unsaid else {})
+    result = {**value, "apiVersion": BETA, "metadata": _saved(value, save), "spec": converted}
+    return Converted(result, Trace(entries))
+
+
+def _component(
+    key: str, service: Mapping[str, Value], place: int, entries: dict[FieldPath, Written], restored: Mapping[str, Value]
+) -> dict[str, Any]:
+    old: FieldPath = ("spec", "services", key)
+    new: FieldPath = ("spec", "components", place)
+    entries[new] = Written(old)
+    entries[*new, "name"] = Written(old, at_key=True)
+    component: dict[str, Any] = {"name": key}
+    kind, sub = service.get("componentType"), service.get("subComponentType")
+    if isinstance(kind, str):
+        is_sub = kind == "worker" and sub in ("prefill", "decode")
+        component["type"] = sub if is_sub else kind
+        entries[*new, "type"] = Written((*old, "subComponentType" if is_sub else "componentType"))
+    for field in _COMPONENT:
+        _take(component, entries, (*new, field), (*old, field), service.get(field))
+    memory = service.get("sharedMemory")
+    if isinstance(memory, dict):
+        component["sharedMemorySize"] = "0" if memory.get("disabled") is True else memory.get("size")
+        entries[*new, "sharedMemorySize"] = Written((*old, "sharedMemory"))
+    if mapping(service.get("scalingAdapter")).get("enabled") is True:
+        component["scalingAdapter"] = {}
+        entries[*new, "scalingAdapter"] = Written((*old, "scalingAdapter"))
+    experimental = _experimental(service, old, new, entries)
+    experimental |= mapping(restored.get("experimental"))
+    if experimental:
+        component["experimental"] = experimental
+    template = _pod_template(service, old, new, entries)
+    if template:
+        component["podTemplate"] = template
+    return component | {field: restored[field] for field in _BETA_ONLY if field in restored}
+
+
+def _experimental(
+    service: Mapping[str, Value], old: FieldPath, new: FieldPath, entries: dict[FieldPath, Written]
+) -> dict[str, Any]:
+    experimental: dict[str, Any] = {}
+    for field in ("gpuMemoryService", "failover"):
+        part = mapping(service.get(field))
+        if part.get("enabled") is True:
+            kept = {key: entry for key, entry in part.items() if key != "enabled"}
+            mode = kept.get("mode")
+            experimental[field] = kept | ({"mode": _MODES.get(mode, mode)} if isinstance(mode, str) else {})
+            entries[*new, "experimental", field] = Written((*old, field), through=True)
+    _take(experimental, entries, (*new, "experimental", "checkpoint"), (*old, "checkpoint"), service.get("checkpoint"))
+    return experimental
+
+
+def _pod_template(
+    service: Mapping[str, Value], old: FieldPath, new: FieldPath, entries: dict[FieldPath, Written]
+) -> dict[str, Any]:
+    """The pod template of a service: extraPodSpec, with all that the service says itself about its pods."""
+    at: FieldPath = (*new, "podTemplate")
+    extra, metadata = mapping(service.get("extraPodSpec")), mapping(service.get("extraPodMetadata"))
+    entries[at] = Written(old)
+    entries[*at, "metadata"] = Written((*old, "extraPodMetadata"), through=True)
+    entries[*at, "spec"] = Written((*old, "extraPodSpec"), through=True)
+    template: dict[str, Any] = {}
+    merged = {
+        key: {**mapping(service.get(key)), **mapping(metadata.get(key))}
+        for key in ("annotations", "labels")
+        if service.get(key) or metadata.get(key)
+    }
+    for key in merged:
+        for name in mapping(service.get(key)):
+            if name not in mapping(metadata.get(key)):
+                entries[*at, "metadata", key, name] = Written((*old, key, name))
+    if merged:
+        template["metadata"] = merged
+    pod = {key: part for key, part in extra.items() if key not in ("mainContainer", "containers")}
+    main = _main_container(service, old, (*at, "spec", "containers", 0), entries)
+    others = mappings(extra.get("containers"))
+    for index in range(len(others)):
+        entries[*at, "spec", "containers", index + bool(main)] = Written(
+            (*old, "extraPodSpec", "containers", index), through=True
+        )
+    if main or others:
+        pod["containers"] = ([main] if main else []) + others
+    volumes = _claims(service)
+    if volumes:
+        entries[*at, "spec", "volumes"] = Written((*old, "volumeMounts"))
+        pod["volumes"] = [*mappings(extra.get("volumes")), *volumes]
+    return template | ({"spec": pod} if pod else {})
+
+
+def _main_container(
+    service: Mapping[str, Value], old: FieldPath, at: FieldPath, entries: dict[FieldPath, Written]
+) -> dict[str, Any]:
+    """The container `main`: that of extraPodSpec, and what the service itself says of it."""
+    written = mapping(service.get("extraPodSpec")).get("mainContainer")
+    main: dict[str, Any] = dict(mapping(written))
+    entries[at] = Written((*old, "extraPodSpec", "mainContainer"), through=True)
+    entries[*at, "name"] = Written((*old, "extraPodSpec", "mainContainer"))
+    resources = _resources(service, old, at, entries)
+    if resources:
+        main["resources"] = {**mapping(main.get("resources")), **resources}
+    for field, key in (("envs", "env"), ("livenessProbe", "livenessProbe"), ("readinessProbe", "readinessProbe")):
+        if field in service and service[field] is not None and (key not in main or key == "env"):
+            entries[*at, key] = Written((*old, field), through=True)
+            main[key] = [*mappings(service[field]), *mappings(main.get("env"))] if key == "env" else service[field]
+    secret = service.get("envFromSecret")
+    if isinstance(secret, str):
+        entries[*at, "envFrom"] = Written((*old, "envFromSecret"))
+        main["envFrom"] = [*mappings(main.get("envFrom")), {"secretRef": {"name": secret}}]
+    mounts = [
+        {"name": mount.get("name"), "mountPath": mount.get("mountPoint")}
+        for mount in mappings(service.get("volumeMounts"))
+        if isinstance(mount.get("mountPoint"), str)
+    ]
+    if mounts:
+        entries[*at, "volumeMounts"] = Written((*old, "volumeMounts"))
+        main["volumeMounts"] = [*mappings(main.get("volumeMounts")), *mounts]
+    return {**main, "name": MAIN} if main or isinstance(written, dict) else {}
+
+
+def _resources(
+    service: Mapping[str, Value], old: FieldPath, at: FieldPath, entries: dict[FieldPath, Written]
+) -> dict[str, Any]:
+    """The container's resources; a GPU is one of NVIDIA's unless `gpuType` names another. Source: dynamo.md 3.10."""
+    written = mapping(service.get("resources"))
+    resources: dict[str, Any] = {}
+    for side in ("requests", "limits"):
+        item = written.get(side)
+        if not isinstance(item, dict):
+            continue
+        names = {**_RESOURCES, "gpu": text(item.get("gpuType")) or _GPU}
+        resources[side] = {}
+        entries[*at, "resources"] = Written((*old, "resources"), through=True)
+        for key, name in names.items():
+            if item.get(key) is not None:
+                resources[side][name] = item[key]
+                entries[*at, "resources", side, name] = Written((*old, "resources", side, key))
+        for name, quantity in mapping(item.get("custom")).items():
+            resources[side][name] = quantity
+            entries[*at, "resources", side, name] = Written((*old, "resources", side, "custom", name))
+    if isinstance(written.get("claims"), list):
+        resources["claims"] = written["claims"]
+    return resources
+
+
+def _claims(service: Mapping[str, Value]) -> list[dict[str, Any]]:
+    """The volumes of the claims that a service mounts."""
+    names = [mount.get("name") for mount in mappings(service.get("volumeMounts"))]
+    return [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}}
+        for name in dict.fromkeys(names)
+        if isinstance(name, str)
+    ]
+
+
+def to_v1alpha1(value: Mapping[str, Value]) -> Mapping[str, Value]:
+    """`value`, of v1beta1, in the words of v1alpha1; what the way there saved is back at its place."""
+    spec = mapping(value.get("spec"))
+    saved = _read(_annotation(value))
+    converted: dict[str, Any] = {key: spec[key] for key in _SPEC if key in spec}
+    if "env" in spec:
+        converted["envs"] = spec["env"]
+    constraint = spec.get("topologyConstraint")
+    if isinstance(constraint, dict):
+        converted["topologyConstraint"] = _renamed(constraint, "clusterTopologyName", "topologyProfile")
+    components = mappings(spec.get("components"))
+    restored = mapping(saved.get("services"))
+    if "components" in spec:
+        converted["services"] = {
+            name: {**_service(component), **mapping(restored.get(name))}
+            for component in components
+            if (name := text(component.get("name")))
+        }
+    if "pvcs" in saved:
+        converted["pvcs"] = saved["pvcs"]
+    unsaid = [part for component in components if len(part := _unsaid(component)) > 1]
+    save = {"components": unsaid} if unsaid else {}
+    return {**value, "apiVersion": ALPHA, "metadata": _saved(value, save), "spec": converted}
+
+
+def _service(component: Mapping[str, Value]) -> dict[str, Any]:
+    service: dict[str, Any] = {field: component[field] for field in _COMPONENT if field in component}
+    kind = component.get("type")
+    if kind in ("prefill", "decode"):
+        service |= {"componentType": "worker", "subComponentType": kind}
+    elif kind is not None:
+        service["componentType"] = kind
+    size = component.get("sharedMemorySize")
+    if size is not None:
+        service["sharedMemory"] = {"disabled": True} if str(size) == "0" else {"size": size}
+    if component.get("scalingAdapter") is not None:
+        service["scalingAdapter"] = {"enabled": True}
+    experimental = mapping(component.get("experimental"))
+    modes = {beta: alpha for alpha, beta in _MODES.items()}
+    for field in ("gpuMemoryService", "failover"):
+        if isinstance(experimental.get(field), dict):
+            part = mapping(experimental[field])
+            mode = text(part.get("mode"))
+            service[field] = {"enabled": True, **part} | ({"mode": modes.get(mode, mode)} if mode else {})
+    if "checkpoint" in experimental:
+        service["checkpoint"] = experimental["checkpoint"]
+    template = mapping(component.get("podTemplate"))
+    if isinstance(template.get("metadata"), dict):
+        service["extraPodMetadata"] = template["metadata"]
+    if isinstance(template.get("spec"), dict):
+        service["extraPodSpec"] = _extra_pod_spec(mapping(template["spec"]))
+    return service
+
+
+def _extra_pod_spec(pod: Mapping[str, Value]) -> dict[str, Any]:
+    containers = mappings(pod.get("containers"))
+    main = next((container for container in containers if container.get("name") == MAIN), None)
+    others = [container for container in containers if container is not main]
+    extra = {key: part for key, part in pod.items() if key != "containers"}
+    if main is not None:
+        extra["mainContainer"] = main
+    return extra | ({"containers": others} if others else {})
+
+
+def _unsaid(component: Mapping[str, Value]) -> dict[str, Any]:
+    """The name of a component, and what v1alpha1 has no field for."""
+    unsaid = {field: component[field] for field in ("name", *_BETA_ONLY) if field in component}
+    grove = mapping(component.get("experimental")).get("grove")
+    return unsaid | ({"experimental": {"grove": grove}} if grove is not None else {})
+
+
+def _take(
+    target: dict[str, Any], entries: dict[FieldPath, Written], new: FieldPath, old: FieldPath, part: Value
+) -> None:
+    if part is not None:
+        target[str(new[-1])] = part
+        entries[new] = Written(old, through=True)
+
+
+def _renamed(constraint: Mapping[str, Value], before: str, after: str) -> dict[str, Any]:
+    return {after if key == before else key: part for key, part in constraint.items() if key != after}
+
+
+def _annotation(value: Mapping[str, Value]) -> Value:
+    return mapping(mapping(value.get("metadata")).get("annotations")).get(SAVED)
+
+
+def _saved(value: Mapping[str, Value], save: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of `value` with `save` in the annotation, or without that where there is nothing to save."""
+    import json
+
+    metadata = dict(mapping(value.get("metadata")))
+    annotations = {key: part for key, part in mapping(metadata.get("annotations")).items() if key != SAVED}
+    if save:
+        annotations[SAVED] = json.dumps(save, sort_keys=True, separators=(",", ":"))
+    if annotations:
+        metadata["annotations"] = annotations
+    elif SAVED in mapping(metadata.get("annotations")):
+        del metadata["annotations"]
+    return metadata
+
+
+def _read(saved: Value) -> Mapping[str, Value]:
+    import json
+
+    if not isinstance(saved, str):
+        return {}
+    try:
+        return mapping(json.loads(saved))
+    except (ValueError, RecursionError):
+        return {}

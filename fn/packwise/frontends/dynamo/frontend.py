@@ -1,0 +1,385 @@
+"""Dynamo's front end: each graph judged, derived, and handed to Grove's front end as the PodCliqueSet it becomes.
+
+Source: dynamo.md. What comes of it is a preview: the operator of the cluster owns the PodCliqueSet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
+from packwise.findings.finding import Finding, Severity, findings_of, has_errors
+from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1
+from packwise.frontends.dynamo.graph import Graph
+from packwise.frontends.dynamo.names import clique_names, set_name
+from packwise.frontends.dynamo.relocate import Derived
+from packwise.frontends.dynamo.rules import (
+    CHECKS,
+    CLASH,
+    FIELD,
+    LIVE,
+    RELEASE,
+    SCHEMA,
+    TEMPLATED,
+    UNNAMED,
+    UNRENDERED,
+    VERSION,
+    Subject,
+    run,
+)
+from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
+from packwise.frontends.dynamo.schema import shape_problems
+from packwise.frontends.dynamo.shape import shape_of
+from packwise.frontends.dynamo.values import mapping
+from packwise.objects.generated import Generated
+from packwise.objects.identity import identity
+from packwise.objects.index import repeated
+from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
+from packwise.placement.limit import LIMIT, characters, excess, length, weight_of_copies
+from packwise.placement.plan import WorkloadPlan
+from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
+from packwise.settings.topologyrender import settings_place
+from packwise.topology.uses import Use
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.findings.problem import Problem
+    from packwise.findings.rule import Rule
+    from packwise.frontends.dynamo.convert import Converted
+    from packwise.frontends.frontend import FrontEnd
+    from packwise.objects.identity import Identity
+    from packwise.objects.index import Index
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import Cluster
+    from packwise.revisions import Revision
+    from packwise.revisions.dynamo import Release
+    from packwise.revisions.step import Step
+    from packwise.settings import TopologyRender
+    from packwise.topology.known import KnownTopologies
+    from packwise.topology.uses import ListedTopology
+    from packwise.validate.definitions import Definitions
+
+__all__ = ["dynamo"]
+
+_TEMPLATES = ("${", "{{")
+
+
+class _Dynamo:
+    """Graphs; `sets` is the front end of the PodCliqueSets that they become."""
+
+    def __init__(self, sets: FrontEnd) -> None:
+        self._sets = sets
+
+    def plans(
+        self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
+    ) -> Iterable[WorkloadPlan]:
+        """What becomes of each DynamoGraphDeployment, by namespace and name."""
+        items = sorted(inventory.items.of_kind(*DYNAMO_GRAPH.key), key=lambda item: identity(item.value)[2:])
+        release, findings = _release(settings, items)
+        if release is None:
+            return [WorkloadPlan(items[0], tuple(findings))]
+        judge = _Judge(inventory, cluster, settings, release)
+        repeats = {id(finding.subject): finding for finding in repeated(items)}
+        judgements = [
+            _Judgement(item, (repeats[id(item)],)) if id(item) in repeats else judge.judgement(item) for item in items
+        ]
+        plans = judge.plans(_without_clashes(judgements), self._sets, definitions)
+        plans[0] = plans[0]._replace(findings=(*findings, *plans[0].findings))
+        return plans
+
+    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
+        """Itself: what is wrong with a graph is for people to decide."""
+        return item
+
+    def migrate(self, item: KubeObject, step: Step) -> KubeObject:
+        """A graph of v1alpha1 in the words of v1beta1, where the releases that go with the target have it."""
+        if identity(item.value)[:2] != DYNAMO_GRAPH.key or item.get(("apiVersion",)) != ALPHA:
+            return item
+        from packwise.frontends.dynamo.migrate import migrate
+
+        return migrate(item, step)
+
+    def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
+        """The graphs in their order, each with the topology that its PodCliqueSet is placed by."""
+        release = release_of(settings.dynamo.release) if settings.dynamo.release is not None else NEWEST
+        for item in inventory.items.of_kind(*DYNAMO_GRAPH.key):
+            graph = Graph.read(as_v1beta1(item.value).value, is_alpha=item.get(("apiVersion",)) == ALPHA)
+            named = graph.constraint.topology_name if graph.constraint is not None else ""
+            if release is not None and release.constraint == "packDomain":
+                # The name of the topology is dropped there.
+                yield Use(revision.default_topology if graph.is_constrained else None, item, explicit=False)
+            else:
+                yield Use(named or None, item, explicit=bool(named))
+
+    def topologies(
+        self,
+        inventory: Inventory,  # noqa: ARG002
+        settings: TopologyRender,  # noqa: ARG002
+        revision: Revision,  # noqa: ARG002
+        known: KnownTopologies,  # noqa: ARG002
+    ) -> Iterable[ListedTopology]:
+        """None: graphs choose from Grove's, which its own front end lists."""
+        return ()
+
+
+def _release(settings: TopologyRender, items: Sequence[KubeObject]) -> tuple[Release | None, list[Finding]]:
+    """The record of the release that the settings name, or of the newest one; and what there is to say of it."""
+    name = settings.dynamo.release
+    if name is None:
+        message = (
+            f"is rendered as Dynamo {NEWEST.name}, the newest release that packwise knows; name yours as "
+            "`dynamo.release` in the TopologyRender"
+        )
+        return NEWEST, [Finding.of(UNNAMED, items[0], (), message)]
+    release = release_of(name)
+    if release is None:
+        known = list_known([release.name for release in RELEASES])
+        message = f'must be a release of Dynamo that packwise knows; got "{name}", known: {known}'
+        return None, [settings_place(settings).below("dynamo", "release").finding(RELEASE, message)]
+    return release, []
+
+
+class _Judgement(NamedTuple):
+    """A graph and what is wrong with it; `derived` is the PodCliqueSet that it becomes, None where it becomes none."""
+
+    item: KubeObject
+    findings: tuple[Finding, ...]
+    derived: Derived | None = None
+
+
+class _Judge:
+    """What all graphs of one run have in common."""
+
+    __slots__ = ("_before", "_cluster", "_inventory", "_release", "_running", "_settings")
+
+    def __init__(self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, release: Release) -> None:
+        self._inventory, self._cluster = inventory, cluster
+        self._settings, self._release = settings, release
+        before = () if inventory.baseline is None else inventory.baseline.of_kind(*DYNAMO_GRAPH.key)
+        self._before = {identity(item.value)[2:]: item for item in before}
+        self._running = {
+            (namespace, item.get(("metadata", "labels", "app.kubernetes.io/part-of")))
+            for (_, kind, namespace, _), item in inventory.items.generated.items()
+            if kind == PODGANG.name
+        }
+
+    def judgement(self, item: KubeObject) -> _Judgement:
+        """What the API server, the webhook and packwise say of one graph."""
+        version = item.get(("apiVersion",))
+        findings = list(self._about_version(item, version))
+        if has_errors(findings):
+            return _Judgement(item, tuple(findings))
+        problems = list(shape_problems(item.value))
+        paths = [("metadata", "name"), ("metadata", "namespace")]
+        template = _template(item, [*paths, *[problem.path for problem in problems if problem.stage is not None]])
+        if template is not None:
+            return _Judgement(item, (*findings, template))
+        findings += _shape_findings(problems, item)
+        if has_errors(findings):
+            return _Judgement(item, tuple(findings))
+        converted = as_v1beta1(item.value)
+        subject = self._subject(item, Graph.read(converted.value, is_alpha=version == ALPHA))
+        checks = CHECKS if len(subject.graph.components) <= MOST_COMPONENTS else (COMPONENTS,)
+        findings += _located(run(checks, subject), item, converted)
+        reason = self._without_set(subject)
+        if reason and not has_errors(findings):
+            findings.append(Finding.of(UNRENDERED, item, ("metadata", "annotations"), reason))
+        if not has_errors(findings):
+            findings += self._excess(item, subject.graph)
+        if reason or has_errors(findings):
+            return _Judgement(item, tuple(findings))
+        return self._derived(item, subject, converted, findings)
+
+    def plans(self, judgements: list[_Judgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
+        """What becomes of the graphs, by what Grove's front end makes of their PodCliqueSets."""
+        derived = {id(each.derived.item): each.derived for each in judgements if each.derived is not None}
+        plans: dict[int, WorkloadPlan] = {}
+        if derived:
+            items = tuple([each.item for each in derived.values()])
+            # What of pods nobody knows is dropped from the graph already.
+            settings = self._settings._replace(unknown_fields="Warn")
+            inventory = self._inventory._replace(
+                items=_with_sets(self._inventory.items, items), baseline=self._baseline()
+            )
+            for plan in sets.plans(inventory, self._cluster, settings, definitions):
+                plans[id(derived[id(plan.workload)].workload)] = _of_graph(plan, derived[id(plan.workload)])
+        return [
+            plan._replace(findings=(*each.findings, *plan.findings))
+            if (plan := plans.get(id(each.item))) is not None
+            else WorkloadPlan(each.item, each.findings)
+            for each in judgements
+        ]
+
+    def _about_version(self, item: KubeObject, version: Value) -> Iterable[Finding]:
+        if version not in (ALPHA, BETA):
+            message = f'must be one of {list_known((ALPHA, BETA))}; got "{version}"'
+            yield Finding.of(VERSION, item, ("apiVersion",), message)
+        elif version == BETA and not self._release.serves_v1beta1:
+            message = f'must be "{ALPHA}": Dynamo {self._release.name} serves no other version; got "{version}"'
+            yield Finding.of(VERSION, item, ("apiVersion",), message)
+
+    def _subject(self, item: KubeObject, graph: Graph) -> Subject:
+        before = self._before.get(identity(item.value)[2:])
+        name = set_name(graph) if self._release.shortens_names else graph.name
+        is_running = bool(item.get("status")) or before is not None
+        is_running = is_running or (graph.namespace or "default", name) in self._running
+        admission = self._settings.admission
+        is_new = admission == "New" or (admission == "Auto" and not is_running)
+        old = None if before is None or is_new else as_v1beta1(before.value)
+        return Subject(
+            graph=graph,
+            release=self._release,
+            settings=self._settings.dynamo,
+            revision=self._cluster.revision,
+            topologies=self._cluster.topologies,
+            set_name=name,
+            before=None if before is None or old is None else _graph(before, old),
+            is_new=is_new,
+            is_export=item.get("metadata.uid") is not None,
+            revision_is_named=self._settings.revision is not None,
+            kai_version=self._settings.kai_version,
+            queues=tuple(sorted({queue.name for queue in self._inventory.items.of_kind(*QUEUE.key)})),
+        )
+
+    def _without_set(self, subject: Subject) -> str:
+        """Why the operator makes no PodCliqueSet of a graph; "" where it makes one. Source: dynamo.md 3.1."""
+        annotations = subject.graph.annotations
+        provider = annotations.get(PROVIDER, "")
+        if provider not in ("", "grove"):
+            return f'becomes no PodCliqueSet: its workloads are of the provider "{provider}"'
+        if annotations.get("nvidia.com/enable-grove", "").lower() == "false":
+            return "becomes no PodCliqueSet: its annotation nvidia.com/enable-grove opts out"
+        if not subject.settings.grove:
+            return "becomes no PodCliqueSet: `dynamo.grove` of the TopologyRender says that Grove is off"
+        return ""
+
+    def _excess(self, item: KubeObject, graph: Graph) -> Iterable[Finding]:
+        """What is wrong with a graph whose cliques would copy more than a run renders."""
+        shared = length(graph.own_labels) + length(graph.own_annotations)
+        copied = sum([len(clique_names(each)) * (shared + characters(each.template)) for each in graph.components])
+        most = self._settings.limits.gangs
+        entries = weight_of_copies(copied)
+        if entries > most:
+            message = excess(f"a PodCliqueSet that counts as {entries} entries", 0, most)
+            yield Finding.of(LIMIT, item, ("spec",), message)
+
+    def _derived(self, item: KubeObject, subject: Subject, converted: Converted, findings: list[Finding]) -> _Judgement:
+        shape = shape_of(subject.graph, self._release, self._settings.dynamo)
+        workload = KubeObject.new(shape.value)
+        live = self._inventory.items.users.get(identity(workload.value))
+        if live is not None:
+            message = f'has its PodCliqueSet "{subject.set_name}" in the input ({live.location()}); that is rendered'
+            findings.append(Finding.of(LIVE, item, ("metadata", "name"), message))
+            return _Judgement(item, tuple(findings))
+        source = f"{DYNAMO_GRAPH.name} {identity(item.value)[2]}/{subject.graph.name}"
+        derived = Derived(workload, item, shape.trace.after(converted.trace), source)
+        return _Judgement(item, tuple(findings), derived)
+
+    def _baseline(self) -> Index | None:
+        """The baseline with the PodCliqueSets of its graphs."""
+        baseline = self._inventory.baseline
+        if baseline is None:
+            return None
+        shapes: list[KubeObject] = []
+        for item in self._before.values():
+            if item.get(("apiVersion",)) in (ALPHA, BETA) and not list(_errors(item)):
+                graph = _graph(item, as_v1beta1(item.value))
+                if len(graph.components) > MOST_COMPONENTS or any(self._excess(item, graph)):
+                    continue
+                shapes.append(KubeObject.new(shape_of(graph, self._release, self._settings.dynamo).value))
+        return _with_sets(baseline, tuple(shapes))
+
+
+def _without_clashes(judgements: list[_Judgement]) -> list[_Judgement]:
+    """The judgements; a graph whose PodCliqueSet is called as that of one before it becomes none, and says so."""
+    first: dict[Identity, Derived] = {}
+    apart: list[_Judgement] = []
+    for each in judgements:
+        before = each.derived and first.setdefault(identity(each.derived.item.value), each.derived)
+        if each.derived is None or before is None or before is each.derived:
+            apart.append(each)
+            continue
+        message = (
+            f'becomes the PodCliqueSet "{each.derived.item.name}", and so does '
+            f"{before.source} ({before.workload.location()}); rename one of the two"
+        )
+        finding = Finding.of(CLASH, each.item, ("metadata", "name"), message)
+        apart.append(_Judgement(each.item, (*each.findings, finding)))
+    return apart
+
+
+def _graph(item: KubeObject, converted: Converted) -> Graph:
+    return Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA)
+
+
+def _errors(item: KubeObject) -> Iterable[Problem]:
+    return [problem for problem in shape_problems(item.value) if problem.stage is not None]
+
+
+def _shape_findings(problems: Iterable[Problem], item: KubeObject) -> tuple[Finding, ...]:
+    """What is wrong with the types of fields, and which fields nobody knows."""
+    return findings_of([(FIELD if problem.stage is None else SCHEMA, problem) for problem in problems], item)
+
+
+def _located(problems: list[tuple[Rule, Problem]], item: KubeObject, converted: Converted) -> tuple[Finding, ...]:
+    """Findings at the fields as they are written."""
+    located: list[tuple[Rule, Problem]] = []
+    for rule, problem in problems:
+        written = converted.trace.written(problem.path)
+        at_key = written.at_key or (problem.at_key and written.through)
+        located.append((rule, problem._replace(path=written.path, at_key=at_key)))
+    return findings_of(located, item)
+
+
+def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
+    """What says that one of `paths` is still to be filled in; None where none is."""
+    for path in paths:
+        scalar = item.get(path)
+        if isinstance(scalar, str) and any(mark in scalar for mark in _TEMPLATES):
+            message = "holds `${…}` or `{{…}}` where the graph says its shape; render what comes of filling it in"
+            return Finding.of(TEMPLATED, item, path, message)
+    return None
+
+
+def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
+    """`index` with these PodCliqueSets alone."""
+    by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {**index.by_kind, POD_CLIQUE_SET.key: sets}
+    return index._replace(by_kind=by_kind)
+
+
+def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
+    """What becomes of a derived PodCliqueSet, as what becomes of its graph."""
+    findings = tuple([derived.finding(finding) for finding in plan.findings])
+    wrong = [finding.path for finding in findings if finding.severity is Severity.ERROR]
+    template = _template(derived.workload, wrong)
+    if template is not None:
+        return WorkloadPlan(derived.workload, (template,))
+    value = derived.item.value
+    metadata = mapping(value.get("metadata"))
+    preview = Generated(
+        {**value, "metadata": {**metadata, "namespace": metadata.get("namespace", "default")}},
+        derived.source,
+        derived.workload,
+        derived.origins,
+        emit_by_default=True,
+        judged=True,
+    )
+    return plan._replace(
+        workload=derived.workload,
+        findings=findings,
+        placements=tuple([derived.placement(placement) for placement in plan.placements]),
+        # They are the PodCliqueSet's, and so are the notes: the graph keeps every byte.
+        conditions=(),
+        notes={},
+        previews=() if has_errors(plan.findings) else (preview,),
+    )
+
+
+def dynamo(sets: FrontEnd) -> FrontEnd:
+    """Dynamo's front end; `sets` is the one that the PodCliqueSets are handed to."""
+    return _Dynamo(sets)

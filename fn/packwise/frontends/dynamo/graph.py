@@ -1,0 +1,241 @@
+"""A DynamoGraphDeployment as rules and shape read it: frozen, typed, read once from the words of v1beta1.
+
+Source: dynamo.md 2.2, 2.4 and 3.6.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from packwise.frontends.dynamo.convert import MAIN
+from packwise.frontends.dynamo.values import mapping, mappings, text, texts, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+__all__ = ["BACKENDS", "CPU_TYPES", "WORKERS", "Component", "Constraint", "Graph", "Override"]
+
+BACKENDS = ("sglang", "vllm", "trtllm")
+WORKERS = ("worker", "prefill", "decode")
+"""Types of components that run a backend."""
+
+CPU_TYPES = ("frontend", "planner", "epp")
+"""Types of components that run without a GPU."""
+
+INTER_POD = "InterPod"
+
+_COMMAND_ENDS = re.compile(r"[|&;]")
+_PYTHON = re.compile(r"python[0-9.]*\s")
+_MODULE = re.compile(r"-m\s")
+_BACKEND = re.compile(r"dynamo\.(vllm|sglang|trtllm)")
+
+
+class Constraint(NamedTuple):
+    """A topologyConstraint; of a component without a topology's name."""
+
+    pack_domain: str
+    topology_name: str = ""
+
+
+class Override(NamedTuple):
+    """A providerOverride: its target, None where it names none, and the value."""
+
+    api_version: str
+    target: str | None
+    value: Value
+    path: FieldPath
+
+
+class Component(NamedTuple):
+    """One entry of `spec.components`; `place` is its index. `nodes` is 1 where it is not multinode."""
+
+    place: int
+    name: str
+    type: str
+    replicas: int
+    replicas_written: bool
+    min_available: int | None
+    nodes: int
+    constraint: Constraint | None
+    inter_pod: bool
+    shadows: int
+    forced_group: bool
+    scaling_adapter: bool
+    waits_for_checkpoint: bool
+    backends: tuple[str, ...]
+    template: Mapping[str, Value]
+    value: Mapping[str, Value]
+    override: Override | None
+
+    @property
+    def lower(self) -> str:
+        """The name as Grove's objects have it."""
+        return self.name.lower()
+
+    @property
+    def is_multinode(self) -> bool:
+        """Whether a replica has more than one node."""
+        return self.nodes > 1
+
+    @property
+    def uses_group(self) -> bool:
+        """Whether it becomes a PodCliqueScalingGroup. Source: dynamo.md 3.4."""
+        return self.is_multinode or self.inter_pod or self.forced_group
+
+    @property
+    def pod_spec(self) -> Mapping[str, Value]:
+        """The pod spec of its template."""
+        return mapping(self.template.get("spec"))
+
+    @property
+    def main(self) -> Mapping[str, Value]:
+        """The container in which Dynamo runs; empty where it is not written."""
+        containers = [each for each in mappings(self.pod_spec.get("containers")) if each.get("name") == MAIN]
+        return containers[0] if containers else mapping(None)
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below the component."""
+        return ("spec", "components", self.place, *steps)
+
+
+class Graph(NamedTuple):
+    """A DynamoGraphDeployment. Values of a wrong type read as absent: `schema` reports those."""
+
+    name: str
+    namespace: str
+    annotations: Mapping[str, str]
+    own_labels: Mapping[str, str]
+    own_annotations: Mapping[str, str]
+    priority_class: str
+    backend: str
+    constraint: Constraint | None
+    restart: bool
+    components: tuple[Component, ...]
+    override: Override | None
+    value: Mapping[str, Value]
+    is_alpha: bool
+
+    @classmethod
+    def read(cls, value: Mapping[str, Value], *, is_alpha: bool) -> Graph:
+        """The graph that `value` says, in the words of v1beta1; `is_alpha`: whether those of v1alpha1 are written."""
+        metadata, spec = mapping(value.get("metadata")), mapping(value.get("spec"))
+        components = spec.get("components")
+        entries = list(enumerate(components)) if isinstance(components, list) else []
+        return cls(
+            name=text(metadata.get("name")),
+            namespace=text(metadata.get("namespace")),
+            annotations=texts(metadata.get("annotations")),
+            own_labels=texts(spec.get("labels")),
+            own_annotations=texts(spec.get("annotations")),
+            priority_class=text(spec.get("priorityClassName")),
+            backend=text(spec.get("backendFramework")),
+            constraint=_constraint(spec.get("topologyConstraint")),
+            restart=spec.get("restart") is not None,
+            components=tuple([_component(place, entry) for place, entry in entries if isinstance(entry, dict)]),
+            override=_override(spec.get("providerOverride"), ("spec", "providerOverride")),
+            value=mapping(value),
+            is_alpha=is_alpha,
+        )
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether there is a typed constraint at any level."""
+        return self.constraint is not None or any(each.constraint is not None for each in self.components)
+
+    @property
+    def pack_domain(self) -> str:
+        """The domain of the whole graph; "" where it has none."""
+        return self.constraint.pack_domain if self.constraint is not None else ""
+
+    @property
+    def experimental(self) -> Mapping[str, Value]:
+        """What the whole graph tries out."""
+        return mapping(mapping(self.value.get("spec")).get("experimental"))
+
+    @property
+    def overrides(self) -> tuple[Override, ...]:
+        """Every providerOverride: the graph's, the components', those of their roles."""
+        parts = [self.override]
+        for component in self.components:
+            parts.append(component.override)
+            parts += [
+                _override(role.get("providerOverride"), component.path("roles", place, "providerOverride"))
+                for place, role in enumerate(mappings(component.value.get("roles")))
+            ]
+        return tuple([part for part in parts if part is not None])
+
+    def backend_of(self, component: Component) -> str:
+        """The backend of a component: the one that its command runs, else the graph's; "" where it is no worker."""
+        if component.type not in WORKERS:
+            return ""
+        return component.backends[0] if component.backends else self.backend
+
+
+def _component(place: int, value: Mapping[str, Value]) -> Component:
+    multinode, experimental = value.get("multinode"), mapping(value.get("experimental"))
+    nodes = whole(mapping(multinode).get("nodeCount"), 2) if isinstance(multinode, dict) else 1
+    memory, failover = experimental.get("gpuMemoryService"), experimental.get("failover")
+    inter_pod = isinstance(memory, dict) and memory.get("mode") == INTER_POD
+    fails_over = inter_pod and isinstance(failover, dict) and failover.get("mode") == INTER_POD
+    checkpoint = mapping(experimental.get("checkpoint"))
+    least = value.get("minAvailable")
+    template = mapping(value.get("podTemplate"))
+    return Component(
+        place=place,
+        name=text(value.get("name")),
+        type=text(value.get("type")),
+        replicas=whole(value.get("replicas"), 1),
+        replicas_written=value.get("replicas") is not None,
+        min_available=None if least is None else whole(least, 1),
+        nodes=nodes,
+        constraint=_constraint(value.get("topologyConstraint")),
+        inter_pod=inter_pod,
+        shadows=whole(mapping(failover).get("numShadows"), 1) if fails_over else 0,
+        forced_group=mapping(experimental.get("grove")).get("forceScalingGroup") is True,
+        scaling_adapter=value.get("scalingAdapter") is not None,
+        waits_for_checkpoint=checkpoint.get("enabled") is True
+        and checkpoint.get("startupPolicy") == "WaitForCheckpoint",
+        backends=_backends(template),
+        template=template,
+        value=value,
+        override=_override(value.get("providerOverride"), ("spec", "components", place, "providerOverride")),
+    )
+
+
+def _constraint(value: Value) -> Constraint | None:
+    if not isinstance(value, dict):
+        return None
+    return Constraint(text(value.get("packDomain")), text(value.get("clusterTopologyName")))
+
+
+def _override(value: Value, path: FieldPath) -> Override | None:
+    if not isinstance(value, dict):
+        return None
+    target = value.get("target")
+    return Override(
+        text(value.get("apiVersion")), target if isinstance(target, str) else None, value.get("value"), path
+    )
+
+
+def _backends(template: Mapping[str, Value]) -> tuple[str, ...]:
+    """The backends that the command of the container `main` runs, each once."""
+    for container in mappings(mapping(template.get("spec")).get("containers")):
+        if container.get("name") == MAIN:
+            parts = [container.get("command"), container.get("args")]
+            words = [word for part in parts if isinstance(part, list) for word in part if isinstance(word, str)]
+            commands = [_backend_of(command) for command in _COMMAND_ENDS.split(" ".join(words))]
+            return tuple(dict.fromkeys([backend for backend in commands if backend]))
+    return ()
+
+
+def _backend_of(command: str) -> str:
+    """The backend whose module one command runs with Python; "" where it runs none. In linear time."""
+    python = _PYTHON.search(command)
+    module = _MODULE.search(command, python.end()) if python else None
+    backends = _BACKEND.findall(command, module.end()) if module else []
+    return backends[-1] if backends else ""

@@ -1,0 +1,309 @@
+"""A DynamoGraphDeployment of v1alpha1 rewritten as v1beta1, every comment kept. Source: dynamo.md 2.3.
+
+What both versions have moves as it is written, line by line; what is put together anew is written anew, the comments
+within as lines above the component. The result is held to the conversion, and to the shape that it had before.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from krmfn.edit import same
+from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
+from krmfn.yamltext import YamlError, locate, read, write
+from krmfn.yamltext.comments import comments
+from packwise.frontends.dynamo.convert import BETA, SAVED, to_v1beta1
+from packwise.frontends.dynamo.graph import Graph
+from packwise.frontends.dynamo.schema import shape_problems
+from packwise.frontends.dynamo.shape import shape_of
+from packwise.frontends.dynamo.values import mapping, mappings
+from packwise.revisions.dynamo import NEWEST, RELEASES, goes_with, release_of
+from packwise.settings.topologyrender import Dynamo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.revisions.step import Step
+
+__all__ = ["migrate"]
+
+_MOVED = (
+    "replicas", "minAvailable", "multinode", "topologyConstraint", "roles", "providerOverride", "modelRef",
+    "runtimeVersionOverride", "globalDynamoNamespace", "eppConfig",
+)  # fmt: skip
+_HOMELESS = {
+    "ingress": "v1beta1 has no such field; write the Ingress as an object of its own, and take this out",
+    "frontendSidecar": "v1beta1 names a container of the pod template instead; write that, and take this out",
+}
+_SPEC = {"services": "components", "envs": "env"}
+_IN_PLACE = "must be written in block style, an entry on each line, without anchors and aliases, to be moved"
+_STEP = 2
+
+
+def migrate(item: KubeObject, step: Step) -> KubeObject:
+    """`item`, of v1alpha1, as v1beta1; itself where the releases of Dynamo that go with the target may not have that.
+
+    Raises FieldError where something has no home in v1beta1, or is not written so that it can move.
+    """
+    known = None if step.dynamo is None else release_of(step.dynamo)
+    releases = [release for release in RELEASES if goes_with(release, step.target)] if known is None else [known]
+    has_v1beta1 = bool(releases) and all(release.serves_v1beta1 for release in releases)
+    if not has_v1beta1 or any(problem.stage for problem in shape_problems(item.value)):
+        return item
+    _refuse_homeless(item)
+    converted = _without_saved(to_v1beta1(item.value).value)
+    text = _Rewriting(item, converted).text()
+    try:
+        value = read(text)
+    except YamlError:
+        raise item.error(("spec",), _IN_PLACE) from None
+    if not isinstance(value, dict) or not same(value, converted):
+        raise item.error(("spec",), _IN_PLACE)
+    _refuse_other_shape(item, value)
+    return KubeObject.cut(item.source._replace(text=text), value)
+
+
+def _refuse_homeless(item: KubeObject) -> None:
+    spec = mapping(item.get(("spec",)))
+    for name, service in mapping(spec.get("services")).items():
+        for key, reason in _HOMELESS.items():
+            if mapping(service).get(key) is not None:
+                raise item.error(
+                    ("spec", "services", name, key), f"must go before the rest can move: {reason}", key=True
+                )
+    for index, claim in enumerate(mappings(spec.get("pvcs"))):
+        if claim.get("create") is True:
+            message = "must go before the rest can move: v1beta1 makes no claims; write a PersistentVolumeClaim"
+            raise item.error(("spec", "pvcs", index, "create"), message)
+    if item.source.root:
+        raise item.error((), "must be a document of its own to be moved to v1beta1")
+
+
+def _without_saved(value: Mapping[str, Value]) -> Mapping[str, Value]:
+    """`value` without what the conversion saves of fields that the operator ignores, or that v1beta1 needs no more."""
+    metadata = dict(mapping(value.get("metadata")))
+    annotations = {key: text for key, text in mapping(metadata.get("annotations")).items() if key != SAVED}
+    metadata.pop("annotations", None)
+    return {**value, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}
+
+
+def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
+    """Raises where the PodCliqueSet would be another one."""
+    before = Graph.read(to_v1beta1(item.value).value, is_alpha=True)
+    after = Graph.read(value, is_alpha=False)
+    shapes = [shape_of(graph, NEWEST, Dynamo()).value for graph in (before, after)]
+    if not same(shapes[0], shapes[1]):
+        raise item.error(("spec",), "must become the same PodCliqueSet as v1beta1, and does not; move it by hand")
+
+
+class _Entry(NamedTuple):
+    """An entry of a mapping in block style: its lines from `first` on, its key's line, and where it ends."""
+
+    key: str
+    first: int
+    line: int
+    end: int
+    column: int
+
+
+class _Rewriting:
+    """One document under way; `converted` is what it is to say in the end."""
+
+    def __init__(self, item: KubeObject, converted: Mapping[str, Value]) -> None:
+        self._item, self._converted = item, converted
+        self._text = item.source.text
+        self._lines = self._text.splitlines()
+
+    def text(self) -> str:
+        """The whole document."""
+        top = self._entries((), 0, len(self._lines))
+        written: list[str] = []
+        for entry in top:
+            if entry.key == "apiVersion":
+                written += self._replaced(entry, f"apiVersion: {BETA}")
+            elif entry.key == "spec":
+                written += [*self._lines[entry.first : entry.line + 1], *self._spec(entry)]
+            else:
+                written += self._lines[entry.first : entry.end]
+        head = self._lines[: min([entry.first for entry in top], default=0)]
+        return "\n".join([*head, *written]) + ("\n" if self._text.endswith("\n") else "")
+
+    def _spec(self, owner: _Entry) -> list[str]:
+        written: list[str] = []
+        for entry in self._entries(("spec",), owner.line + 1, owner.end):
+            if entry.key == "pvcs":
+                written += self._comments(entry, entry.column)
+            elif entry.key == "services":
+                written += self._renamed(entry, entry.line + 1, "components")
+                written += self._components(entry)
+            elif entry.key == "topologyConstraint":
+                lines = self._lines[entry.first : entry.end]
+                written += [line.replace("topologyProfile:", "clusterTopologyName:") for line in lines]
+            else:
+                written += self._renamed(entry, entry.end, _SPEC.get(entry.key, entry.key))
+        return written
+
+    def _components(self, owner: _Entry) -> list[str]:
+        entries = {entry.key: entry for entry in self._entries(("spec", "services"), owner.line + 1, owner.end)}
+        components = mappings(mapping(self._converted["spec"]).get("components"))
+        written: list[str] = []
+        for key, entry in entries.items():
+            if mapping(self._item.get(("spec", "services"))).get(key) is None:
+                written += self._comments(entry, owner.column)
+        for component in components:
+            entry = entries[str(component["name"])]
+            lines = self._component(entry, component, owner.column)
+            kept = comments("\n".join(lines))
+            lost = [text for text in self._comment_texts(entry) if text not in kept]
+            written += [f"{' ' * owner.column}{text}" for text in lost] + lines
+        return written
+
+    def _component(self, owner: _Entry, component: Mapping[str, Value], column: int) -> list[str]:
+        """One component at `column`: its name, what moves, what is written anew."""
+        path: FieldPath = ("spec", "services", owner.key)
+        above = [self._shifted(line, column - owner.column) for line in self._lines[owner.first : owner.line]]
+        name = write({"name": component["name"]}).strip()
+        indent = column + _STEP
+        entries = {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
+        written = [*above, f"{' ' * column}- {name}{self._trailing(owner)}"]
+        template: list[str] = []
+        for key, value in component.items():
+            if key == "name":
+                continue
+            if key == "podTemplate":
+                template = self._template(path, entries, mapping(value), indent)
+            elif key in _MOVED and key in entries:
+                written += self._moved(entries[key], indent)
+            else:
+                written += self._anew({key: value}, indent)
+        return [*written, *template]
+
+    def _template(
+        self, path: FieldPath, entries: Mapping[str, _Entry], value: Mapping[str, Value], indent: int
+    ) -> list[str]:
+        """The pod template: of extraPodSpec what stays as it is, line by line."""
+        written = [f"{' ' * indent}podTemplate:"]
+        inner = indent + _STEP
+        if "metadata" in value:
+            alone = not {"annotations", "labels"} & entries.keys() and "extraPodMetadata" in entries
+            written += (
+                self._moved(entries["extraPodMetadata"], inner, "metadata")
+                if alone
+                else self._anew({"metadata": value["metadata"]}, inner)
+            )
+        if "spec" not in value:
+            return written
+        written.append(f"{' ' * inner}spec:")
+        spec, inner = mapping(value["spec"]), inner + _STEP
+        extra = entries.get("extraPodSpec")
+        old = {} if extra is None else self._within((*path, "extraPodSpec"), extra)
+        for key, part in spec.items():
+            if key == "containers":
+                written += self._containers((*path, "extraPodSpec"), old, mappings(part), inner)
+            elif key in old and same(self._item.get((*path, "extraPodSpec", key)), part):
+                written += self._moved(old[key], inner)
+            else:
+                written += self._anew({key: part}, inner)
+        return written
+
+    def _containers(
+        self, path: FieldPath, entries: Mapping[str, _Entry], containers: list[Mapping[str, Value]], indent: int
+    ) -> list[str]:
+        main = entries.get("mainContainer")
+        if main is None:
+            return self._anew({"containers": list(containers)}, indent)
+        old = self._within((*path, "mainContainer"), main)
+        blank = " " * indent
+        written = [*self._above(main, indent), f"{blank}containers:{self._trailing(main)}", f"{blank}- name: main"]
+        for key, part in containers[0].items():
+            if key == "name":
+                continue
+            if key in old and same(self._item.get((*path, "mainContainer", key)), part):
+                written += self._moved(old[key], indent + _STEP)
+            else:
+                written += self._anew({key: part}, indent + _STEP)
+        others = list(containers[1:])
+        return written + (self._anew(others, indent) if others else [])
+
+    def _within(self, path: FieldPath, owner: _Entry) -> dict[str, _Entry]:
+        return {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
+
+    def _entries(self, path: FieldPath, first: int, end: int) -> list[_Entry]:
+        """The entries of the mapping at `path`, whose lines are those from `first` to `end`.
+
+        Raises FieldError where they do not stand in block style.
+        """
+        keys = list(mapping(self._item.get(path) if path else self._item.value))
+        places: list[tuple[str, int, int]] = []
+        for key in keys:
+            span = locate(self._text, (*path, key), key=True)
+            if span is None or self._lines[span.line - 1][: span.column - 1].strip():
+                raise self._item.error((*path, key), _IN_PLACE)
+            places.append((key, span.line - 1, span.column - 1))
+        if any(earlier[1] >= later[1] or earlier[2] != later[2] for earlier, later in pairwise(places)):
+            raise self._item.error(path, _IN_PLACE)
+        starts = [self._start(line, column, first) for _, line, column in places]
+        ends = [*starts[1:], end]
+        return [
+            _Entry(key, start, line, stop, column)
+            for (key, line, column), start, stop in zip(places, starts, ends, strict=True)
+        ]
+
+    def _start(self, line: int, column: int, first: int) -> int:
+        """The line of the comments right above an entry's key, else the key's."""
+        start = line
+        while start > first:
+            above = self._lines[start - 1]
+            blanks = len(above) - len(above.lstrip(" "))
+            if above.strip() and not (above.lstrip().startswith("#") and blanks <= column):
+                break
+            start -= 1
+        return start
+
+    def _moved(self, entry: _Entry, column: int, name: str | None = None) -> list[str]:
+        lines = self._renamed(entry, entry.end, name or entry.key)
+        return [self._shifted(line, column - entry.column) for line in lines]
+
+    def _renamed(self, entry: _Entry, end: int, name: str) -> list[str]:
+        lines = self._lines[entry.first : end]
+        if name == entry.key:
+            return lines
+        at, line = entry.line - entry.first, self._lines[entry.line]
+        lines[at] = line[: entry.column] + name + line[line.index(":", entry.column) :]
+        return lines
+
+    def _replaced(self, entry: _Entry, line: str) -> list[str]:
+        return [
+            *self._lines[entry.first : entry.line], line + self._trailing(entry),
+            *self._lines[entry.line + 1 : entry.end],
+        ]  # fmt: skip
+
+    def _above(self, entry: _Entry, column: int) -> list[str]:
+        return [self._shifted(line, column - entry.column) for line in self._lines[entry.first : entry.line]]
+
+    def _trailing(self, entry: _Entry) -> str:
+        """The comment at the end of an entry's first line, with the blank before it."""
+        inline = comments(self._lines[entry.line].strip())
+        return f" {inline[0]}" if inline else ""
+
+    def _comment_texts(self, entry: _Entry) -> list[str]:
+        return comments("\n".join(self._lines[entry.first : entry.end]))
+
+    def _comments(self, entry: _Entry, column: int) -> list[str]:
+        """The comments of an entry that goes, as lines of their own."""
+        return [f"{' ' * column}{text}" for text in self._comment_texts(entry)]
+
+    def _anew(self, value: Value, column: int) -> list[str]:
+        return [f"{' ' * column}{line}" if line else line for line in write(value).splitlines()]
+
+    def _shifted(self, line: str, by: int) -> str:
+        if not line.strip() or by == 0:
+            return line
+        if by > 0:
+            return " " * by + line
+        blanks = len(line) - len(line.lstrip(" "))
+        return line[min(-by, blanks) :]

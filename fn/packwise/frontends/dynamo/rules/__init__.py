@@ -1,0 +1,35 @@
+"""The rules of DynamoGraphDeployments as one table. Source: dynamo.md."""
+
+from __future__ import annotations
+
+from packwise.findings.rule import Rule, Severity
+from packwise.frontends.dynamo.rules.admission import ADMISSION
+from packwise.frontends.dynamo.rules.advice import ADVICE
+from packwise.frontends.dynamo.rules.check import Subject, run
+from packwise.frontends.dynamo.rules.override import OVERRIDE
+from packwise.frontends.dynamo.rules.pairing import PAIRING
+from packwise.frontends.dynamo.rules.topology import TOPOLOGY
+from packwise.frontends.dynamo.rules.update import UPDATE
+
+__all__ = [
+    "CHECKS", "CLASH", "FIELD", "LIVE", "RELEASE", "RULES", "SCHEMA", "TEMPLATED", "UNNAMED", "UNRENDERED", "VERSION",
+    "Subject", "run",
+]  # fmt: skip
+
+RELEASE = Rule("dynamo-release", "The release of Dynamo is one that packwise knows.", "dynamo.md 1.1")
+UNNAMED = Rule("dynamo-release-unnamed", "The release of Dynamo is named.", "dynamo.md 1.1", Severity.INFO)
+VERSION = Rule("dynamo-version", "A DynamoGraphDeployment is of a version that the release serves.", "dynamo.md 1.1")
+SCHEMA = Rule("dynamo-schema", "Every field of a DynamoGraphDeployment has its type.", "dynamo.md 2")
+FIELD = Rule("dynamo-field", "Every field is one that the API server keeps.", "dynamo.md 2 and 4", Severity.WARNING)
+TEMPLATED = Rule("dynamo-template", "A manifest is filled in before it is rendered.", "dynamo.md 4", Severity.WARNING)
+UNRENDERED = Rule("dynamo-without-grove", "A graph becomes a PodCliqueSet.", "dynamo.md 3.1", Severity.INFO)
+CLASH = Rule("dynamo-set-clash", "No two graphs become one PodCliqueSet.", "dynamo.md 4")
+LIVE = Rule("dynamo-live", "The operator's own PodCliqueSet is rendered as it is.", "dynamo.md 3.11", Severity.INFO)
+
+CHECKS = (*PAIRING, *ADMISSION, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)
+"""What is checked of every graph, in this order."""
+
+RULES: tuple[Rule, ...] = (
+    RELEASE, UNNAMED, VERSION, SCHEMA, FIELD, TEMPLATED, UNRENDERED, CLASH, LIVE, *(check.rule for check in CHECKS),
+)  # fmt: skip
+"""Every rule of this front end."""

@@ -1,0 +1,282 @@
+"""What the API server and the webhook refuse in a graph and its components. Source: dynamo.md 2.2, 2.4 and 2.6."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule, Stage
+from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
+from packwise.frontends.dynamo.names import MOST, MOST_RANKS, clique_names, combined_length, longest_clique
+from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
+from packwise.frontends.dynamo.shape import STRATEGY
+from packwise.frontends.dynamo.values import mappings
+from packwise.frontends.dynamo.values import text as text_of
+from packwise.kubernetes.field_error import ErrorType
+from packwise.revisions.dynamo import Known
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from packwise.frontends.dynamo.graph import Component
+    from packwise.frontends.dynamo.rules.check import Subject
+
+__all__ = ["ADMISSION", "COMPONENTS", "MOST_COMPONENTS", "PROVIDER"]
+
+PROVIDER = "nvidia.com/workload-provider"
+
+MOST_COMPONENTS = 25
+"""Components of a graph."""
+
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?")
+_NAME_LENGTH = 63
+_TYPES = (*CPU_TYPES, *WORKERS, "lpx")
+_STRATEGIES = ("RollingRecreate", "OnDelete")
+_COHERENT = "Coherent"
+
+
+def _components(at: Subject) -> Iterator[Problem]:
+    graph = at.graph
+    if not graph.components:
+        path = ("spec", "components")
+        message = "must have at least one component"
+        yield field_error(path, ErrorType.REQUIRED, None, "must have at least one component", message)
+    elif len(graph.components) > MOST_COMPONENTS:
+        message = f"must have at most {MOST_COMPONENTS} components; got {len(graph.components)}"
+        yield Problem(("spec", "components"), message, stage=Stage.SCHEMA)
+
+
+def _names(at: Subject) -> Iterator[Problem]:
+    """Names, also as Grove's objects have them: in lower case, and with what is added to those of several nodes."""
+    cliques: dict[str, Component] = {}
+    names: dict[str, Component] = {}
+    for component in at.graph.components:
+        path, name = component.path("name"), component.name
+        if len(name) > _NAME_LENGTH or not _NAME.fullmatch(name):
+            message = f'must have 1 to {_NAME_LENGTH} letters, digits and dashes, no dash first or last; got "{name}"'
+            yield Problem(path, message, stage=Stage.SCHEMA)
+            continue
+        first = names.setdefault(component.lower, component)
+        if first is not component:
+            message = (
+                f'must differ from "{first.name}" in more than case: Grove\'s names are in lower case; got "{name}"'
+            )
+            text = "component names must be unique case-insensitively"
+            yield Problem(path, message) if at.graph.is_alpha else by_api_server(path, message, text)
+            continue
+        for clique in clique_names(component):
+            other = cliques.setdefault(clique, component)
+            if other is not component:
+                yield Problem(path, f'becomes a clique "{clique}", and so does "{other.name}"; rename one of the two')
+
+
+def _types(at: Subject) -> Iterator[Problem]:
+    for component in at.graph.components:
+        # v1alpha1 takes any word.
+        if component.type and component.type not in _TYPES and not at.graph.is_alpha:
+            message = f'must be one of {list_known(_TYPES)}; got "{component.type}"'
+            yield Problem(component.path("type"), message, stage=Stage.SCHEMA)
+    if at.graph.backend and at.graph.backend not in BACKENDS:
+        message = f'must be one of {list_known(BACKENDS)}; got "{at.graph.backend}"'
+        yield Problem(("spec", "backendFramework"), message, stage=Stage.SCHEMA)
+
+
+def _counts(at: Subject) -> Iterator[Problem]:
+    for component in at.graph.components:
+        if component.replicas < 0:
+            message = f"must be 0 or more; got {component.replicas}"
+            yield Problem(component.path("replicas"), message, stage=Stage.SCHEMA)
+        if component.value.get("multinode") is not None and component.nodes < 2:
+            message = f"must be 2 or more; got {component.nodes}: a component of one node has no `multinode`"
+            yield Problem(component.path("multinode", "nodeCount"), message, stage=Stage.SCHEMA)
+        if component.inter_pod and component.nodes > MOST_RANKS:
+            message = f"must be at most {MOST_RANKS} where GPU memory is between pods; got {component.nodes}"
+            yield Problem(component.path("multinode", "nodeCount"), message)
+
+
+def _least(at: Subject) -> Iterator[Problem]:
+    for component in at.graph.components:
+        least, path = component.min_available, component.path("minAvailable")
+        if least is None or at.release.min_available is Known.NO:
+            continue
+        if least < 1:
+            yield Problem(path, f"must be 1 or more; got {least}", stage=Stage.SCHEMA)
+        elif component.replicas and least > component.replicas:
+            text = "minAvailable must be less than or equal to replicas unless replicas is 0"
+            yield by_api_server(path, f"must be at most {component.replicas}, the replicas; got {least}", text)
+
+
+def _restart(at: Subject) -> Iterator[Problem]:
+    if at.is_new and at.graph.restart:
+        message = "must be left out of a new graph: it asks for a restart of what runs"
+        text = "spec.restart must be unset on create; set spec.restart.id after creation to request a restart"
+        yield by_api_server(("spec", "restart"), message, text)
+
+
+def _epp(at: Subject) -> Iterator[Problem]:
+    pickers = [component for component in at.graph.components if component.type == "epp"]
+    for component in pickers[1:]:
+        message = f'must be the only one of type epp; "{pickers[0].name}" is one too'
+        text = "at most one component may have type epp"
+        yield by_api_server(component.path("type"), message, text)
+    for component in at.graph.components:
+        if component.value.get("eppConfig") is not None and component.type != "epp":
+            text = "eppConfig may only be set when type is epp"
+            yield by_api_server(component.path("eppConfig"), "must be left out unless the type is epp", text)
+    for component in pickers:
+        if component.is_multinode:
+            yield refused(
+                component.path("multinode"), "must be left out of an EPP", "EPP component cannot be multinode"
+            )
+        if component.replicas != 1:
+            text = "EPP component must have exactly 1 replica"
+            yield refused(component.path("replicas"), f"must be 1 of an EPP; got {component.replicas}", text)
+
+
+def _length(at: Subject) -> Iterator[Problem]:
+    if not at.release.shortens_names:
+        return
+    for component in at.graph.components:
+        length = combined_length(component, at.set_name)
+        if length <= MOST:
+            continue
+        grouped = component.is_multinode or component.inter_pod
+        longest = f'PCSG name + longest PodClique name "{longest_clique(component)}"' if grouped else "component name"
+        detail = (
+            f"combined resource name length {length} exceeds the {MOST}-character pod-name limit "
+            f"(PCS name + {longest}); "
+            f'shorten DynamoGraphDeployment name "{at.graph.name}" or component name "{component.name}"'
+        )
+        message = (
+            f'makes names of {length} characters with "{at.set_name}", the name of the PodCliqueSet; must be at most '
+            f'{MOST}: shorten it, or the name of the graph; got "{component.name}"'
+        )
+        yield field_error(component.path("name"), ErrorType.INVALID, component.name, detail, message)
+
+
+def _provider(at: Subject) -> Iterator[Problem]:
+    # A graph that was read from a cluster has it from the operator.
+    if PROVIDER in at.graph.annotations and not at.is_export:
+        message = "must be left out: the operator notes there who runs the graph"
+        text = "may only be materialized by the Dynamo operator"
+        yield refused(("metadata", "annotations", PROVIDER), message, text)
+
+
+def _strategy(at: Subject) -> Iterator[Problem]:
+    strategy = at.graph.annotations.get(STRATEGY)
+    known = (*_STRATEGIES, _COHERENT) if at.release.coherent is not Known.NO else _STRATEGIES
+    if strategy is not None and strategy not in known:
+        message = f'must be one of {list_known(known)}, in this case and without blanks; got "{strategy}"'
+        text = (
+            f'unsupported Grove update strategy annotation "{STRATEGY}"="{strategy}": supported values are '
+            '"RollingRecreate" and "OnDelete"'
+        )
+        yield refused(("metadata", "annotations", STRATEGY), message, text)
+
+
+def _backend(at: Subject) -> Iterator[Problem]:
+    for component in at.graph.components:
+        if component.type not in WORKERS or not component.backends:
+            continue
+        path = component.path("podTemplate", "spec", "containers")
+        first = component.backends[0]
+        if len(component.backends) > 1:
+            message = f"must run one backend; its command runs {list_known(component.backends)}"
+            shown = " ".join(component.backends)
+            yield refused(path, message, f"multiple backend frameworks detected from command: [{shown}]")
+        elif at.graph.backend and first != at.graph.backend:
+            message = f'runs "{first}", and the graph says "{at.graph.backend}"; mend the one that is wrong'
+            text = f'backend framework mismatch: detected "{first}" from command but explicitly configured as '
+            yield refused(path, message, f'{text}"{at.graph.backend}"')
+
+
+def _memory(at: Subject) -> Iterator[Problem]:
+    for component in at.graph.components:
+        backend = at.graph.backend_of(component)
+        if component.inter_pod and backend not in ("vllm", ""):
+            message = f'must not be InterPod with "{backend}": only vLLM shares GPU memory between pods'
+            text = f"the inter-pod GMS layout is currently supported only for vLLM (detected backend: {backend})"
+            yield refused(component.path("experimental", "gpuMemoryService", "mode"), message, text)
+
+
+def _roles(at: Subject) -> Iterator[Problem]:
+    for component in at.graph.components:
+        roles = mappings(component.value.get("roles"))
+        if at.release.roles is Known.NO or component.value.get("roles") is None:
+            continue
+        if sorted([text_of(role.get("name")) for role in roles]) != ["leader", "worker"]:
+            yield Problem(component.path("roles"), "must be exactly leader and worker, each once")
+            continue
+        for index, role in enumerate(roles):
+            wanted = 1 if role["name"] == "leader" else component.nodes - 1
+            if role.get("replicas") not in (None, wanted):
+                message = f"must be {wanted} for the {role['name']} of {component.nodes} nodes; got {role['replicas']}"
+                yield Problem(component.path("roles", index, "replicas"), message)
+
+
+def _off_grove(at: Subject) -> Iterator[Problem]:
+    """What asks for Grove where the graph goes without it."""
+    opted_out = at.graph.annotations.get("nvidia.com/enable-grove", "").lower() == "false"
+    if at.settings.grove and not opted_out:
+        return
+    text = "requires the Grove pathway, but Grove is disabled in the operator configuration"
+    if opted_out:
+        shown = at.graph.annotations["nvidia.com/enable-grove"]
+        text = f'requires the Grove pathway; remove or unset annotation "nvidia.com/enable-grove" (currently "{shown}")'
+    if at.graph.priority_class:
+        path = ("spec", "priorityClassName")
+        yield field_error(path, ErrorType.FORBIDDEN, None, text, "must be left out: the graph goes without Grove")
+    for component in at.graph.components:
+        if component.inter_pod:
+            path = component.path("experimental", "gpuMemoryService")
+            yield field_error(path, ErrorType.FORBIDDEN, None, text, "must be left out: the graph goes without Grove")
+        if component.min_available is not None and at.release.min_available is not Known.NO:
+            detail = "is currently supported only for Grove-backed DynamoGraphDeployment components"
+            message = "must be left out: the graph goes without Grove"
+            yield field_error(component.path("minAvailable"), ErrorType.FORBIDDEN, None, detail, message)
+
+
+def _underivable(at: Subject) -> Iterator[Problem]:
+    """Parts whose pods nobody outside Dynamo can tell. Source: dynamo.md 4."""
+    for component in at.graph.components:
+        message = (
+            "becomes pods that packwise cannot tell; take the graph out of its input, or the component out of the graph"
+        )
+        if component.type == "lpx":
+            yield Problem(component.path("type"), f"lpx {message}")
+            if component.constraint is not None:
+                text = f"{where(at, component)}: LPX does not support Grove topologyConstraint"
+                yield refused(component.path("topologyConstraint"), "must be left out of an LPX component", text)
+        if component.value.get("engineGroup") is not None:
+            yield Problem(component.path("engineGroup"), message)
+    if at.graph.experimental.get("componentGroups"):
+        message = "must be left out: no release of Dynamo has it, so packwise cannot tell its pods"
+        yield Problem(("spec", "experimental", "componentGroups"), message)
+
+
+COMPONENTS = Check(Rule("dynamo-components", "A graph has 1 to 25 components.", "dynamo.md 2.6"), _components)
+"""The rule that bounds what all others look at."""
+
+ADMISSION = (
+    COMPONENTS,
+    Check(Rule("dynamo-component-name", "Names of components differ, also as Grove's objects have them.",
+               "dynamo.md 2.2 and 4"), _names),
+    Check(Rule("dynamo-type", "Types and backends are those that Dynamo knows.", "dynamo.md 2.2"), _types),
+    Check(Rule("dynamo-count", "Replicas and nodes are numbers that make sense.", "dynamo.md 2.2"), _counts),
+    Check(Rule("dynamo-min-available", "minAvailable is 1 or more, and no more than the replicas.", "dynamo.md 2.6"),
+          _least),
+    Check(Rule("dynamo-restart", "A new graph asks for no restart.", "dynamo.md 2.6"), _restart),
+    Check(Rule("dynamo-epp", "A graph has one endpoint picker at most, of one pod.", "dynamo.md 2.6"), _epp),
+    Check(Rule("dynamo-name-length", "The names of a graph's pods are no longer than they may be.", "dynamo.md 3.2"),
+          _length),
+    Check(Rule("dynamo-provider", "The note of who runs a graph is the operator's.", "dynamo.md 2.4"), _provider),
+    Check(Rule("dynamo-update-strategy", "The update strategy is one of Grove's.", "dynamo.md 2.4"), _strategy),
+    Check(Rule("dynamo-backend", "A command runs the backend of the graph.", "dynamo.md 2.6"), _backend),
+    Check(Rule("dynamo-gpu-memory", "GPU memory is shared between pods with vLLM only.", "dynamo.md 2.6"), _memory),
+    Check(Rule("dynamo-roles", "Roles are one leader and the workers.", "dynamo.md 2.2"), _roles),
+    Check(Rule("dynamo-needs-grove", "What only Grove does is asked of Grove.", "dynamo.md 2.6"), _off_grove),
+    Check(Rule("dynamo-underivable", "packwise can tell the pods of every component.", "dynamo.md 4"), _underivable),
+)  # fmt: skip
+"""Rules of a graph and its components."""

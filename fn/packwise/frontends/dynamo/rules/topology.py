@@ -1,0 +1,239 @@
+"""Rules of topology constraints, in the words of each release. Source: dynamo.md 2.6 and 4."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule, Severity, Stage
+from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
+from packwise.frontends.dynamo.values import mapping
+from packwise.kubernetes.field_error import ErrorType
+from packwise.revisions.dynamo import Known, Texts
+from packwise.wording import told_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.dynamo.graph import Component
+    from packwise.frontends.dynamo.rules.check import Subject
+    from packwise.topology import ClusterTopology
+
+__all__ = ["TOPOLOGY"]
+
+_DOMAIN = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
+_DOMAIN_RE = re.compile(_DOMAIN)
+_SPEC: FieldPath = ("spec", "topologyConstraint")
+
+
+def _required(at: Subject) -> Iterator[Problem]:
+    """A constraint anywhere needs the graph's, which names the topology."""
+    graph, texts = at.graph, at.release.texts
+    if not graph.is_constrained:
+        return
+    constrained = [component for component in graph.components if component.constraint is not None]
+    field = "topologyProfile" if texts is Texts.SERVICES else "clusterTopologyName"
+    level = "service" if texts is Texts.SERVICES else "component"
+    if graph.constraint is None:
+        message = f"must name the topology in the graph's own topologyConstraint: a {level} has a constraint"
+        path = constrained[0].path("topologyConstraint")
+        if texts is Texts.FIELDS:
+            problem = field_error(
+                _SPEC, ErrorType.REQUIRED, None, "is required when any component topology constraint is set", message
+            )
+            yield problem._replace(path=path)
+        else:
+            yield refused(
+                path,
+                message,
+                f"spec.topologyConstraint with {field} is required when any topology constraint is set "
+                f"(at spec or {level} level)",
+            )
+    elif not graph.constraint.topology_name:
+        path, message = (*_SPEC, "clusterTopologyName"), "must name the topology that the domains are of"
+        text = f"spec.topologyConstraint.{field} is required when any topology constraint is set"
+        newer = texts is Texts.FIELDS
+        yield Problem(path, message, stage=Stage.SCHEMA) if newer else refused(path, message, text)
+
+
+def _somewhere(at: Subject) -> Iterator[Problem]:
+    """Without a domain for the whole graph, which components must have one."""
+    graph, release = at.graph, at.release
+    if graph.constraint is None or graph.pack_domain:
+        return
+    without = [component for component in graph.components if component.constraint is None]
+    if release.component_topology_alone is Known.YES:
+        if len(without) == len(graph.components):
+            detail = "is required when no component topologyConstraint is set"
+            message = "must say within which domain the graph stands, or a component must"
+            yield field_error((*_SPEC, "packDomain"), ErrorType.REQUIRED, None, detail, message)
+        return
+    if release.component_topology_alone is Known.UNSURE:
+        return
+    for component in without:
+        here = where(at, component, "topologyConstraint")
+        named = "service" if release.texts is Texts.SERVICES else "component"
+        yield refused(
+            component.path(),
+            f"must have a topologyConstraint: Dynamo {release.name} wants one of every {named} where the graph has no "
+            "packDomain; add it, or `packDomain` to the graph's own",
+            f"{here} is required because spec.topologyConstraint.packDomain is not set; either set a spec-level "
+            f"packDomain or provide a topologyConstraint for every {named}",
+        )
+
+
+def _alone_unsure(at: Subject) -> Iterator[Problem]:
+    graph = at.graph
+    if graph.constraint is None or graph.pack_domain or at.release.component_topology_alone is not Known.UNSURE:
+        return
+    for component in graph.components:
+        if component.constraint is None:
+            message = (
+                f"has no topologyConstraint, and neither has the graph a packDomain: whether Dynamo {at.release.name} "
+                "takes that depends on its patch release; it is rendered as the releases after it do"
+            )
+            yield Problem(component.path(), message)
+
+
+def _pattern(at: Subject) -> Iterator[Problem]:
+    for path, domain, component in _domains(at):
+        if domain and not _DOMAIN_RE.fullmatch(domain):
+            message = f'must be a lower-case name of letters, digits and dashes; got "{domain}"'
+            here = "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
+            text = f'{here}.packDomain "{domain}" is not a valid topology domain; must match {_DOMAIN}'
+            yield refused(path, message, text) if at.release.texts is not Texts.FIELDS else Problem(path, message)
+        elif not domain and component is not None:
+            text = f"{where(at, component, 'topologyConstraint')}.packDomain is required"
+            yield refused(path, "must say within which domain each replica stands", text)
+
+
+def _named(at: Subject) -> ClusterTopology | None:
+    name = at.graph.constraint.topology_name if at.graph.constraint is not None else ""
+    return at.topologies.get(name)
+
+
+def _known(at: Subject) -> Iterator[Problem]:
+    """The topology is one of the input's, where it has any; the webhook looks when a graph is new."""
+    graph = at.graph
+    if graph.constraint is None or not graph.constraint.topology_name or not at.topologies or not at.is_new:
+        return
+    name = graph.constraint.topology_name
+    if name in at.topologies:
+        return
+    path = (*_SPEC, "clusterTopologyName")
+    message = f'must be a topology of the input; got "{name}"{told_known(name, sorted(at.topologies))}'
+    if at.release.texts is Texts.FIELDS:
+        detail = "references a ClusterTopologyBinding resource that was not found"
+        yield field_error(path, ErrorType.INVALID, name, detail, message)
+    else:
+        yield refused(
+            path,
+            message,
+            f'topology-aware scheduling requires a ClusterTopology resource "{name}" but it was not found; ensure the '
+            "cluster topology is configured per the framework documentation",
+        )
+
+
+def _domain_known(at: Subject) -> Iterator[Problem]:
+    topology = _named(at)
+    if topology is None:
+        return
+    available = sorted(topology.domains)
+    shown = f"[{' '.join(available)}]"
+    for path, domain, component in _domains(at):
+        if domain and topology.level_of(domain) is None:
+            message = (
+                f'must be a domain of "{topology.name}"; got "{domain}"{told_known(domain, list(topology.domains))}'
+            )
+            if at.release.texts is Texts.FIELDS:
+                detail = f'does not exist in ClusterTopologyBinding "{topology.name}"; available domains: {shown}'
+                yield field_error(path, ErrorType.INVALID, domain, detail, message)
+            else:
+                here = "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
+                text = f'{here}: domain "{domain}" does not exist in ClusterTopology "{topology.name}"; '
+                yield refused(path, message, f"{text}available domains: {shown}")
+
+
+def _narrower(at: Subject) -> Iterator[Problem]:
+    graph, topology = at.graph, _named(at)
+    if topology is None or topology.level_of(graph.pack_domain) is None:
+        return
+    whole = topology.domains.index(graph.pack_domain)
+    for component in graph.components:
+        domain = component.constraint.pack_domain if component.constraint is not None else ""
+        if topology.level_of(domain) is None or topology.domains.index(domain) >= whole:
+            continue
+        path = component.path("topologyConstraint", "packDomain")
+        message = f'must not be broader than "{graph.pack_domain}", the domain of the whole graph; got "{domain}"'
+        if at.release.texts is Texts.FIELDS:
+            detail = f'must be equal to or narrower than the deployment-level domain "{graph.pack_domain}"'
+            yield field_error(path, ErrorType.INVALID, domain, detail, message)
+        else:
+            yield refused(
+                path,
+                message,
+                f'{where(at, component)}: topologyConstraint.packDomain "{domain}" is broader than spec-level '
+                f'"{graph.pack_domain}"; component constraints must be equal to or narrower than the deployment-level '
+                "constraint",
+            )
+
+
+def _transfer(at: Subject) -> Iterator[Problem]:
+    """The policy of KV transfers names a topology or a label, and how strict it is."""
+    policy = mapping(at.graph.experimental.get("kvTransferPolicy"))
+    if not policy:
+        return
+    path: FieldPath = ("spec", "experimental", "kvTransferPolicy")
+    name, weight = policy.get("clusterTopologyName"), policy.get("preferredWeight")
+    if (policy.get("labelKey") is None) == (name is None):
+        text = "exactly one of labelKey or clusterTopologyName is required"
+        yield by_api_server(path, "must have one of labelKey and clusterTopologyName, and not both", text)
+    if policy.get("enforcement") == "preferred" and weight is None:
+        text = "preferredWeight is required when enforcement is preferred"
+        yield by_api_server(path, "must have preferredWeight where enforcement is preferred", text)
+    if policy.get("enforcement") != "preferred" and weight is not None:
+        text = "preferredWeight may only be set when enforcement is preferred"
+        yield by_api_server((*path, "preferredWeight"), "must be left out unless enforcement is preferred", text)
+    if isinstance(name, str) and at.topologies and name not in at.topologies:
+        text = (
+            f'spec.experimental.kvTransferPolicy.clusterTopologyName "{name}" references a ClusterTopologyBinding '
+            "resource that was not found"
+        )
+        message = f'must be a topology of the input; got "{name}"{told_known(name, sorted(at.topologies))}'
+        yield refused((*path, "clusterTopologyName"), message, text)
+    topology, domain = at.topologies.get(name) if isinstance(name, str) else None, policy.get("domain")
+    if topology is not None and isinstance(domain, str) and topology.level_of(domain) is None:
+        text = (
+            f'spec.experimental.kvTransferPolicy.domain "{domain}" does not exist in ClusterTopologyBinding "{name}"; '
+            f"available domains: [{' '.join(sorted(topology.domains))}]"
+        )
+        message = f'must be a domain of "{name}"; got "{domain}"{told_known(domain, list(topology.domains))}'
+        yield refused((*path, "domain"), message, text)
+
+
+def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
+    """Every packDomain with its path; the graph's own first."""
+    if at.graph.constraint is not None:
+        yield (*_SPEC, "packDomain"), at.graph.pack_domain, None
+    for component in at.graph.components:
+        if component.constraint is not None:
+            yield component.path("topologyConstraint", "packDomain"), component.constraint.pack_domain, component
+
+
+TOPOLOGY = (
+    Check(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.", "dynamo.md 2.6"),
+          _required),
+    Check(Rule("dynamo-topology-everywhere", "Without a domain of the graph, its components have one.",
+               "dynamo.md 2.6"), _somewhere),
+    Check(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.", "dynamo.md 1.2",
+               Severity.WARNING), _alone_unsure),
+    Check(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "dynamo.md 2.6"), _pattern),
+    Check(Rule("dynamo-topology-found", "The topology of a graph is there.", "dynamo.md 2.6"), _known),
+    Check(Rule("dynamo-domain-known", "A domain is one of the topology's.", "dynamo.md 2.6"), _domain_known),
+    Check(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "dynamo.md 2.6"),
+          _narrower),
+    Check(Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "dynamo.md 2.6"), _transfer),
+)  # fmt: skip
+"""Rules of topology constraints, in the webhook's order."""

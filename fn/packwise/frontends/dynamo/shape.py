@@ -1,0 +1,366 @@
+"""The PodCliqueSet that the operator of a release of Dynamo makes of a graph, and where each part of it is written.
+
+Source: dynamo.md 3. It is what decides gangs, validation and placement; what the operator adds to pods beside (probes,
+variables, volumes, flags of the launch) is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from krmfn.record import NamedTuple
+from packwise.frontends.dynamo.convert import MAIN
+from packwise.frontends.dynamo.graph import WORKERS
+from packwise.frontends.dynamo.names import clique_names, set_name
+from packwise.frontends.dynamo.trace import Trace, Written
+from packwise.frontends.dynamo.values import mapping, mappings, text, texts, whole
+from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.revisions.dynamo import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.dynamo.graph import Component, Constraint, Graph
+    from packwise.revisions.dynamo import Release
+    from packwise.settings.topologyrender import Dynamo
+
+__all__ = ["DEFAULT_QUEUE", "QUEUE", "STRATEGY", "Shape", "shape_of"]
+
+QUEUE = "nvidia.com/kai-scheduler-queue"
+STRATEGY = "nvidia.com/grove-update-strategy"
+DEFAULT_QUEUE = "dynamo"
+"""The queue of a graph that names none."""
+
+_TEMPLATE: FieldPath = ("spec", "template")
+_GPU = "nvidia.com/gpu"
+
+
+class Shape(NamedTuple):
+    """A PodCliqueSet, and where in the graph, in the words of v1beta1, each part of it is written."""
+
+    value: Mapping[str, Any]
+    trace: Trace
+
+
+def shape_of(graph: Graph, release: Release, settings: Dynamo) -> Shape:
+    """The PodCliqueSet that `release` makes of `graph`, which its webhook takes."""
+    return _Builder(graph, release, settings).build()
+
+
+class _Role(NamedTuple):
+    """One clique of a component; `written` is the field of the component that its replicas are read from."""
+
+    name: str
+    replicas: int
+    min_available: int
+    written: tuple[str, ...]
+    starts_after: tuple[str, ...] = ()
+    role: str = ""
+
+
+class _Builder:
+    def __init__(self, graph: Graph, release: Release, settings: Dynamo) -> None:
+        self._graph, self._release, self._settings = graph, release, settings
+        self._name = set_name(graph) if release.shortens_names else graph.name
+        self._entries: dict[FieldPath, Written] = {(): Written(())}
+        self._cliques: list[dict[str, Any]] = []
+        self._groups: list[dict[str, Any]] = []
+        self._claims: list[dict[str, Any]] = []
+        self._has_epp = any(component.type == "epp" for component in graph.components)
+
+    def build(self) -> Shape:
+        """The whole set."""
+        graph = self._graph
+        for component in graph.components:
+            self._component(component)
+        template: dict[str, Any] = {"headlessServiceConfig": {"publishNotReadyAddresses": True}}
+        explicit = any("startsAfter" in clique["spec"] for clique in self._cliques)
+        template["cliqueStartupType"] = f"CliqueStartupType{'Explicit' if explicit else 'AnyOrder'}"
+        template["terminationDelay"] = self._settings.termination_delay
+        if graph.priority_class:
+            template["priorityClassName"] = graph.priority_class
+            self._from((*_TEMPLATE, "priorityClassName"), ("spec", "priorityClassName"))
+        if graph.pack_domain and graph.constraint is not None:
+            template["topologyConstraint"] = self._constraint(graph.constraint, _TEMPLATE, ("spec",), whole=True)
+        template["cliques"] = self._cliques
+        if self._groups:
+            template["podCliqueScalingGroups"] = self._groups
+        if self._claims:
+            template["resourceClaimTemplates"] = self._claims
+        spec: dict[str, Any] = {"replicas": 1}
+        strategy = graph.annotations.get(STRATEGY)
+        if strategy is not None:
+            spec["updateStrategy"] = {"type": strategy}
+            self._from(("spec", "updateStrategy"), ("metadata", "annotations", STRATEGY))
+        value = {
+            "apiVersion": POD_CLIQUE_SET.api_version,
+            "kind": POD_CLIQUE_SET.name,
+            "metadata": self._metadata(),
+            "spec": {**spec, "template": template},
+        }
+        self._override(value)
+        self._from(("spec", "template", "cliques"), ("spec", "components"))
+        self._from(("spec", "template", "podCliqueScalingGroups"), ("spec", "components"))
+        return Shape(value, Trace(self._entries))
+
+    def _from(self, path: FieldPath, written: FieldPath, *, through: bool = False) -> None:
+        self._entries.setdefault(path, Written(written, through=through))
+
+    def _metadata(self) -> dict[str, Any]:
+        graph = self._graph
+        metadata: dict[str, Any] = {"name": self._name}
+        self._from(("metadata", "name"), ("metadata", "name"))
+        self._from(("metadata", "namespace"), ("metadata", "namespace"))
+        self._from(("metadata", "labels"), ("spec", "labels"), through=True)
+        self._from(("metadata", "annotations"), ("spec", "annotations"), through=True)
+        self._from(("metadata",), ("metadata",))
+        if graph.namespace:
+            metadata["namespace"] = graph.namespace
+        labels = dict(graph.own_labels)
+        if self._release.names_graph:
+            labels["nvidia.com/dynamo-graph-deployment-name"] = graph.name
+            self._from(("metadata", "labels", "nvidia.com/dynamo-graph-deployment-name"), ("metadata", "name"))
+        if labels:
+            metadata["labels"] = labels
+        if graph.own_annotations:
+            metadata["annotations"] = dict(graph.own_annotations)
+        return metadata
+
+    def _component(self, component: Component) -> None:
+        roles = self._roles(component)
+        for role in roles:
+            self._clique(component, role)
+        if component.uses_group:
+            self._group(component, roles)
+
+    def _roles(self, component: Component) -> list[_Role]:
+        """The cliques of a component. Source: dynamo.md 3.4 and 3.6."""
+        names, replicas = clique_names(component), self._replicas(component)
+        if component.inter_pod:
+            return self._memory_roles(component, names)
+        if not component.is_multinode:
+            if component.forced_group:
+                return [_Role(names[0], 1, 1, ("experimental",))]
+            return [_Role(names[0], replicas, self._least(component), ("replicas",))]
+        leader, worker = names
+        workers = component.nodes - 1
+        after = (worker,) if self._graph.backend_of(component) == "trtllm" else ()
+        least = workers if self._release.multinode_min_available else 1
+        nodes = ("multinode", "nodeCount")
+        return [
+            _Role(leader, 1, 1, nodes, after, "leader"),
+            _Role(worker, workers, least, nodes, role="worker"),
+        ]
+
+    def _memory_roles(self, component: Component, names: list[str]) -> list[_Role]:
+        """The cliques of GPU memory between pods: for each rank the memory's, then the engine's."""
+        roles: list[_Role] = []
+        mode: tuple[str, ...] = ("experimental", "gpuMemoryService")
+        engines = names[1::2]
+        trt = component.is_multinode and self._graph.backend_of(component) == "trtllm"
+        for rank, (memory, engine) in enumerate(zip(names[::2], engines, strict=True)):
+            after = (memory, *(engines[1:] if trt and rank == 0 else ()))
+            roles += [_Role(memory, 1, 1, mode), _Role(engine, 1 + component.shadows, 1, mode, after)]
+        return roles
+
+    def _replicas(self, component: Component) -> int:
+        # A checkpoint that pods wait for is not there in a preview.
+        return 0 if component.waits_for_checkpoint else component.replicas
+
+    def _least(self, component: Component) -> int:
+        """The component's minAvailable: its own, else the override's, else 1. Source: dynamo.md 2.5."""
+        if self._release.min_available is Known.NO:
+            return 1
+        if component.min_available is not None:
+            return component.min_available
+        override = component.override
+        if override is None or self._release.provider_override is Known.NO:
+            return 1
+        value = mapping(override.value)
+        return whole((value if component.uses_group else mapping(value.get("spec"))).get("minAvailable"), 1)
+
+    def _least_path(self, component: Component) -> FieldPath:
+        if component.min_available is None:
+            return component.path() if component.override is None else component.path("providerOverride")
+        return component.path("minAvailable")
+
+    def _clique(self, component: Component, role: _Role) -> None:
+        at: FieldPath = (*_TEMPLATE, "cliques", len(self._cliques))
+        self._from(at, component.path())
+        self._from((*at, "name"), component.path("name"))
+        self._from((*at, "spec", "replicas"), component.path(*role.written))
+        least = component.path(*role.written) if component.uses_group else self._least_path(component)
+        self._from((*at, "spec", "minAvailable"), least)
+        self._from((*at, "labels"), component.path())
+        self._from((*at, "annotations"), component.path("podTemplate", "metadata", "annotations"), through=True)
+        spec: dict[str, Any] = {
+            "roleName": role.name,
+            "replicas": role.replicas,
+            "minAvailable": role.min_available,
+            "podSpec": self._pod_spec(component, at),
+        }
+        if role.starts_after:
+            spec["startsAfter"] = list(role.starts_after)
+        clique: dict[str, Any] = {"name": role.name, "labels": self._labels(component, at)}
+        annotations = {**self._graph.own_annotations, **texts(self._pod_metadata(component).get("annotations"))}
+        if annotations:
+            clique["annotations"] = annotations
+            for key in self._graph.own_annotations:
+                self._from((*at, "annotations", key), ("spec", "annotations", key))
+        if component.constraint is not None and not component.uses_group:
+            clique["topologyConstraint"] = self._constraint(component.constraint, at, component.path())
+        self._cliques.append({**clique, "spec": spec})
+
+    def _pod_metadata(self, component: Component) -> Mapping[str, Any]:
+        return mapping(component.template.get("metadata"))
+
+    def _labels(self, component: Component, at: FieldPath) -> dict[str, str]:
+        """The labels of a clique, as far as they matter. Source: dynamo.md 3.9."""
+        graph = self._graph
+        namespace = f"{graph.namespace or 'default'}-{graph.name}".replace(".", "-")
+        is_global = component.value.get("globalDynamoNamespace") is True
+        own: dict[str, str] = {
+            "nvidia.com/selector": f"{graph.name}-{component.lower}",
+            "nvidia.com/dynamo-graph-deployment-name": graph.name,
+            "nvidia.com/dynamo-component": component.name,
+            "nvidia.com/dynamo-namespace": "dynamo" if is_global else namespace,
+        }
+        self._from((*at, "labels", "nvidia.com/dynamo-component"), component.path("name"))
+        if component.type:
+            is_alpha = graph.is_alpha and not self._release.stores_v1beta1
+            is_sub = is_alpha and component.type in ("prefill", "decode")
+            own["nvidia.com/dynamo-component-type"] = "worker" if is_sub else component.type
+            self._from((*at, "labels", "nvidia.com/dynamo-component-type"), component.path("type"))
+            if is_sub:
+                own["nvidia.com/dynamo-sub-component-type"] = component.type
+        if self._has_epp and component.type in WORKERS:
+            own["nvidia.com/dynamo-component-class"] = "worker"
+        if graph.annotations.get("nvidia.com/enable-metrics") != "false":
+            own["nvidia.com/metrics-enabled"] = "true"
+        queue = self._queue(component)
+        if queue is not None:
+            own["kai.scheduler/queue"] = queue
+            self._from((*at, "labels", "kai.scheduler/queue"), ("metadata", "annotations", QUEUE))
+        pods = texts(self._pod_metadata(component).get("labels"))
+        for key in pods:
+            self._from((*at, "labels", key), component.path("podTemplate", "metadata", "labels", key), through=True)
+        for key in graph.own_labels:
+            self._from((*at, "labels", key), ("spec", "labels", key), through=True)
+        users = {**graph.own_labels, **pods}
+        return dict(sorted({**users, **own}.items()))
+
+    def _queue(self, component: Component) -> str | None:
+        """The queue of a component's pods; None where KAI does not schedule them. Source: dynamo.md 3.8."""
+        named = component.pod_spec.get("schedulerName")
+        if not self._settings.kai_scheduler or (named and named != "kai-scheduler"):
+            return None
+        return self._graph.annotations.get(QUEUE, "").strip() or DEFAULT_QUEUE
+
+    def _pod_spec(self, component: Component, at: FieldPath) -> dict[str, Any]:
+        spec = dict(component.pod_spec)
+        here = (*at, "spec", "podSpec")
+        self._from(here, component.path("podTemplate", "spec"), through=True)
+        containers = mappings(spec.get("containers"))
+        if all(container.get("name") != MAIN for container in containers):
+            # The operator brings the container, image and all.
+            spec["containers"] = [{"name": MAIN}, *containers]
+            self._from((*here, "containers", 0), component.path())
+            for index in range(len(containers)):
+                written = component.path("podTemplate", "spec", "containers", index)
+                self._from((*here, "containers", index + 1), written, through=True)
+        if self._queue(component) is not None:
+            if not spec.get("schedulerName"):
+                self._from((*here, "schedulerName"), component.path())
+            spec["schedulerName"] = "kai-scheduler"
+        return spec
+
+    def _group(self, component: Component, roles: list[_Role]) -> None:
+        at: FieldPath = (*_TEMPLATE, "podCliqueScalingGroups", len(self._groups))
+        self._from(at, component.path())
+        self._from((*at, "name"), component.path("name"))
+        self._from((*at, "replicas"), component.path("replicas"))
+        self._from((*at, "minAvailable"), self._least_path(component))
+        group: dict[str, Any] = {
+            "name": component.lower,
+            "cliqueNames": [role.name for role in roles],
+            "replicas": self._replicas(component),
+            "minAvailable": self._least(component),
+        }
+        if component.constraint is not None:
+            group["topologyConstraint"] = self._constraint(component.constraint, at, component.path())
+        if component.inter_pod:
+            group["resourceSharing"] = self._sharing(component, roles)
+        self._groups.append(group)
+
+    def _sharing(self, component: Component, roles: list[_Role]) -> list[dict[str, Any]]:
+        """What shares the GPUs of each rank, and the claims on these. Source: dynamo.md 3.4, inter-pod GMS."""
+        memory = mapping(mapping(component.value.get("experimental")).get("gpuMemoryService"))
+        device = text(memory.get("deviceClassName")) or "gpu.nvidia.com"
+        limits = mapping(mapping(component.main.get("resources")).get("limits"))
+        gpus = limits.get(_GPU)
+        count = int(gpus) if isinstance(gpus, (int, str)) and str(gpus).isdecimal() else 1
+        sharing: list[dict[str, Any]] = []
+        for rank in range(len(roles) // 2):
+            name = f"{component.lower}-gpu-rank-{rank}"
+            exactly = {"deviceClassName": device, "allocationMode": "ExactCount", "count": count}
+            requests = [{"name": "gpu", "exactly": exactly}]
+            spec: dict[str, Any] = {"devices": {"requests": requests}}
+            self._from((*_TEMPLATE, "resourceClaimTemplates", len(self._claims)), component.path("experimental"))
+            self._claims.append({"name": name, "templateSpec": {"spec": spec}})
+            children = [role.name for role in roles[2 * rank : 2 * rank + 2]]
+            sharing.append({"name": name, "scope": "PerReplica", "filter": {"childCliqueNames": children}})
+        return sharing
+
+    def _constraint(
+        self, constraint: Constraint, at: FieldPath, owner: FieldPath, *, whole: bool = False
+    ) -> dict[str, Any]:
+        """A typed constraint as the release spells it. Source: dynamo.md 3.7."""
+        here, domain = (*at, "topologyConstraint"), (*owner, "topologyConstraint", "packDomain")
+        self._from(here, (*owner, "topologyConstraint"))
+        if self._release.constraint == "packDomain":
+            self._from((*here, "packDomain"), domain)
+            return {"packDomain": constraint.pack_domain}
+        self._from((*here, "pack"), domain)
+        spelt: dict[str, Any] = {"pack": {"required": constraint.pack_domain}}
+        graph = self._graph
+        if graph.constraint is None or (graph.pack_domain and not whole):
+            return spelt
+        self._from((*here, "topologyName"), ("spec", "topologyConstraint", "clusterTopologyName"))
+        return {"topologyName": graph.constraint.topology_name, **spelt}
+
+    def _override(self, value: dict[str, Any]) -> None:
+        """Puts the overrides' constraints into the place of what is rendered. Source: dynamo.md 2.7."""
+        if self._release.provider_override is Known.NO:
+            return
+        template = value["spec"]["template"]
+        if self._graph.override is not None:
+            written = mapping(mapping(mapping(self._graph.override.value).get("spec")).get("template"))
+            path = (*self._graph.override.path, "value", "spec", "template")
+            self._replace(template, _TEMPLATE, written, path)
+        for component in self._graph.components:
+            if component.override is not None:
+                parts = (self._groups, "podCliqueScalingGroups") if component.uses_group else (self._cliques, "cliques")
+                self._replace_named(*parts, component.lower, component.override.value, component.override.path)
+            for place, role in enumerate(mappings(component.value.get("roles"))):
+                override = mapping(role.get("providerOverride"))
+                suffix = {"leader": "ldr", "worker": "wkr"}.get(text(role.get("name")), "")
+                path = component.path("roles", place, "providerOverride")
+                name = f"{component.lower}-{suffix}"
+                self._replace_named(self._cliques, "cliques", name, override.get("value"), path)
+
+    def _replace_named(self, parts: list[dict[str, Any]], key: str, name: str, written: Any, path: FieldPath) -> None:
+        for index, part in enumerate(parts):
+            if part["name"] == name:
+                self._replace(part, (*_TEMPLATE, key, index), mapping(written), (*path, "value"))
+
+    def _replace(self, part: dict[str, Any], at: FieldPath, written: Mapping[str, Any], path: FieldPath) -> None:
+        constraint = written.get("topologyConstraint")
+        if isinstance(constraint, dict):
+            part["topologyConstraint"] = constraint
+            here = (*at, "topologyConstraint")
+            self._entries = {known: entry for known, entry in self._entries.items() if known[: len(here)] != here}
+            self._entries[here] = Written((*path, "topologyConstraint"), through=True)
+        if isinstance(written.get("rollingUpdate"), dict):
+            part["rollingUpdate"] = written["rollingUpdate"]
+            self._entries[*at, "rollingUpdate"] = Written((*path, "rollingUpdate"), through=True)

@@ -1,0 +1,179 @@
+"""What each release of Dynamo's operator does differently from the others, as data. Source: dynamo.md 1 and 3.
+
+A minor release is one record: what changed within one is not known (dynamo.md 6).
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Literal
+
+from krmfn.record import NamedTuple
+from packwise.revisions.records import REVISIONS, precedes
+
+if TYPE_CHECKING:
+    from packwise.revisions.revision import Revision
+
+__all__ = [
+    "NEWEST",
+    "RELEASES",
+    "STUCK_AT_ZERO",
+    "Known",
+    "Release",
+    "Texts",
+    "goes_with",
+    "release_of",
+    "release_that_goes_with",
+]
+
+
+class Known(Enum):
+    """Whether a release has something."""
+
+    NO = auto()
+    UNSURE = auto()
+    """The sources name this release and its neighbour: packwise warns, and refuses nothing for it."""
+    YES = auto()
+
+
+class Texts(Enum):
+    """Whose words the webhook uses."""
+
+    SERVICES = auto()
+    """Sentences about services and profiles."""
+    COMPONENTS = auto()
+    """Sentences about components and ClusterTopologies."""
+    FIELDS = auto()
+    """Kubernetes' field errors, about ClusterTopologyBindings."""
+
+
+class Release(NamedTuple):
+    """One minor release of Dynamo, and what its operator makes of a DynamoGraphDeployment."""
+
+    name: str
+    """The minor release, as `1.4`."""
+
+    kai: str
+    """The oldest KAI Scheduler that it goes with, as its compatibility table says; "" where it says none."""
+
+    grove: str
+    """The oldest Grove that it goes with, likewise."""
+
+    grove_before: str | None
+    """The first Grove that it does not go with; None where none is known."""
+
+    constraint: Literal["packDomain", "pack"]
+    """How its PodCliqueSets spell a topology constraint."""
+
+    texts: Texts
+    """Whose words its webhook uses."""
+
+    serves_v1beta1: bool = False
+    """Whether the API server takes DynamoGraphDeployments of v1beta1."""
+
+    stores_v1beta1: bool = False
+    """Whether the operator sees them in the words of v1beta1 whatever was written."""
+
+    multinode_min_available: bool = True
+    """Whether the gang needs every worker of a multinode replica; otherwise one of them."""
+
+    names_graph: bool = True
+    """Whether a PodCliqueSet carries the label with the name of its graph."""
+
+    shortens_names: bool = True
+    """Whether a name that is too long for the pods' names is shortened."""
+
+    min_available: Known = Known.YES
+    """Whether components have `minAvailable`."""
+
+    component_topology_alone: Known = Known.YES
+    """Whether components may have a topologyConstraint where the graph states none and another has none."""
+
+    force_scaling_group: Known = Known.YES
+    """Whether `experimental.grove.forceScalingGroup` is there."""
+
+    provider_override: Known = Known.YES
+    """Whether `providerOverride` is there."""
+
+    roles: Known = Known.YES
+    """Whether `roles` is there."""
+
+    coherent: Known = Known.YES
+    """Whether Grove's strategy Coherent may be asked for."""
+
+    runtime_version: Known = Known.YES
+    """Whether an image without a version in its tag needs `runtimeVersionOverride`."""
+
+
+_1_0 = Release(
+    name="1.0",
+    kai="v0.13.0",
+    grove="v0.1.0-alpha.6",
+    grove_before="v0.1.0-alpha.9",
+    constraint="packDomain",
+    texts=Texts.SERVICES,
+    multinode_min_available=False,
+    names_graph=False,
+    shortens_names=False,
+    min_available=Known.NO,
+    component_topology_alone=Known.NO,
+    force_scaling_group=Known.NO,
+    provider_override=Known.NO,
+    roles=Known.NO,
+    coherent=Known.NO,
+    runtime_version=Known.NO,
+)
+_1_1 = _1_0._replace(name="1.1", kai="v0.13.4", grove="v0.1.0-alpha.8", multinode_min_available=True, names_graph=True)
+_1_2 = _1_1._replace(name="1.2", texts=Texts.COMPONENTS, serves_v1beta1=True, shortens_names=True)
+_1_3 = _1_2._replace(name="1.3", min_available=Known.UNSURE)
+_1_4 = _1_3._replace(
+    name="1.4",
+    grove="v0.1.0-alpha.10",
+    grove_before=None,
+    constraint="pack",
+    texts=Texts.FIELDS,
+    min_available=Known.YES,
+    component_topology_alone=Known.UNSURE,
+    force_scaling_group=Known.UNSURE,
+    coherent=Known.UNSURE,
+    runtime_version=Known.UNSURE,
+)
+_1_5 = _1_4._replace(
+    name="1.5",
+    kai="v0.17.0",
+    grove="v0.1.0-alpha.13",
+    stores_v1beta1=True,
+    component_topology_alone=Known.YES,
+    force_scaling_group=Known.YES,
+    provider_override=Known.YES,
+    runtime_version=Known.YES,
+)
+_1_6 = _1_5._replace(name="1.6", grove="v0.1.0-alpha.14-rc1", roles=Known.YES, coherent=Known.YES)
+
+RELEASES = (_1_0, _1_1, _1_2, _1_3, _1_4, _1_5, _1_6)
+"""Every release that has a record, oldest first."""
+
+NEWEST = RELEASES[-1]
+"""The release that is taken where nobody names one."""
+
+STUCK_AT_ZERO = ("v0.1.0-alpha.12",)
+"""Releases of Grove whose pods stay gated when a workload comes back from zero replicas. Source: grove#809."""
+
+_BY_NAME = {release.name: release for release in RELEASES}
+
+
+def release_of(name: str) -> Release | None:
+    """The record of a release, as `1.4` or `1.4.2` name it; None where there is none."""
+    return _BY_NAME.get(".".join(name.split(".")[:2]))
+
+
+def goes_with(release: Release, revision: Revision) -> bool:
+    """Whether the operator of `release` runs with that Grove, by its compatibility table."""
+    is_older = release.grove in REVISIONS and precedes(revision, REVISIONS[release.grove])
+    is_newer = release.grove_before is not None and not precedes(revision, REVISIONS[release.grove_before])
+    return not is_older and not is_newer
+
+
+def release_that_goes_with(revision: Revision) -> Release | None:
+    """The newest release that runs with that Grove; None where there is none."""
+    return next((release for release in reversed(RELEASES) if goes_with(release, revision)), None)

@@ -1,0 +1,133 @@
+"""Graphs of tables: what a case says, with all that cases have in common, rendered."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from krmfn.fieldpath import format_path
+from krmfn.kubeobject import KubeObject
+from krmfn.result import Result
+from krmfn.yamltext import split_documents
+from packwise.pipeline import Rendered, render
+from packwise.select import Package
+
+BINDING = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopologyBinding
+metadata: {name: default}
+spec:
+  levels:
+  - {domain: zone, key: topology.kubernetes.io/zone}
+  - {domain: block, key: example.com/block}
+  - {domain: rack, key: example.com/rack}
+  - {domain: host, key: kubernetes.io/hostname}
+"""
+
+
+def document(case: Mapping[str, Any]) -> str:
+    """The graph of a case: its `spec` as text, `metadata` and `version` where it says them."""
+    version, metadata = case.get("version", "v1beta1"), case.get("metadata", "{name: llm, namespace: serving}")
+    spec = textwrap.indent(case["spec"], "  ")
+    head = f"apiVersion: nvidia.com/{version}\nkind: DynamoGraphDeployment\nmetadata: {metadata}\n"
+    return f"{head}spec:\n{spec}{case.get('status', '')}"
+
+
+def settings(case: Mapping[str, Any]) -> str:
+    """The TopologyRender of a case: its releases of Grove and Dynamo, and what else it says."""
+    revision, release = case.get("grove", "v0.1.0-alpha.13"), case.get("dynamo", "1.5")
+    spec = [f"revision: {revision}"] if revision else []
+    if "settings" in case:
+        spec += case["settings"].splitlines()
+    else:
+        spec += [f'dynamo: {{release: "{release}"}}'] if release else ["annotate: true"]
+    spec += case.get("more", "").splitlines()
+    return "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {name: t}\nspec:\n" + "".join(
+        [f"  {line}\n" for line in spec]
+    )
+
+
+def rendered(case: Mapping[str, Any]) -> Rendered:
+    """What a render answers to a case; its `beside` stands in the place of the topology binding."""
+    texts = [settings(case), case.get("beside", BINDING)]
+    items = [item for text in texts for item in parsed(text)]
+    items.append(KubeObject.parse(document(case), file="graph.yaml"))
+    before = None
+    if "before" in case:
+        before = (KubeObject.parse(document({**case, "status": "", **case["before"]}), file="before.yaml"),)
+    return render(Package(tuple(items), baseline=before))
+
+
+def parsed(text: str) -> list[KubeObject]:
+    return [KubeObject.parse(part.text, file="beside.yaml", line=part.line) for part in split_documents(text)]
+
+
+def shown(result: Result) -> dict[str, str]:
+    """A finding: where, by which rule, what packwise says, and what the operator says."""
+    tags = result.tags
+    place = f"{tags.get('line', '-')}:{tags.get('column', '-')}"
+    field = result.field.path if result.field is not None else ""
+    file = "" if result.file is None or result.file.path == "graph.yaml" else f"{result.file.path} "
+    told = {"at": f"{file}{place} {field}".strip(), "rule": f"{tags['rule']}, {result.severity.value}"}
+    told["message"] = result.message
+    if "operatorMessage" in tags:
+        told[tags["stage"]] = tags["operatorMessage"]
+    return told
+
+
+def shape(answer: Rendered) -> list[str]:
+    """The PodCliqueSets of a render as lines: names, replicas, minAvailable, constraints, gangs."""
+    lines: list[str] = []
+    for source in answer.sources:
+        value: Any = source.value
+        if value["kind"] == "PodCliqueSet":
+            lines += _set_lines(value)
+        elif value["kind"] == "PodGang":
+            lines.append(f"gang {value['metadata']['name']}")
+    return lines
+
+
+def _set_lines(value: Mapping[str, Any]) -> list[str]:
+    template = value["spec"]["template"]
+    strategy = value["spec"].get("updateStrategy", {}).get("type", "")
+    head = f"{value['metadata']['name']} {template['cliqueStartupType']} {template['terminationDelay']} {strategy}"
+    lines = [head.strip() + _constraint(template)]
+    for clique in template["cliques"]:
+        spec = clique["spec"]
+        after = f" after {', '.join(spec['startsAfter'])}" if "startsAfter" in spec else ""
+        counts = f"{spec['replicas']}/{spec['minAvailable']}"
+        lines.append(f"  clique {clique['name']} {counts}{after}{_constraint(clique)}")
+    for group in template.get("podCliqueScalingGroups", []):
+        members = ", ".join(group["cliqueNames"])
+        counts = f"{group['replicas']}/{group['minAvailable']}"
+        sharing = "".join(
+            f" shares {each['name']} with {', '.join(each['filter']['childCliqueNames'])}"
+            for each in group.get("resourceSharing", [])
+        )
+        lines.append(f"  group {group['name']} {counts} of {members}{_constraint(group)}{sharing}")
+    for claim in template.get("resourceClaimTemplates", []):
+        (request,) = claim["templateSpec"]["spec"]["devices"]["requests"]
+        exactly = request["exactly"]
+        lines.append(f"  claim {claim['name']} {exactly['count']} {exactly['deviceClassName']}")
+    return lines
+
+
+def _constraint(part: Mapping[str, Any]) -> str:
+    constraint = part.get("topologyConstraint")
+    if constraint is None:
+        return ""
+    pack = constraint.get("pack", {})
+    words = [f"{key} {pack[key]}" for key in ("required", "preferred") if key in pack]
+    words += [f"{key} {constraint[key]}" for key in ("packDomain", "topologyName") if key in constraint]
+    return f" [{', '.join(words)}]"
+
+
+def origins(answer: Rendered, kind: str) -> dict[str, str]:
+    """Where each part of the generated objects of a kind is written, by its path."""
+    return {
+        format_path(path): f"{origin.place.item.location(origin.place.path).line} {format_path(origin.place.path)}"
+        for source in answer.sources
+        if source.value["kind"] == kind
+        for path, origin in source.origins().items()
+    }
