@@ -402,3 +402,30 @@ def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypa
         'error: --exact must have its library: ortools is not installed; add the extra "solver": '
         'pip install "packwise[solver]"\n'
     )
+
+
+def test_further_replicas_keep_to_the_limit_of_their_queue(folder: Path, call: Call) -> None:
+    nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(8)]
+    share = {"resources": {"gpu": {"quota": 8, "limit": 48}}}
+    queue = {"kind": "Queue", "metadata": {"name": "default-queue"}, "spec": share}
+    write(folder, {"nodes.json": json.dumps({"kind": "List", "items": [*nodes, queue]})})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--further", "-o", "json")
+
+    # Four pairs of nodes have room; the gang takes 16 of the queue's 48 GPUs.
+    assert json.loads(ran.stdout)["furtherReplicas"][0]["replicas"] == 2
+
+
+def test_a_required_level_above_one_that_all_nodes_share(folder: Path, call: Call) -> None:
+    nodes = [node(f"n{number}", "a", "r0") for number in range(2)]
+    write(folder, {"nodes.json": json.dumps({"kind": "List", "items": nodes})})
+    write(folder, {"in/web.yaml": GPU_WORKLOAD.replace("packDomain: rack", "packDomain: zone")})
+
+    ran = call("place", "in", "--nodes", "nodes.json")
+
+    assert ran.code == 1
+    assert (
+        "2 pods must stand in one zone, and zone a may have room; KAI does not see it, because all nodes in question "
+        "share a level finer than zone, and KAI counts what is free within that level only: add a preferred level, "
+        "zone or a finer one"
+    ) in ran.stdout

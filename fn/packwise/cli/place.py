@@ -90,9 +90,10 @@ def _workloads(command: PlaceGangs) -> int:
     free = free_after(there, placing)
     placed = Placed(
         there,
+        {node.name: node for node in there.scene.nodes},
         placing,
         tuple([tuple(reasons(gang, there, free)) for gang in placing.gangs]),
-        more_replicas(there) if command.further else None,
+        more_replicas(there, placing) if command.further else None,
         _seconds(there, placing) if command.exact else {},
     )
     return int(not placing.fits) if show(_printed(placed, command)) else 1

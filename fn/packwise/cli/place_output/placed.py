@@ -18,22 +18,18 @@ __all__ = ["Placed"]
 
 
 class Placed(NamedTuple):
-    """The placing, the reasons of each gang by its place in it, and how many more replicas of workloads fit.
+    """The nodes by name, the placing, the reasons of each gang by its place in it, and how many more replicas fit.
 
     `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
     the gang.
     """
 
     situation: Situation
+    nodes: Mapping[str, Node]
     placing: Placing
     reasons: tuple[tuple[str, ...], ...]
     further: Mapping[tuple[str, str], int] | None = None
     seconds: Mapping[int, Second] = {}
-
-    @property
-    def nodes(self) -> dict[str, Node]:
-        """The nodes by name."""
-        return {node.name: node for node in self.situation.scene.nodes}
 
     def topology_of(self, gang: GangAnswer) -> KaiTopology | None:
         """The topology that the gang, or a part of it, names; without that, the only one there is."""
@@ -46,5 +42,4 @@ class Placed(NamedTuple):
 
     def domain_of(self, gang: GangAnswer, nodes: list[str]) -> str:
         """The domain that the nodes share; "" where they share none."""
-        known = self.nodes
-        return common_domain(self.topology_of(gang), [known[name] for name in nodes])
+        return common_domain(self.topology_of(gang), [self.nodes[name] for name in nodes])

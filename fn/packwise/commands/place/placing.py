@@ -9,14 +9,15 @@ from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Job, Scene
+from packwise.schedulers.kai.allocate.session import NOT_PREEMPTIBLE
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
-    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node
+    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod, QueueShare
     from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.schedulers.kai.snapshot import Snapshot
@@ -120,24 +121,62 @@ def place_gangs(situation: Situation) -> Placing:
 
 def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
     """What KAI saw when it tried the job at `index` last: that job alone, beside all that was placed before."""
-    used = {node.name: dict(node.used) for node in scene.nodes}
     job = scene.jobs[index]
     others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
-    for pod, node in (*others, *session.placed[: session.jobs[index].before]):
-        add_amounts(used[node], (*pod.request, (PODS, 1)))
-    return scene._replace(
-        nodes=tuple([node._replace(used=used[node.name]) for node in scene.nodes]), jobs=(job,), queues=()
-    )
+    placed = (*others, *session.placed[: session.jobs[index].before])
+    return scene._replace(nodes=_with_pods(scene.nodes, placed), jobs=(job,), queues=())
 
 
-def more_replicas(situation: Situation) -> dict[tuple[str, str], int]:
+def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tuple[Node, ...]:
+    """The nodes, with what these pods use of them."""
+    used: dict[str, dict[str, int]] = {}
+    for pod, node in placed:
+        add_amounts(used.setdefault(node, {}), (*pod.request, (PODS, 1)))
+    return tuple([
+        node._replace(used=_sum(node.used, used[node.name])) if node.name in used else node for node in nodes
+    ])  # fmt: skip
+
+
+def _sum(amounts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    total = dict(amounts)
+    add_amounts(total, others.items())
+    return total
+
+
+def more_replicas(situation: Situation, placing: Placing) -> dict[tuple[str, str], int]:
     """How many further replicas of each workload fit beside all gangs, up to a hundred; by namespace and name."""
+    answers = placing.session.jobs
+    placed = [
+        (pod, node)
+        for job, answer in zip(situation.scene.jobs, answers, strict=True)
+        for pod in job.pods
+        if (node := answer.nodes.get(pod.name))
+    ]
+    left = situation.scene._replace(
+        nodes=_with_pods(situation.scene.nodes, placed), queues=tuple(_shares_left(situation.scene, answers)), jobs=()
+    )
     counts: dict[tuple[str, str], int] = {}
     for gang in situation.gangs:
         key = (gang.gang.namespace, gang.gang.workload)
         if key not in counts:
-            counts[key] = _further(situation, _replica(situation, key))
+            counts[key] = _further(left, _replica(situation, key))
     return counts
+
+
+def _shares_left(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueShare]:
+    """The queues, with what their jobs leave of quota and limit."""
+    used: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    for job, answer in zip(scene.jobs, answers, strict=True):
+        gpus = sum(_gpu_of(pod.request) for pod in job.pods if answer.nodes.get(pod.name))
+        used[job.queue] += gpus
+        kept[job.queue] += gpus if job.priority >= NOT_PREEMPTIBLE else 0
+    for share in scene.queues:
+        quota, limit = share.gpu_quota, share.gpu_limit
+        yield share._replace(
+            gpu_quota=None if quota is None else quota - kept[share.name],
+            gpu_limit=None if limit is None else limit - used[share.name],
+        )
 
 
 def _replica(situation: Situation, key: tuple[str, str]) -> list[Job]:
@@ -147,23 +186,21 @@ def _replica(situation: Situation, key: tuple[str, str]) -> list[Job]:
     return [job for job in jobs if job.name == first or job.name.startswith(f"{first}-")] or jobs
 
 
-def _further(situation: Situation, replica: list[Job]) -> int:
+def _further(left: Scene, replica: list[Job]) -> int:
     asked = sum(_gpu_of(pod.request) for job in replica for pod in job.pods)
-    free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in situation.scene.nodes)
+    free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in left.nodes)
     most = min(_MOST, free // asked if asked else _MOST)
-    lowest = min([job.priority for job in situation.scene.jobs], default=0) - 1
-    copies = [_copy(job, number, lowest) for number in range(most) for job in replica]
-    session = allocate(situation.scene._replace(jobs=(*situation.scene.jobs, *copies)))
-    states = [answer.state in FITS for answer in session.jobs[len(situation.scene.jobs) :]]
+    copies = tuple([_copy(job, number) for number in range(most) for job in replica])
+    states = [answer.state in FITS for answer in allocate(left._replace(jobs=copies)).jobs]
     size = len(replica)
     fitting = [all(states[start : start + size]) for start in range(0, len(states), size)]
     return fitting.index(False) if False in fitting else len(fitting)
 
 
-def _copy(job: Job, number: int, priority: int) -> Job:
-    """A further replica of the job, after all others; what cannot be preempted keeps to its queue's quota."""
+def _copy(job: Job, number: int) -> Job:
+    """A further replica of the job."""
     pods = tuple([pod._replace(name=f"{pod.name}+{number}", node="") for pod in job.pods])
-    return job._replace(name=f"{job.name}+{number}", pods=pods, priority=priority)
+    return job._replace(name=f"{job.name}+{number}", pods=pods)
 
 
 def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:

@@ -113,8 +113,8 @@ def _bounds(job: Job) -> list[_Bound]:
 
 def _nodes_of(shortage: Shortage, situation: Situation) -> list[Node]:
     """The nodes of the domain."""
-    topology = next((each for each in situation.scene.topologies if shortage.level in each.levels), None)
-    if topology is None:
+    topology = next((each for each in situation.scene.topologies if each.name == shortage.topology), None)
+    if topology is None or shortage.level not in topology.levels:
         return []
     keys = topology.levels[: topology.levels.index(shortage.level) + 1]
     return [

@@ -33,6 +33,7 @@ class Accounting:
 
     def __init__(self, cluster: ClusterState, tree: DomainTree, start: Domain, pods: Sequence[Pod]) -> None:
         self.start = start
+        self._topology = tree.topology.name
         self._levels = tree.topology.levels
         self._pods = len(pods)
         self.total = _total(pods)
@@ -84,6 +85,7 @@ class Accounting:
         level = self._levels[domain.depth] if domain.depth >= 0 else ""
         return Shortage(
             sub_group,
+            self._topology,
             domain.id,
             level,
             held,

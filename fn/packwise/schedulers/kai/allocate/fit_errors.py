@@ -43,12 +43,13 @@ _UNITS = {CPU: 1000, MEMORY: 10**9}
 class Shortage(NamedTuple):
     """A domain that is too small: it has room for `held` of `wanted` pods, None where KAI compares sums.
 
-    `domain` is its id, `level` its node label ("" for the whole topology), `sub_group` the part of the job that does
-    not fit. `missing` is what lacks there, by resource. `is_counted` is false where KAI counts the domain as empty,
-    since it counts only within a finer one that all nodes share.
+    `domain` is its id in `topology`, `level` its node label ("" for the whole topology), `sub_group` the part of the
+    job that does not fit. `missing` is what lacks there, by resource. `is_counted` is false where KAI counts the domain
+    as empty, since it counts only within a finer one that all nodes share.
     """
 
     sub_group: str
+    topology: str
     domain: str
     level: str
     held: int | None

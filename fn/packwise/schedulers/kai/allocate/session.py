@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.fit_errors import FitError
     from packwise.schedulers.kai.allocate.scene import Pod, QueueShare, Scene
 
-__all__ = ["JobAnswer", "SessionAnswer", "allocate"]
+__all__ = ["NOT_PREEMPTIBLE", "JobAnswer", "SessionAnswer", "allocate"]
 
-_NOT_PREEMPTIBLE = 100
+NOT_PREEMPTIBLE = 100
 """The priority from which on pods are not preempted."""
 
 
@@ -129,7 +129,7 @@ class _Session:
         used, kept = self._used[share.name].get(GPU, 0), self._kept.get(share.name, 0)
         if share.gpu_limit is not None and used + asked > share.gpu_limit:
             return over_limit(share.name, share.gpu_limit, used, asked)
-        if tree.job.priority >= _NOT_PREEMPTIBLE and share.gpu_quota is not None and kept + asked > share.gpu_quota:
+        if tree.job.priority >= NOT_PREEMPTIBLE and share.gpu_quota is not None and kept + asked > share.gpu_quota:
             return over_quota(share.name, share.gpu_quota, kept, asked)
         return None
 
@@ -137,7 +137,7 @@ class _Session:
         used = self._used.setdefault(tree.job.queue, {})
         for pod in pods:
             add_amounts(used, pod.request)
-        if tree.job.priority >= _NOT_PREEMPTIBLE:
+        if tree.job.priority >= NOT_PREEMPTIBLE:
             self._kept[tree.job.queue] = self._kept.get(tree.job.queue, 0) + _gpus(pods)
 
     def _answer(self, tree: JobTree) -> JobAnswer:
