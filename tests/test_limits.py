@@ -9,12 +9,15 @@ from krmfn.envelope import MAX_ITEMS
 from krmfn.yamltext import build, events, fastguard
 from krmfn.yamltext.bounds import MAX_NODES
 from packwise.cli import target
+from packwise.cli.place import MOST_EXACT
 from packwise.commands.diff import state
+from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.problem import MAX_TEXT
 from packwise.frontends.dynamo.names import MOST_RANKS
 from packwise.frontends.osmo.template.fill import MAX_TEMPLATE
 from packwise.frontends.osmo.template.work import MAX_BITS, MAX_WORK
 from packwise.placement.limit import LIMIT, MAX_GANGS
+from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration
 from packwise.validate import expression, read
 from packwise.validate.cost import MAX_COST, MAX_ITERATIONS
@@ -36,6 +39,13 @@ LIMITS: list[tuple[str, int, str]] = [
     ("a key in one line", fastguard.LONGEST_KEY, ""),
     ("digits of a number", fastguard.MOST_DIGITS, ""),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
+    ("pods that are placed", MAX_PODS, "the gangs must have at most 500000 pods together"),
+    (
+        "nodes that are added",
+        MAX_ADDED,
+        "--add-nodes must be a file, or as in 4xexample.com/rack=r9 (1 to 100000 nodes)",
+    ),
+    ("gangs that get an exact verdict", MOST_EXACT, "--exact looks at the first 20"),
     ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 where GPU memory"),
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from packwise.extras import SOLVER
 from tests.fuzz.targets import TARGETS
 from tests.places import ROOT
 
@@ -101,7 +102,10 @@ def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> Non
     krmfn = tomllib.loads((ROOT / "fn" / "krmfn" / "pyproject.toml").read_text(encoding="utf-8"))
     asked = [*requirements(project), *requirements(krmfn)]
     # Both distributions of the repository are built from it, and so in no lock.
-    assert {re.split(r"[\[<>=]", requirement)[0] for requirement in asked} - {"krmfn", "packwise"} <= set(runtime)
+    libraries = {re.split(r"[\[<>=]", requirement)[0] for requirement in asked} - {"krmfn", "packwise"}
+    assert libraries <= set(development)
+    # The image does without the solver, which is not in `all`.
+    assert libraries - {SOLVER.library} <= set(runtime)
     assert runtime.items() | build.items() <= development.items()
     assert [f"hatchling=={build['hatchling']}"] == project["build-system"]["requires"]
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from krmfn.record import NamedTuple
 
-__all__ = ["COMPLETION", "CRDS", "OSMO", "PATCH", "Extra"]
+__all__ = ["COMPLETION", "CRDS", "OSMO", "PATCH", "SOLVER", "Extra"]
 
 
 class Extra(NamedTuple):
@@ -38,6 +38,9 @@ OSMO = Extra("osmo", "jinja2", "jinja2")
 
 PATCH = Extra("patch", "jsonpatch", "jsonpatch")
 """JSON Patches of what differs."""
+
+SOLVER = Extra("solver", "ortools", "ortools.sat.python.cp_model")
+"""CP-SAT, an exact solver: whether gangs fit at all, whatever the scheduler finds."""
 
 
 @cache

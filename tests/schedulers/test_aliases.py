@@ -93,4 +93,4 @@ def test_there_is_one_version_of_the_api() -> None:
 def test_a_level_goes_by_its_label_and_its_alias() -> None:
     value = {"spec": {"levels": [{"nodeLabel": "a", "alias": "b"}, {"nodeLabel": "c"}, "d", {"nodeLabel": 1}]}}
 
-    assert level_names(value) == ["a", "b", "c"]
+    assert level_names(value) == {"a": 0, "b": 0, "c": 1}

@@ -28,10 +28,12 @@ __all__ = [
     "Fix",
     "Format",
     "Function",
+    "ImportTopology",
     "Init",
     "Migrate",
     "Named",
     "Output",
+    "PlaceGangs",
     "Render",
     "Rules",
     "Schema",
@@ -137,6 +139,7 @@ class Check:
     fix: Fix | None = None
     choice: Choice = Choice()
     verbosity: Verbosity = Verbosity.NORMAL
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,31 @@ class Topologies:
 
     named: Named
     as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTopology:
+    """`packwise topology import`; `paths` are files with a cluster's nodes."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceGangs:
+    """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
+
+    `add_nodes`, `drain` and `replicas` change what is there before anything is placed. `further`: whether to count how
+    many more replicas fit; `exact`: whether a solver looks at what does not fit.
+    """
+
+    named: Named
+    nodes: tuple[str, ...] = ()
+    output: Literal["text", "json"] = "text"
+    add_nodes: tuple[str, ...] = ()
+    drain: tuple[str, ...] = ()
+    replicas: tuple[str, ...] = ()
+    further: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +285,8 @@ Command = (
     | Diff
     | Explain
     | Topologies
+    | ImportTopology
+    | PlaceGangs
     | Migrate
     | Rules
     | Completion
@@ -302,6 +332,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
             _listed(parsed.ignore), _listed(parsed.select), parsed.known, parsed.write_findings, parsed.max_warnings
         ),
         Verbosity(parsed.verbosity),
+        tuple(parsed.nodes),
     ),
     "diff": lambda parsed: Diff(
         parsed.before,
@@ -316,6 +347,17 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json"
     ),
     "explain": lambda parsed: Explain(_named(parsed), parsed.target, parsed.output == "json"),
+    "topology": lambda parsed: ImportTopology(tuple(parsed.paths)),
+    "place": lambda parsed: PlaceGangs(
+        _named(parsed),
+        tuple(parsed.nodes),
+        parsed.output,
+        tuple(parsed.add_nodes),
+        tuple(parsed.drain),
+        tuple(parsed.replicas),
+        parsed.further,
+        parsed.exact,
+    ),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths),
         parsed.to,
@@ -392,6 +434,8 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     _add_diff(commands)
     _add_explain(commands)
     _add_topologies(commands)
+    _add_topology(commands)
+    _add_place(commands)
     _add_migrate(commands)
     _add_rules(commands)
     _add_init(commands)
@@ -482,6 +526,10 @@ def _add_fixes(check: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out a file that is named itself as its folder's files are: for pre-commit and others that name "
         "changed files",
+    )
+    _add_nodes(
+        check,
+        "a cluster's nodes, as `kubectl get nodes -o json` prints them: topologies are then judged on their labels",
     )
 
 
@@ -598,6 +646,64 @@ def _add_topologies(commands: Any) -> None:
         "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
     )
     _add_config(topologies)
+
+
+def _add_topology(commands: Any) -> None:
+    text = "propose a configuration from the labels of nodes (import)"
+    topology = commands.add_parser(
+        "topology", help=text, description=help_texts.TOPOLOGY, epilog=help_texts.TOPOLOGY_EPILOG
+    )
+    topology.add_argument("action", choices=("import",), help="what to do with the nodes")
+    topology.add_argument(
+        "paths",
+        nargs="+",
+        metavar="NODES",
+        help='what `kubectl get nodes -o json` prints (or yaml), a folder of such files, or "-" for stdin',
+    )
+
+
+def _add_place(commands: Any) -> None:
+    text = "say where the KAI Scheduler puts the gangs, or why it does not"
+    place = commands.add_parser("place", help=text, description=help_texts.PLACE, epilog=help_texts.PLACE_EPILOG)
+    _add_paths(place)
+    _add_nodes(
+        place,
+        "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
+        "folder of such files, as often as needed; only a scenario goes without",
+    )
+    place.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
+    _add_context(place)
+    place.add_argument(
+        "--add-nodes",
+        metavar="FILE|NxLABELS",
+        action="append",
+        default=[],
+        help="as if these nodes were there too: a file of them, or 4xexample.com/rack=r9 for four copies of the node "
+        "that shares most of these labels",
+    )
+    place.add_argument(
+        "--drain",
+        metavar="DOMAIN",
+        action="append",
+        default=[],
+        help="as if a node, or all nodes with LABEL=VALUE, were gone, and their pods with them",
+    )
+    place.add_argument(
+        "--replicas",
+        metavar="GROUP=N",
+        action="append",
+        default=[],
+        help="as if a workload (llm=2), or a scaling group or clique of it (llm/prefill=4), had N replicas",
+    )
+    place.add_argument(
+        "--exact",
+        action="store_true",
+        help="for gangs that do not fit, let a solver say whether there is a packing that KAI does not find, for which "
+        "rule, and the smallest change that helps (needs packwise[solver])",
+    )
+    place.add_argument(
+        "--further", action="store_true", help="say how many more replicas of each workload fit beside all gangs"
+    )
 
 
 def _add_migrate(commands: Any) -> None:
@@ -747,6 +853,10 @@ def _add_function(commands: Any) -> None:
         action="store_true",
         help="list every finding on stderr, as the results do: also more of the same form, and infos",
     )
+
+
+def _add_nodes(command: argparse.ArgumentParser, text: str) -> None:
+    command.add_argument("--nodes", metavar="NODES", action="append", default=[], help=text)
 
 
 def _add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:

@@ -46,6 +46,10 @@ def check(command: Check) -> int:
             return _show(fixed)
         say([f"mended {name}" for name, _, _ in fixed.texts])
     checkup = read_groups(command.named)
+    if command.nodes:
+        from packwise.cli.cluster_files import read_nodes
+
+        checkup = checkup.on(read_nodes(command.nodes))
     judgement = judge(checkup)
     checked = Checked(
         judgement.results,

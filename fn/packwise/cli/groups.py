@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.value import Value
     from packwise.cli.arguments import Named
     from packwise.cli.document import InputFile
     from packwise.cli.inputs import Configured
@@ -64,6 +65,11 @@ class Checkup:
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
         return text_among(self.read, name)
+
+    def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
+        """What is judged, on a cluster of these objects."""
+        groups = [group._replace(package=group.package._replace(nodes=nodes)) for group in self.groups]
+        return replace(self, groups=tuple(groups))
 
 
 def read_groups(named: Named) -> Checkup:

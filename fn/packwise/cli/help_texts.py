@@ -20,6 +20,8 @@ __all__ = [
     "INIT_EPILOG",
     "MIGRATE",
     "MIGRATE_EPILOG",
+    "PLACE",
+    "PLACE_EPILOG",
     "RENDER",
     "RENDER_EPILOG",
     "RULES",
@@ -28,6 +30,8 @@ __all__ = [
     "SCHEMA_EPILOG",
     "TOPOLOGIES",
     "TOPOLOGIES_EPILOG",
+    "TOPOLOGY",
+    "TOPOLOGY_EPILOG",
     "VERSION",
     "VERSION_EPILOG",
 ]
@@ -43,6 +47,7 @@ commands for people and CI:
   packwise diff git:origin/main clusters/west
   packwise topologies clusters/west
   packwise explain PodGang/inference/llm-0 clusters/west
+  packwise place clusters/west --nodes nodes.json
   packwise rules topology-hierarchy
   packwise migrate clusters/west --to upstream --dry-run
 
@@ -131,7 +136,35 @@ examples:
   kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
   packwise topologies clusters/west -o json
 
+`packwise topology import` proposes the levels of one from the labels of nodes.
+
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+TOPOLOGY = """\
+Prints a TopologyRender with the levels that the labels of nodes show: zones, racks, topograph's labels of both
+generations, any key that ends in such a word. Which of them nest is read from the nodes; those that contradict are
+named. `packwise topologies` lists the topologies that your files have."""
+
+TOPOLOGY_EPILOG = """\
+examples:
+  kubectl get nodes -o json | packwise topology import -
+  packwise topology import nodes.json > topology.yaml
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+PLACE = """\
+Says where the KAI Scheduler puts each gang on the nodes of a cluster, or what is in its way: the algorithm of its
+allocate action (v0.17), gang after gang in queue order. Pods in use count; nothing is evicted to make room."""
+
+PLACE_EPILOG = """\
+examples:
+  kubectl get nodes,pods -A -o json > nodes.json
+  packwise place clusters/west --nodes nodes.json
+  packwise place clusters/west --nodes nodes.json --replicas llm/decode=6 --further
+  packwise place clusters/west --nodes nodes.json --drain example.com/rack=r7 -o json
+  packwise place scenario.json -o json
+
+exit codes: 0 all gangs fit, 1 one does not or errors were found, 2 wrong usage"""
 
 MIGRATE = """\
 Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at

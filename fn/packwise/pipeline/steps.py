@@ -52,7 +52,8 @@ class Rendered(NamedTuple):
     With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
     objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
     `plans` are what becomes of the workloads and `known` the topologies that they can name, also where there are
-    errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's.
+    errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's. `scheduled` is what
+    the schedulers write their objects from, None where there is an error.
     """
 
     kept: tuple[KubeObject, ...]
@@ -63,6 +64,7 @@ class Rendered(NamedTuple):
     plans: tuple[WorkloadPlan, ...] = ()
     known: KnownTopologies | None = None
     has_grove: bool = False
+    scheduled: SchedulerInput | None = None
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -105,9 +107,10 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     cluster = cluster_of(selection, known)
     plans = _plan(inventory, cluster, settings, definitions)
     protected = _protect(inventory, cluster, settings)
-    source = SchedulerInput(_placements(plans), known, cluster, inventory, definitions, settings)
+    nodes = package.nodes or tuple([item.value for item in inventory.items.of_kind("", "Node")])
+    scheduled = SchedulerInput(_placements(plans), known, cluster, inventory, definitions, settings, nodes)
     reported = partial(_reported, selection, writes=writes)
-    written, about_workloads, ignorable = _write_chosen(source, plans, reported, choice)
+    written, about_workloads, ignorable = _write_chosen(scheduled, plans, reported, choice)
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)
     previews = [preview for plan in plans for preview in plan.previews]
@@ -138,7 +141,7 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     results = (*results, *noticed, *choice.wrong_comments())
     if exit_code(results):
         return Rendered(package.items, (), results, selection, (), *judged)
-    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged)
+    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged, scheduled)
 
 
 class _NoChoice:

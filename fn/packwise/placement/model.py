@@ -58,7 +58,9 @@ class Bounds(NamedTuple):
 class PodSet(NamedTuple):
     """A node of a gang's tree. A leaf holds `members` pods; an inner node (None) holds the sets whose parent it is.
 
-    `scheduler` is that of the pods where it is not the gang's, "" where it is.
+    `scheduler` is that of the pods where it is not the gang's, "" where it is. `replicas` are the pods that there are:
+    the gang needs `members` of them, the others may come later; None where they are as many. `pod_spec` is the spec of
+    each pod, None where pods of the set are nodes of the model.
     """
 
     name: str
@@ -67,6 +69,8 @@ class PodSet(NamedTuple):
     bounds: Bounds
     origin: Origin
     scheduler: str = ""
+    replicas: int | None = None
+    pod_spec: Mapping[str, Value] | None = None
 
     def origins(
         self, path: FieldPath, members: str, levels: Mapping[str, FieldPath] = {}

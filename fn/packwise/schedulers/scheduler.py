@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.objects.generated import Generated
     from packwise.objects.inventory import Inventory
@@ -25,7 +26,8 @@ __all__ = ["Scheduler", "SchedulerInput", "SchedulerObjects"]
 class SchedulerInput(NamedTuple):
     """What a scheduler writes its objects from: the placements of all workloads, and the topologies that there are.
 
-    `inventory` has the users' own objects of the scheduler's kinds, `definitions` their CRDs.
+    `inventory` has the users' own objects of the scheduler's kinds, `definitions` their CRDs. `nodes` are objects of
+    the cluster, its nodes among them, where they were given.
     """
 
     placements: tuple[Placement, ...]
@@ -34,6 +36,7 @@ class SchedulerInput(NamedTuple):
     inventory: Inventory
     definitions: Definitions
     settings: TopologyRender
+    nodes: tuple[Mapping[str, Value], ...] = ()
 
 
 class SchedulerObjects(NamedTuple):

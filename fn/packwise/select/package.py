@@ -23,7 +23,8 @@ class Package(NamedTuple):
     `documents_before` those of the baseline. `values` are the command line's, for the templates of documents.
     `context` are objects that are read and never written: definitions that stand around the items, a configuration
     that was chosen. `is_part`: the items are judged without a configuration, since each of several clusters that take
-    them has its own.
+    them has its own. `nodes` are the objects of the cluster that the gangs come to, nodes, pods and topologies, where
+    these were given.
     """
 
     items: tuple[KubeObject, ...]
@@ -35,3 +36,4 @@ class Package(NamedTuple):
     values: Mapping[str, Value] = {}
     context: tuple[KubeObject, ...] = ()
     is_part: bool = False
+    nodes: tuple[Mapping[str, Value], ...] = ()

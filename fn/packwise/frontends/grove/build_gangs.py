@@ -224,6 +224,8 @@ class _Builder:
                 part.bounds,
                 part.origin,
                 self._scheduler_of(clique),
+                _replicas(clique, plan),
+                clique.pod_spec,
             )
             for clique, part in self._standalone
             if clique.name in plan.cliques
@@ -270,6 +272,8 @@ class _Builder:
                 part.bounds,
                 part.origin,
                 self._scheduler_of(clique),
+                clique.replicas,
+                clique.pod_spec,
             )
             for clique, part in members
         ]
@@ -310,6 +314,12 @@ def _least(clique: Clique, plan: GangPlan) -> int:
     """The fewest pods of a standalone clique that the gang starts with."""
     most = plan.cliques[clique.name]
     return clique.min_available if most is None else min(clique.min_available, most)
+
+
+def _replicas(clique: Clique, plan: GangPlan) -> int:
+    """The pods of a standalone clique in the gang."""
+    most = plan.cliques[clique.name]
+    return clique.replicas if most is None else most
 
 
 class _Translation:

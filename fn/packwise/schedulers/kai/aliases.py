@@ -45,10 +45,15 @@ def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool 
         yield from _webhook(texts, [level.get("nodeLabel") for _, level in levels])
 
 
-def level_names(value: Mapping[str, Value]) -> list[str]:
-    """What a constraint may call the levels of the Topology `value`: node labels and aliases."""
-    names = [level.get(key) for _, level in _levels(value) for key in ("nodeLabel", "alias")]
-    return list(dict.fromkeys([name for name in names if isinstance(name, str)]))
+def level_names(value: Mapping[str, Value]) -> dict[str, int]:
+    """What a constraint may call the levels of the Topology `value`, node labels and aliases, each with its rank."""
+    ranks: dict[str, int] = {}
+    for rank, level in _levels(value):
+        for key in ("nodeLabel", "alias"):
+            name = level.get(key)
+            if isinstance(name, str):
+                ranks.setdefault(name, rank)
+    return ranks
 
 
 def _schema(index: int, alias: Value) -> Iterator[Problem]:

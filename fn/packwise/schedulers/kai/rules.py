@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from packwise.schedulers.kai import podgroups, references, service_objects, topologies
+from packwise.schedulers.kai import node_rules, podgroups, references, service_objects, topologies
 
 __all__ = ["RULES"]
 
-RULES = (*topologies.RULES, *podgroups.RULES, *service_objects.RULES, *references.RULES)
+RULES = (*topologies.RULES, *podgroups.RULES, *service_objects.RULES, *references.RULES, *node_rules.RULES)
 """The rules, in the order in which they are checked."""

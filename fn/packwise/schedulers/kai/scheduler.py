@@ -32,7 +32,7 @@ class _Kai:
         answers, unanswered = _service_objects(source)
         return SchedulerObjects(
             (*topologies.generated, *answers, *groups),
-            (*topologies.findings, *users, *problems, *unanswered),
+            (*topologies.findings, *users, *problems, *unanswered, *_check_nodes(source)),
             topologies.refusals,
             topologies.conditions,
         )
@@ -68,6 +68,15 @@ def _podgroups(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
     from packwise.schedulers.kai.podgroups import scheduler_podgroups
 
     return scheduler_podgroups(judged, source)
+
+
+def _check_nodes(source: SchedulerInput) -> Iterable[Finding]:
+    """What nodes have against the topologies; nothing is imported where none are given."""
+    if not source.nodes:
+        return ()
+    from packwise.schedulers.kai.node_rules import check_nodes
+
+    return check_nodes(source)
 
 
 def _is_suspect(node: Node) -> bool:

@@ -15,7 +15,7 @@ from packwise.schedulers.kai.topologies import REFUSED as TOPOLOGY_REFUSED
 from packwise.schedulers.kai.topology_manifest import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -81,7 +81,7 @@ def _findings(item: KubeObject, problems: Iterable[Problem], settings: TopologyR
         )
 
 
-def _unknown_levels(item: KubeObject, known: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+def _unknown_levels(item: KubeObject, known: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
     """Constraints by levels that the Topology does not have, where it is known."""
     groups = item.get(("spec", "subGroups"))
     paths: list[FieldPath] = [("spec",)]
@@ -92,12 +92,20 @@ def _unknown_levels(item: KubeObject, known: Mapping[str, Sequence[str]]) -> Ite
         levels = known.get(topology) if isinstance(topology, str) else None
         for field in _LEVELS if levels is not None else ():
             level = item.get((*at, field))
-            if level and level not in (levels or ()):
+            if level and level not in (levels or {}):
                 message = (
-                    f'must be a level of {TOPOLOGY.name} "{topology}", one of {", ".join(levels or ())}; got '
+                    f'must be a level of {TOPOLOGY.name} "{topology}", one of {", ".join(levels or {})}; got '
                     f'"{level}": {NAME} schedules none of these pods'
                 )
                 yield Finding.of(IGNORED, item, (*at, field), message)
+        required, preferred = (item.get((*at, field)) for field in _LEVELS)
+        ranks = [(levels or {}).get(level) for level in (required, preferred) if isinstance(level, str)]
+        if len(ranks) == 2 and None not in ranks and ranks != sorted(ranks, key=lambda rank: rank or 0):
+            message = (
+                f'must not be broader than {_LEVELS[0]}, "{required}"; got "{preferred}": {NAME} schedules none of '
+                "these pods, and says so in its log only"
+            )
+            yield Finding.of(IGNORED, item, (*at, _LEVELS[1]), message)
 
 
 def _name(value: Mapping[str, Value]) -> str:

@@ -1,0 +1,141 @@
+"""`packwise place`: where KAI puts gangs on the nodes of a cluster, or in a scenario; nothing is written."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from krmfn.result import exit_code
+from packwise.cli.arguments import STDIN, UsageError
+from packwise.cli.cluster_files import read_cluster, read_json, read_nodes, read_objects
+from packwise.cli.console import is_coloured, say, show
+from packwise.cli.inputs import read_inputs
+from packwise.cli.place_output.placed import Placed
+from packwise.cli.rendered_files import rendered_of
+from packwise.cli.report.lines import as_lines
+from packwise.cli.report.visible import json_text
+from packwise.commands.place.placing import FITS, more_replicas, place_gangs, situation, turn_of
+from packwise.commands.place.reasons import free_after, reasons
+from packwise.commands.place.scenario import ScenarioError, answers, is_scenario, read_scenario
+from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas
+from packwise.extras import SOLVER
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krmfn.value import Value
+    from packwise.cli.arguments import PlaceGangs
+    from packwise.commands.place.cure import Second
+    from packwise.commands.place.placing import Placing, Situation
+    from packwise.schedulers.kai.snapshot import Snapshot
+
+__all__ = ["MOST_EXACT", "place"]
+
+MOST_EXACT = 20
+"""How many gangs get an exact verdict."""
+
+
+def place(command: PlaceGangs) -> int:
+    """Prints the places; returns 0 where everything fits, 1 where something does not. Raises UsageError."""
+    if not command.nodes:
+        return _scenario(command)
+    if STDIN in command.nodes and STDIN in command.named.paths:
+        raise UsageError('"-" must stand once: stdin can be read for one purpose only')
+    try:
+        return _workloads(command)
+    except (WhatIfError, TooManyPodsError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _scenario(command: PlaceGangs) -> int:
+    paths = command.named.paths
+    value = read_json(paths[0]) if len(paths) == 1 else None
+    if not is_scenario(value):
+        raise UsageError(
+            "--nodes must name the cluster: what `kubectl get nodes,pods -A -o json` prints; "
+            "only a scenario, one JSON file with nodes and jobs, goes without"
+        )
+    from packwise.schedulers.kai.allocate import allocate
+
+    try:
+        session = allocate(read_scenario(cast("Mapping[str, Value]", value)))
+    except ScenarioError as error:
+        raise UsageError(f"{paths[0]}: {error}") from None
+    if command.output == "json":
+        text = json_text(answers(session))
+    else:
+        text = "".join(
+            [f"{job.name}: {job.state}" + (f"\n  {job.message}" if job.message else "") + "\n" for job in session.jobs]
+        )
+    return int(not all(job.state in FITS for job in session.jobs)) if show(text) else 1
+
+
+def _workloads(command: PlaceGangs) -> int:
+    inputs = read_inputs(command.named, apart=True)
+    if not exit_code(inputs.results):
+        items = inputs.package.items
+        for text in command.replicas:
+            items = with_replicas(items, text)
+        inputs = replace(inputs, package=inputs.package._replace(items=items))
+    inputs = replace(inputs, package=inputs.package._replace(nodes=read_nodes(command.nodes)))
+    rendered = rendered_of(inputs)
+    say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    if exit_code(rendered.results):
+        return 1
+    there = situation(rendered, _snapshot(command, inputs.package.nodes))
+    placing = place_gangs(there)
+    free = free_after(there, placing)
+    placed = Placed(
+        there,
+        {node.name: node for node in there.scene.nodes},
+        placing,
+        tuple([tuple(reasons(gang, there, free)) for gang in placing.gangs]),
+        more_replicas(there, placing) if command.further else None,
+        _seconds(there, placing) if command.exact else {},
+    )
+    return int(not placing.fits) if show(_printed(placed, command)) else 1
+
+
+def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
+    """The exact verdicts on gangs that KAI leaves pending, the first ones of them. Raises UsageError."""
+    if not SOLVER.installed:
+        raise UsageError(f"--exact must have its library: {SOLVER.advice}")
+    from packwise.commands.place.cure import second_verdict
+
+    pending = [index for index, gang in enumerate(placing.gangs) if gang.answer.state == "pending"]
+    if len(pending) > MOST_EXACT:
+        say([f"note: --exact looks at the first {MOST_EXACT} of {len(pending)} gangs that do not fit"])
+    return {
+        index: second_verdict(turn_of(there.scene, placing.session, index), placing.gangs[index].answer, there.words)
+        for index in pending[:MOST_EXACT]
+    }
+
+
+def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
+    """The cluster that is asked about."""
+    snapshot = read_cluster(command.nodes, objects)
+    for text in command.add_nodes:
+        if is_count(text):
+            snapshot = added(snapshot, text)
+        else:
+            try:
+                more = read_snapshot(list(read_objects(text)))
+            except SnapshotError as error:
+                raise UsageError(f'--add-nodes "{text}" {error}') from None
+            snapshot = joined(snapshot, more.nodes)
+    for domain in command.drain:
+        snapshot = drained(snapshot, domain)
+    return snapshot
+
+
+def _printed(placed: Placed, command: PlaceGangs) -> str:
+    if command.output == "json":
+        from packwise.cli.place_output.json import as_json
+
+        return as_json(placed)
+    from packwise.cli.place_output.text import as_text
+
+    return as_text(placed, coloured=is_coloured(sys.stdout))

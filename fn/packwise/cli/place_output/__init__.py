@@ -1,0 +1,1 @@
+"""What `packwise place` prints: text, json, one module each."""

@@ -1,0 +1,1 @@
+"""Where the scheduler puts gangs: scenarios, workloads on the nodes of a cluster, and what would change the answer."""

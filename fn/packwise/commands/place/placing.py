@@ -1,0 +1,248 @@
+"""Where the gangs of a render go on the nodes of a cluster, and what is in the way of those that go nowhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from packwise.schedulers.kai.allocate import allocate
+from packwise.schedulers.kai.allocate.domains import add_amounts
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Job, Scene
+from packwise.schedulers.kai.allocate.session import NOT_PREEMPTIBLE
+from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from packwise.pipeline.steps import Rendered
+    from packwise.schedulers.kai.allocate.fit_errors import Shortage
+    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod, QueueShare
+    from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
+    from packwise.schedulers.kai.gang_jobs import GangJob
+    from packwise.schedulers.kai.snapshot import Snapshot
+
+__all__ = ["FITS", "GangAnswer", "Placing", "Situation", "more_replicas", "place_gangs", "situation", "turn_of"]
+
+FITS = ("allocated", "partial")
+"""The states of a gang that runs."""
+
+_MOST = 100
+"""How many further replicas of a workload are tried."""
+
+
+class Situation(NamedTuple):
+    """Gangs, and the cluster that they come to.
+
+    `words` are the domains of levels by node label, as workloads name them.
+    """
+
+    gangs: tuple[GangJob, ...]
+    scene: Scene
+    words: Mapping[str, str] = {}
+
+
+class GangAnswer(NamedTuple):
+    """What becomes of a gang.
+
+    `spread` has the pods of each pod set by node; `nearest` is the domain that lacks least.
+    """
+
+    gang: GangJob
+    answer: JobAnswer
+    spread: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    nearest: Shortage | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the gang runs."""
+        return self.answer.state in FITS
+
+    @property
+    def placed(self) -> int:
+        """How many pods have a node."""
+        return sum(bool(node) for node in self.answer.nodes.values())
+
+
+class Placing(NamedTuple):
+    """The answers in queue order of creation, and the GPUs of the cluster: all, in use before, in use then."""
+
+    gangs: tuple[GangAnswer, ...]
+    gpus: tuple[int, int, int]
+    nodes: int
+    session: SessionAnswer
+
+    @property
+    def fits(self) -> bool:
+        """Whether every gang runs."""
+        return all(gang.fits for gang in self.gangs)
+
+
+def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
+    """The gangs of the render on the nodes of the snapshot, whose pods count as they are bound.
+
+    Raises TooManyPodsError.
+    """
+    source = rendered.scheduled
+    gangs = () if source is None else gang_jobs(source, snapshot)
+    own = {(gang.job.namespace, pod.name) for gang in gangs for pod in gang.job.pods if pod.node}
+    used: dict[str, dict[str, int]] = {}
+    for pod in snapshot.pods:
+        if (pod.namespace, pod.name) not in own:
+            add_amounts(used.setdefault(pod.node, {}), (*pod.request, (PODS, 1)))
+    nodes = tuple([node._replace(used=used.get(node.name, {})) for node in snapshot.nodes])
+    known = () if source is None else topologies(source, rendered.generated, snapshot)
+    shares = () if source is None else queues(source, snapshot)
+    words = {
+        level.key: level.domain
+        for topology in (source.topologies.by_name.values() if source is not None else ())
+        for level in topology.topology.levels
+    }
+    return Situation(gangs, Scene(nodes, known, shares, tuple([gang.job for gang in gangs])), words)
+
+
+def place_gangs(situation: Situation) -> Placing:
+    """KAI's answer for every gang."""
+    session = allocate(situation.scene)
+    answers = tuple([
+        GangAnswer(gang, answer, _spread(gang.job, answer.nodes), _nearest(answer))
+        for gang, answer in zip(situation.gangs, session.jobs, strict=True)
+    ])  # fmt: skip
+    nodes = situation.scene.nodes
+    before = _gpus(node.used for node in nodes)
+    running = sum(_gpu_of(pod.request) for gang in situation.gangs for pod in gang.job.pods if pod.node)
+    placed = sum(
+        _gpu_of(pod.request) for gang in answers for pod in gang.gang.job.pods if gang.answer.nodes.get(pod.name)
+    )
+    return Placing(
+        answers, (_gpus(node.allocatable for node in nodes), before + running, before + placed), len(nodes), session
+    )
+
+
+def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
+    """What KAI saw when it tried the job at `index` last: that job alone, beside all that was placed before."""
+    job = scene.jobs[index]
+    others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
+    placed = (*others, *session.placed[: session.jobs[index].before])
+    return scene._replace(nodes=_with_pods(scene.nodes, placed), jobs=(job,), queues=())
+
+
+def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tuple[Node, ...]:
+    """The nodes, with what these pods use of them."""
+    used: dict[str, dict[str, int]] = {}
+    for pod, node in placed:
+        add_amounts(used.setdefault(node, {}), (*pod.request, (PODS, 1)))
+    return tuple([
+        node._replace(used=_sum(node.used, used[node.name])) if node.name in used else node for node in nodes
+    ])  # fmt: skip
+
+
+def _sum(amounts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    total = dict(amounts)
+    add_amounts(total, others.items())
+    return total
+
+
+def more_replicas(situation: Situation, placing: Placing) -> dict[tuple[str, str], int]:
+    """How many further replicas of each workload fit beside all gangs, up to a hundred; by namespace and name."""
+    answers = placing.session.jobs
+    placed = [
+        (pod, node)
+        for job, answer in zip(situation.scene.jobs, answers, strict=True)
+        for pod in job.pods
+        if (node := answer.nodes.get(pod.name))
+    ]
+    left = situation.scene._replace(
+        nodes=_with_pods(situation.scene.nodes, placed), queues=tuple(_shares_left(situation.scene, answers)), jobs=()
+    )
+    counts: dict[tuple[str, str], int] = {}
+    for gang in situation.gangs:
+        key = (gang.gang.namespace, gang.gang.workload)
+        if key not in counts:
+            counts[key] = _further(left, _replica(situation, key))
+    return counts
+
+
+def _shares_left(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueShare]:
+    """The queues, with what their jobs leave of quota and limit."""
+    used: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    for job, answer in zip(scene.jobs, answers, strict=True):
+        gpus = sum(_gpu_of(pod.request) for pod in job.pods if answer.nodes.get(pod.name))
+        used[job.queue] += gpus
+        kept[job.queue] += gpus if job.priority >= NOT_PREEMPTIBLE else 0
+    for share in scene.queues:
+        quota, limit = share.gpu_quota, share.gpu_limit
+        yield share._replace(
+            gpu_quota=None if quota is None else quota - kept[share.name],
+            gpu_limit=None if limit is None else limit - used[share.name],
+        )
+
+
+def _replica(situation: Situation, key: tuple[str, str]) -> list[Job]:
+    """The jobs of the first replica of a workload; of a workload without replicas, all of its jobs."""
+    jobs = [gang.job for gang in situation.gangs if (gang.gang.namespace, gang.gang.workload) == key]
+    first = f"{key[1]}-0"
+    return [job for job in jobs if job.name == first or job.name.startswith(f"{first}-")] or jobs
+
+
+def _further(left: Scene, replica: list[Job]) -> int:
+    asked = sum(_gpu_of(pod.request) for job in replica for pod in job.pods)
+    free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in left.nodes)
+    most = min(_MOST, free // asked if asked else _MOST)
+    copies = tuple([_copy(job, number) for number in range(most) for job in replica])
+    states = [answer.state in FITS for answer in allocate(left._replace(jobs=copies)).jobs]
+    size = len(replica)
+    fitting = [all(states[start : start + size]) for start in range(0, len(states), size)]
+    return fitting.index(False) if False in fitting else len(fitting)
+
+
+def _copy(job: Job, number: int) -> Job:
+    """A further replica of the job."""
+    pods = tuple([pod._replace(name=f"{pod.name}+{number}", node="") for pod in job.pods])
+    return job._replace(name=f"{job.name}+{number}", pods=pods)
+
+
+def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+    counted: dict[str, Counter[str]] = {}
+    for pod in job.pods:
+        if nodes.get(pod.name):
+            counted.setdefault(pod.sub_group or DEFAULT_POD_SET, Counter())[nodes[pod.name]] += 1
+    return tuple([(name, tuple(sorted(counts.items()))) for name, counts in counted.items()])
+
+
+def _nearest(answer: JobAnswer) -> Shortage | None:
+    """Of the domains that are too small, that which comes nearest; the first by name among equals."""
+    short = [error.shortage for error in answer.errors if error.shortage is not None]
+    if answer.state == "allocated" or not short:
+        return None
+    return min(
+        short,
+        key=lambda each: (
+            not each.is_counted,
+            -(each.held or 0) / max(each.wanted, 1),
+            sum(amount for name, amount in each.missing if name == GPU),
+            each.domain,
+        ),
+    )
+
+
+def common_domain(topology: KaiTopology | None, nodes: Iterable[Node]) -> str:
+    """The domain that the nodes share, as its values joined by "/"; "" where they share none."""
+    shared: list[str] = []
+    listed = list(nodes)
+    for key in topology.levels if topology is not None else ():
+        values = {node.labels.get(key) for node in listed}
+        value = next(iter(values), None)
+        if len(values) != 1 or not value:
+            break
+        shared.append(value)
+    return "/".join(shared)
+
+
+def _gpus(amounts: Iterable[Mapping[str, int]]) -> int:
+    return sum(each.get(GPU, 0) for each in amounts)
+
+
+def _gpu_of(request: Iterable[tuple[str, int]]) -> int:
+    return sum(amount for name, amount in request if name == GPU)

@@ -1,0 +1,121 @@
+"""The domains of a topology, as a tree over the nodes that have all of its labels.
+
+Source: placement.md 4a and 4b.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from packwise.schedulers.kai.allocate.scene import KaiTopology
+    from packwise.schedulers.kai.allocate.state import NodeState
+
+__all__ = ["ROOT", "Domain", "DomainTree", "add_amounts"]
+
+ROOT = "root"
+"""The domain of all nodes of a topology."""
+
+
+class Domain:
+    """The nodes that have the same labels down to a level; `depth` is the level's index, -1 that of the root.
+
+    `children` are in order of their ids. `idle` is what the nodes have left, by resource.
+    """
+
+    __slots__ = ("children", "depth", "id", "idle", "nodes", "parent")
+
+    def __init__(self, identifier: str, depth: int, parent: Domain | None) -> None:
+        self.id = identifier
+        self.depth = depth
+        self.parent = parent
+        self.children: list[Domain] = []
+        self.nodes: list[NodeState] = []
+        self.idle: dict[str, int] = {}
+
+    def is_within(self, other: Domain) -> bool:
+        """Whether the domain is `other` or stands below it."""
+        domain: Domain | None = self
+        while domain is not None and domain.depth > other.depth:
+            domain = domain.parent
+        return domain is other
+
+
+class DomainTree:
+    """A topology over the nodes of a cluster. `paths` gives each node's domains from the root down."""
+
+    def __init__(self, topology: KaiTopology, nodes: Iterable[NodeState]) -> None:
+        self.topology = topology
+        self.root = Domain(ROOT, -1, None)
+        self.by_depth: list[dict[str, Domain]] = [{} for _ in topology.levels]
+        self.paths: dict[str, tuple[Domain, ...]] = {}
+        self._common_of_all: dict[int, Domain] = {}
+        self._linked: set[tuple[Domain, Domain]] = set()
+        for node in nodes:
+            if all(key in node.labels for key in topology.levels):
+                self._add(node)
+        for domain in self.domains():
+            domain.children.sort(key=lambda child: child.id)
+            for node in domain.nodes:
+                add_amounts(domain.idle, node.idle.items())
+
+    def _add(self, node: NodeState) -> None:
+        path = [self.root]
+        identifier = ""
+        for depth, key in enumerate(self.topology.levels):
+            identifier = f"{identifier}.{node.labels[key]}" if depth else node.labels[key]
+            # Values may hold dots: domains of the same id are one domain, whatever stands above them.
+            domain = self.by_depth[depth].get(identifier)
+            if domain is None:
+                domain = self.by_depth[depth][identifier] = Domain(identifier, depth, path[-1])
+            if (path[-1], domain) not in self._linked:
+                self._linked.add((path[-1], domain))
+                path[-1].children.append(domain)
+            path.append(domain)
+        for domain in path:
+            domain.nodes.append(node)
+        self.paths[node.name] = tuple(path)
+
+    def domains(self) -> list[Domain]:
+        """All domains, the root first, then level by level."""
+        return [self.root, *(domain for level in self.by_depth for domain in level.values())]
+
+    def at(self, depth: int) -> Iterable[Domain]:
+        """The domains of a level."""
+        return self.by_depth[depth].values() if depth >= 0 else (self.root,)
+
+    def depth_of(self, level: str) -> int | None:
+        """The index of the level with that node label or alias; None where the topology has none."""
+        level = self.topology.aliases.get(level, level)
+        return self.topology.levels.index(level) if level in self.topology.levels else None
+
+    def common(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
+        """The deepest domain that holds all of `nodes`, no deeper than the level `deepest`.
+
+        A label without a value ends the search.
+        """
+        if nodes is not self.root.nodes:
+            return self._common(nodes, deepest)
+        if deepest not in self._common_of_all:
+            self._common_of_all[deepest] = self._common(nodes, deepest)
+        return self._common_of_all[deepest]
+
+    def _common(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
+        common = self.root
+        if not nodes:
+            return common
+        first = self.paths[nodes[0].name]
+        for depth, key in enumerate(self.topology.levels[: deepest + 1]):
+            value = nodes[0].labels[key]
+            if not value or any(node.labels[key] != value for node in nodes):
+                break
+            common = first[depth + 1]
+        return common
+
+
+def add_amounts(total: dict[str, int], amounts: Iterable[tuple[str, int]], sign: int = 1) -> None:
+    """Adds `amounts` to `total`, or takes them away."""
+    for name, amount in amounts:
+        total[name] = total.get(name, 0) + sign * amount

@@ -1,0 +1,102 @@
+"""Which node of a set KAI gives a pod.
+
+KAI scores every node of the set anew for each pod. The order is the same as that by what a node has left of the pod's
+main resource, least first: a node that takes a pod only moves forward, so that it stays the first until it is full.
+Source: placement.md 5.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+from packwise.schedulers.kai.allocate.predicates import refusals
+from packwise.schedulers.kai.allocate.scene import CPU, GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from packwise.schedulers.kai.allocate.candidates import Scores
+    from packwise.schedulers.kai.allocate.scene import Pod, PodRules, Request
+    from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
+
+__all__ = ["Ranking", "Rankings"]
+
+_Entry = tuple[int, int, int, int, "NodeState"]
+
+
+class Rankings:
+    """The rankings of a session. Those of the whole cluster are kept, since many jobs ask for the same."""
+
+    def __init__(self, cluster: ClusterState) -> None:
+        self._cluster = cluster
+        self._kept: dict[tuple[Request, PodRules], Ranking] = {}
+
+    def of(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> Ranking:
+        """The ranking of `nodes` for a pod."""
+        asked = dict(pod.request)
+        if nodes is not self._cluster.nodes or scores is not None or not (asked.get(GPU) or asked.get(CPU)):
+            return Ranking(pod, nodes, scores)
+        key = (pod.request, pod.rules)
+        ranking = self._kept.get(key)
+        if ranking is None:
+            if len(self._kept) >= _KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            ranking = self._kept[key] = Ranking(pod, nodes, None)
+        else:
+            ranking.update(self._cluster.changed_since(ranking.seen))
+        ranking.seen = self._cluster.changes
+        return ranking
+
+
+_KEPT = 16
+
+
+class Ranking:
+    """The nodes of a set that a pod, and others that ask for the same, fit on, the best first."""
+
+    def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
+        self._pod = pod
+        # A node that has no score drops out of KAI's list.
+        self.nodes = nodes if scores is None else [node for node in nodes if scores.of(node) is not None]
+        self._scores = scores
+        self._main = GPU if dict(pod.request).get(GPU) else CPU
+        idle = [node.idle.get(self._main, 0) for node in self.nodes if node.node.allocatable.get(self._main, 0)]
+        self._most = max(idle, default=0)
+        # A node without the resource scores as the emptiest one does, or worse where all others are alike.
+        self._bare = self._most + (bool(idle) and min(idle) == self._most > 0)
+        self._heap = [
+            self._entry(node) for node in self.nodes if node.fits(pod.request) and not refusals(pod, node.node)
+        ]
+        heapify(self._heap)
+        self.seen = 0
+
+    def _entry(self, node: NodeState) -> _Entry:
+        score = 0 if self._scores is None else self._scores.of(node) or 0
+        is_cpu_node = self._main == CPU and not node.node.allocatable.get(GPU, 0)
+        left = node.idle.get(self._main, 0) if self._most > 0 else 0
+        if not node.node.allocatable.get(self._main, 0):
+            left = self._bare
+        return (-score, -is_cpu_node, left, node.rank, node)
+
+    def serves(self, pod: Pod) -> bool:
+        """Whether the ranking is that of the pod too."""
+        return pod.request == self._pod.request and pod.rules == self._pod.rules
+
+    def update(self, changed: Sequence[NodeState]) -> None:
+        """Takes in that nodes have more or less left."""
+        for node in dict.fromkeys(changed):
+            self._most = max(self._most, node.idle.get(self._main, 0))
+            if node.fits(self._pod.request) and not refusals(self._pod, node.node):
+                heappush(self._heap, self._entry(node))
+
+    def best(self) -> NodeState | None:
+        """The best node that has room; None where none has."""
+        while self._heap:
+            entry = self._heap[0]
+            node = entry[-1]
+            if node.fits(self._pod.request) and node.idle.get(self._main, 0) <= entry[2]:
+                return node
+            # What it has left is more than when it was listed: another entry lists it, after others.
+            heappop(self._heap)
+        return None

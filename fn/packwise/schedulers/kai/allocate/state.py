@@ -1,0 +1,149 @@
+"""The cluster while a session places pods: what each node and each domain has left, and how to take a step back."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from packwise.schedulers.kai.allocate.domains import DomainTree, add_amounts
+from packwise.schedulers.kai.allocate.scene import PODS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from packwise.schedulers.kai.allocate.domains import Domain
+    from packwise.schedulers.kai.allocate.scene import Node, Pod, Request, Scene
+
+__all__ = ["ClusterState", "Holds", "NodeState"]
+
+_KEPT_SHAPES = 16
+"""Requests of which it is remembered how many pods each node holds."""
+
+
+class NodeState:
+    """A node and what it has `idle`. `rank` is its place in the order of names."""
+
+    __slots__ = ("idle", "labels", "name", "node", "rank")
+
+    def __init__(self, node: Node, rank: int) -> None:
+        self.node = node
+        self.name = node.name
+        self.labels = node.labels
+        self.rank = rank
+        self.idle = {name: amount - node.used.get(name, 0) for name, amount in node.allocatable.items()}
+
+    def fits(self, request: Request) -> bool:
+        """Whether the node has all of `request` left, the place of the pod itself included."""
+        idle = self.idle
+        if idle.get(PODS, 0) < 1:
+            return False
+        return all(idle.get(name, 0) >= amount for name, amount in request)
+
+    def holds(self, request: Request) -> int:
+        """How many pods of `request` the node has room for."""
+        idle = self.idle
+        return max(0, min(idle.get(PODS, 0), *(idle.get(name, 0) // amount for name, amount in request)))
+
+
+class Holds:
+    """How many pods of one request each domain of a tree has room for: the sum over its nodes."""
+
+    def __init__(self, tree: DomainTree, request: Request) -> None:
+        self._tree = tree
+        self._request = request
+        self._by_node = {node.name: node.holds(request) for node in tree.root.nodes}
+        self._by_domain: dict[Domain, int] = {
+            domain: sum(self._by_node[node.name] for node in domain.nodes) for domain in tree.domains()
+        }
+        self.seen = 0
+
+    def update(self, node: NodeState) -> None:
+        """Takes in that the node has more or less left."""
+        path = self._tree.paths.get(node.name)
+        if path is None:
+            return
+        now = node.holds(self._request)
+        change = now - self._by_node[node.name]
+        if change:
+            self._by_node[node.name] = now
+            for domain in path:
+                self._by_domain[domain] += change
+
+    def __getitem__(self, domain: Domain) -> int:
+        return self._by_domain[domain]
+
+
+class ClusterState:
+    """Nodes in order of their names, the trees of their topologies, and the pods placed so far, in order."""
+
+    def __init__(self, scene: Scene) -> None:
+        ordered = sorted(scene.nodes, key=lambda node: node.name)
+        self.nodes = [NodeState(node, rank) for rank, node in enumerate(ordered)]
+        self.by_name = {node.name: node for node in self.nodes}
+        running = [pod for job in scene.jobs for pod in job.pods if pod.node in self.by_name]
+        for pod in running:
+            add_amounts(self.by_name[pod.node].idle, (*pod.request, (PODS, 1)), -1)
+        self.trees = {topology.name: DomainTree(topology, self.nodes) for topology in scene.topologies}
+        self.largest = _largest(scene.nodes)
+        self.placed: list[tuple[Pod, NodeState]] = []
+        self._changed: list[NodeState] = []
+        self._holds: OrderedDict[tuple[str, Request], Holds] = OrderedDict()
+
+    def total(self) -> Mapping[str, int]:
+        """What all nodes have together, whether in use or not."""
+        total: dict[str, int] = {}
+        for node in self.nodes:
+            add_amounts(total, node.node.allocatable.items())
+        return total
+
+    def place(self, pod: Pod, node: NodeState) -> None:
+        """Puts the pod on the node."""
+        self.placed.append((pod, node))
+        self._change(pod, node, -1)
+
+    def roll_back(self, mark: int) -> None:
+        """Takes away the pods placed since there were `mark` of them."""
+        while len(self.placed) > mark:
+            pod, node = self.placed.pop()
+            self._change(pod, node, 1)
+
+    def _change(self, pod: Pod, node: NodeState, sign: int) -> None:
+        amounts = (*pod.request, (PODS, 1))
+        add_amounts(node.idle, amounts, sign)
+        for tree in self.trees.values():
+            for domain in tree.paths.get(node.name, ()):
+                add_amounts(domain.idle, amounts, sign)
+        self._changed.append(node)
+
+    @property
+    def changes(self) -> int:
+        """How many changes there were."""
+        return len(self._changed)
+
+    def changed_since(self, seen: int) -> list[NodeState]:
+        """The nodes that changed since there were `seen` changes."""
+        return self._changed[seen:]
+
+    def holds(self, tree: DomainTree, request: Request) -> Holds:
+        """How many pods of `request` each domain of the tree has room for."""
+        key = (tree.topology.name, request)
+        holds = self._holds.pop(key, None)
+        if holds is None:
+            holds = Holds(tree, request)
+        else:
+            for node in dict.fromkeys(self._changed[holds.seen :]):
+                holds.update(node)
+        holds.seen = len(self._changed)
+        self._holds[key] = holds
+        if len(self._holds) > _KEPT_SHAPES:
+            self._holds.popitem(last=False)
+        return holds
+
+
+def _largest(nodes: tuple[Node, ...]) -> Mapping[str, int]:
+    """The most that any node has of each resource."""
+    largest: dict[str, int] = {}
+    for node in nodes:
+        for name, amount in node.allocatable.items():
+            largest[name] = max(largest.get(name, 0), amount)
+    return largest

@@ -1,0 +1,431 @@
+"""`packwise place`: where gangs go on the nodes of a cluster, and what is in the way."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from packwise.extras import SOLVER
+from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.places import ROOT, TESTDATA
+
+Expect = Callable[[str, str], None]
+
+ZONE, RACK = "topology.kubernetes.io/zone", "example.com/rack"
+GPU_WORKLOAD = WORKLOAD.replace(
+    'image: "registry.example.com/router:1"}',
+    'image: "registry.example.com/router:1", resources: {limits: {nvidia.com/gpu: "8"}}}',
+)
+
+
+def node(name: str, zone: str, rack: str, **status: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {ZONE: zone, RACK: rack}},
+        "spec": {},
+        "status": {
+            "allocatable": {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "8", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+            **status,
+        },
+    }
+
+
+def pod(name: str, where: str, gpus: int = 8, **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "other"},
+        "spec": {"nodeName": where, "containers": [container], **spec},
+        "status": {"phase": "Running"},
+    }
+
+
+def cluster(*more: dict[str, Any]) -> str:
+    nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(4)]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *more]})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, {"in/topology.yaml": CONFIG, "in/web.yaml": GPU_WORKLOAD, "nodes.json": cluster()})
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_gang_that_fits_shows_its_nodes(call: Call, expect: Expect) -> None:
+    ran = call("place", "in", "--nodes", "nodes.json")
+    as_json = call("place", "in", "--nodes", "nodes.json", "-o", "json")
+
+    assert (ran.code, ran.stderr, as_json.code) == (0, "", 0)
+    expect("place/fits.txt", ran.stdout)
+    expect("place/fits.json", as_json.stdout)
+
+
+def test_a_gang_that_does_not_fit_shows_what_is_missing_and_where(folder: Path, call: Call, expect: Expect) -> None:
+    write(folder, {"nodes.json": cluster(pod("busy-0", "n0"), pod("busy-1", "n2", 4))})
+
+    ran = call("place", "in", "--nodes", "nodes.json")
+    as_json = call("place", "in", "--nodes", "nodes.json", "-o", "json")
+
+    assert (ran.code, as_json.code) == (1, 1)
+    expect("place/pending.txt", ran.stdout)
+    expect("place/pending.json", as_json.stdout)
+
+
+@pytest.mark.parametrize("name", ["fits", "pending", "exact"])
+def test_the_output_is_by_its_schema(name: str) -> None:
+    schema = json.loads((ROOT / "docs" / "reference" / "place.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    jsonschema.validate(json.loads((TESTDATA / "place" / f"{name}.json").read_text(encoding="utf-8")), schema)
+
+
+@pytest.mark.parametrize(
+    ("more", "fits"),
+    [
+        ([pod("ended", "n0") | {"status": {"phase": "Succeeded"}}, pod("busy", "n2")], True),
+        ([pod("waiting", ""), pod("busy", "n2")], True),
+        ([pod("elsewhere", "unknown"), pod("busy", "n2")], True),
+        ([pod("busy-0", "n0", 1), pod("busy-1", "n2", 1)], False),
+    ],
+    ids=["ended", "not bound", "on no node", "one GPU each"],
+)
+def test_pods_count_that_are_bound_and_run(folder: Path, call: Call, more: list[dict[str, Any]], fits: bool) -> None:
+    write(folder, {"nodes.json": cluster(*more)})
+
+    assert call("place", "in", "--nodes", "nodes.json").code == int(not fits)
+
+
+def test_init_containers_sidecars_and_overhead_count_as_kubernetes_counts_them(folder: Path, call: Call) -> None:
+    def asks(cpu: str) -> dict[str, Any]:
+        return {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+
+    sidecar = asks("10") | {"restartPolicy": "Always"}
+    spec: dict[str, Any] = {
+        "initContainers": [asks("30"), sidecar, asks("50")],
+        "overhead": {"cpu": "1"},
+        "containers": [asks("20")],
+    }
+    workload = GPU_WORKLOAD.replace('nvidia.com/gpu: "8"', "cpu: 4")
+    for left, fits in (("65", True), ("64999m", False)):
+        nodes = [node(f"n{n}", "a", "r0", allocatable={"cpu": left, "pods": "9"}) for n in range(2)]
+        busy = [pod(f"busy-{n}", f"n{n}", 8, **spec) for n in range(2)]
+        write(folder, {"in/web.yaml": workload, "nodes.json": json.dumps({"kind": "List", "items": nodes + busy})})
+        # 65 cores less max(30, 10 + 50, 10 + 20) + 1 leaves 4 for each pod of the gang.
+        assert call("place", "in", "--nodes", "nodes.json").code == int(not fits)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"spec": {"unschedulable": True}}, "2 node is unschedulable"),
+        ({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}, "2 node has NotReady condition"),
+        (
+            {"status": {"conditions": [{"type": "DiskPressure", "status": "True"}]}},
+            "2 node has DiskPressure condition",
+        ),
+        (
+            {"spec": {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}},
+            "2 node(s) had untolerated taint {k: v}",
+        ),
+    ],
+    ids=["cordon", "not ready", "pressure", "taint"],
+)
+def test_nodes_that_take_no_pods(folder: Path, call: Call, change: dict[str, Any], reason: str) -> None:
+    nodes = [node(f"n{number}", "a", "r0") for number in range(2)]
+    for each in nodes:
+        for field, value in change.items():
+            each[field] = {**each[field], **value}
+    write(folder, {"nodes.json": json.dumps({"kind": "List", "items": nodes})})
+    workload = GPU_WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
+    write(folder, {"in/web.yaml": workload})
+
+    ran = call("place", "in", "--nodes", "nodes.json")
+
+    assert ran.code == 1
+    assert reason in ran.stdout
+
+
+def test_node_selectors_affinity_and_tolerations_of_pods(folder: Path, call: Call) -> None:
+    nodes = json.loads(cluster())
+    for each in nodes["items"]:
+        each["spec"]["taints"] = [{"key": "gpu", "effect": "NoSchedule"}]
+    term = "{matchExpressions: [{key: example.com/rack, operator: In, values: [r1]}]}"
+    affinity = f"{{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{term}]}}}}}}"
+    rules = f"{{tolerations: [{{key: gpu, operator: Exists}}], nodeSelector: {{{ZONE}: a}}, affinity: {affinity}, "
+    one_line = GPU_WORKLOAD.replace(
+        "podSpec:\n          containers:\n          - {", f"podSpec: {rules}containers: [{{"
+    )
+    write(folder, {"in/web.yaml": one_line.rstrip("\n") + "]}\n", "nodes.json": json.dumps(nodes)})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "-o", "json")
+
+    (gang,) = json.loads(ran.stdout)["gangs"]
+    assert gang["podSets"] == [
+        {"name": "web-0-router", "nodes": [{"name": "n2", "pods": 1}, {"name": "n3", "pods": 1}]}
+    ]
+
+
+def test_pods_of_the_gang_that_run_already_stay(folder: Path, call: Call) -> None:
+    running = pod("web-0-router-x", "n1")
+    running["metadata"] = {
+        "name": "web-0-router-x",
+        "namespace": "shop",
+        "labels": {"grove.io/podgang": "web-0", "grove.io/podclique": "web-0-router"},
+    }
+    write(folder, {"nodes.json": cluster(running)})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "-o", "json")
+
+    answer = json.loads(ran.stdout)
+    assert answer["gangs"][0]["podSets"][0]["nodes"] == [{"name": "n0", "pods": 1}, {"name": "n1", "pods": 1}]
+    assert answer["cluster"] == {"nodes": 4, "gpus": 32, "gpusInUse": 8, "gpusInUseThen": 16}
+
+
+def test_what_if_nodes_are_added_or_drained_and_replicas_changed(folder: Path, call: Call) -> None:
+    def where(*words: str) -> list[str]:
+        ran = call("place", "in", "--nodes", "nodes.json", "-o", "json", *words)
+        assert ran.stderr == ""
+        return [gang["domain"] or gang["state"] for gang in json.loads(ran.stdout)["gangs"]]
+
+    write(folder, {"more.json": json.dumps([node("m0", "b", "r7"), node("m1", "b", "r7")])})
+    assert where() == ["a/r0"]
+    assert where("--drain", f"{RACK}=r0", "--add-nodes", "1xexample.com/rack=r2") == ["a/r1"]
+    assert where("--drain", "n0", "--drain", "n2") == ["pending"]
+    assert where("--drain", "n0", "--drain", "n2", "--add-nodes", f"1x{RACK}=r1") == ["a/r1"]
+    assert where("--drain", "n0", "--drain", "n2", "--add-nodes", "more.json") == ["b/r7"]
+    assert where("--replicas", "web=3") == ["a/r0", "a/r1", "pending"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_how_many_more_replicas_fit(call: Call) -> None:
+    ran = call("place", "in", "--nodes", "nodes.json", "--further")
+    as_json = call("place", "in", "--nodes", "nodes.json", "--further", "-o", "json")
+
+    assert ran.stdout.endswith("further replicas that fit beside these:\n  shop/web  1\n")
+    assert json.loads(as_json.stdout)["furtherReplicas"] == [{"namespace": "shop", "workload": "web", "replicas": 1}]
+
+
+def test_nodes_come_as_yaml_as_a_folder_on_stdin_and_as_a_snapshot_of_kai(folder: Path, call: Call) -> None:
+    expected = call("place", "in", "--nodes", "nodes.json").stdout
+    items = json.loads(cluster())["items"]
+    write(folder, {f"export/{item['metadata']['name']}.yaml": json.dumps(item) for item in items})
+    bare = [{key: part for key, part in item.items() if key not in ("apiVersion", "kind")} for item in items]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("snapshot.json", json.dumps({"config": {}, "rawObjects": {"nodes": bare, "pods": []}}))
+    (folder / "snapshot.gzip").write_bytes(packed.getvalue())
+
+    assert call("place", "in", "--nodes", "export").stdout == expected
+    assert call("place", "in", "--nodes", "-", stdin=cluster()).stdout == expected
+    assert call("place", "in", "--nodes", "snapshot.gzip").stdout == expected
+
+
+def test_the_order_of_nodes_and_pods_says_nothing(folder: Path, call: Call) -> None:
+    busy = [pod("busy-0", "n0", 4), pod("busy-1", "n2", 4)]
+    write(folder, {"nodes.json": cluster(*busy)})
+    first = call("place", "in", "--nodes", "nodes.json", "-o", "json").stdout
+    turned = {"kind": "List", "items": json.loads(cluster(*busy))["items"][::-1]}
+    write(folder, {"nodes.json": json.dumps(turned)})
+
+    assert call("place", "in", "--nodes", "nodes.json", "-o", "json").stdout == first
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["in"], "--nodes must name the cluster: what `kubectl get nodes,pods -A -o json` prints; only a scenario, "
+         "one JSON file with nodes and jobs, goes without"),
+        (["in", "--nodes", "in"], '--nodes "in" must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; '
+         "got none"),
+        (["in", "--nodes", "gone.json"], '"gone.json" does not exist'),
+        (["in", "--nodes", "bad.json"], '"bad.json" must be YAML or JSON; 1:'),
+        (["in", "--nodes", "latin.json"], '"latin.json" must be UTF-8'),
+        (["in", "--nodes", "bad.zip"], '"bad.zip" must be a dump of KAI\'s snapshot plugin: a zip that holds '
+         "snapshot.json"),
+        (["in", "--nodes", "nodes.json", "--nodes", "nodes.json"], '--nodes "nodes.json", "nodes.json" must hold each '
+         'node once; got Node "n0" twice'),
+        (["-", "--nodes", "-"], '"-" must stand once: stdin can be read for one purpose only'),
+        (["in", "--nodes", "nodes.json", "--drain", "n9"], '--drain must name a node, or label=value of some; got "n9"'
+         ", which no node has"),
+        (["in", "--nodes", "nodes.json", "--drain", f"{ZONE}=a"], f'--drain "{ZONE}=a" must leave a node; it names all '
+         "of them"),
+        (["in", "--nodes", "nodes.json", "--add-nodes", "0xa=b"], "--add-nodes must be a file, or as in "
+         '4xexample.com/rack=r9 (1 to 100000 nodes); got "0xa=b"'),
+        (["in", "--nodes", "nodes.json", "--add-nodes", "nodes.json"], '--add-nodes must bring new nodes; got "n0", '
+         "which the cluster has"),
+        (["in", "--nodes", "nodes.json", "--add-nodes", "in"], '--add-nodes "in" must hold nodes, as'),
+        (["in", "--nodes", "nodes.json", "--replicas", "web"], "--replicas must be as in llm=2 or llm/prefill=4; got "
+         '"web"'),
+        (["in", "--nodes", "nodes.json", "--replicas", "llm=2"], '--replicas must name one PodCliqueSet; got "llm", of '
+         "0; known: web"),
+        (["in", "--nodes", "nodes.json", "--replicas", "web/x=2"], "--replicas must name a clique or a scaling group; "
+         'got "x"; known: router'),
+    ],
+)  # fmt: skip
+def test_wrong_usage(folder: Path, call: Call, words: list[str], error: str) -> None:
+    write(folder, {"bad.json": "{a: [}"})
+    (folder / "latin.json").write_bytes(b"{\xff}")
+    (folder / "bad.zip").write_bytes(b"PK\x03\x04nothing")
+
+    ran = call("place", *words)
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"error: {error}")
+
+
+def test_workloads_with_errors_are_not_placed(folder: Path, call: Call) -> None:
+    write(folder, {"in/web.yaml": GPU_WORKLOAD.replace("minAvailable: 2", "minAvailable: 3")})
+
+    ran = call("place", "in", "--nodes", "nodes.json")
+
+    assert (ran.code, ran.stdout) == (1, "")
+    assert "minAvailable" in ran.stderr
+
+
+SCENARIO = {
+    "topologies": [{"name": "cluster", "levels": [ZONE, RACK]}],
+    "queues": [{"name": "q"}],
+    "nodes": [{"name": "n0", "labels": {ZONE: "a", RACK: "r"}, "gpu": 8, "cpu": 8, "memoryGi": 8}],
+    "jobs": [
+        {"name": "j", "queue": "q", "priority": 50, "tasks": [{"name": "j-0", "gpu": 8, "cpu": 1, "memoryGi": 1}]}
+    ],
+}
+
+
+def test_a_scenario_is_answered_by_job(folder: Path, call: Call) -> None:
+    write(folder, {"scenario.json": json.dumps(SCENARIO)})
+
+    ran = call("place", "scenario.json", "-o", "json")
+
+    assert (ran.code, ran.stderr) == (0, "")
+    assert json.loads(ran.stdout) == {"jobs": [{"name": "j", "state": "allocated", "placement": {"j-0": "n0"}}]}
+    assert call("place", "scenario.json").stdout == "j: allocated\n"
+
+
+def test_a_scenario_in_which_a_job_waits(folder: Path, call: Call) -> None:
+    scenario = json.loads(json.dumps(SCENARIO).replace('"gpu": 8, "cpu": 1', '"gpu": 9, "cpu": 1'))
+    write(folder, {"scenario.json": json.dumps(scenario)})
+
+    ran = call("place", "scenario.json")
+
+    assert ran.code == 1
+    assert ran.stdout.startswith("j: pending\n  PodSchedulingErrors: Resources were not found for pod ns/j-0 due to: ")
+
+
+UNREADABLE: list[tuple[dict[str, Any], str]] = [
+    ({"nodes": [{}]}, "nodes[0].name: must be a text; got nothing"),
+    ({"nodes": 3}, "nodes: must be a list; got 3"),
+    ({"nodes": ["n"]}, 'nodes[0]: must be a mapping; got "n"'),
+    ({"nodes": [{"name": "n", "gpus": 8}]}, "nodes[0].gpus: unknown field; known: name, labels, gpu, cpu, "),
+    (
+        {"nodes": [{"name": "n", "gpu": 0.5}]},
+        "nodes[0].gpu: must be a whole number, for fractions are not simulated",
+    ),
+    ({"nodes": [{"name": "n", "cpu": -1}]}, "nodes[0].cpu: must be a number of 0 or more; got -1"),
+    ({"nodes": [{"name": "n", "pods": 1.5}]}, "nodes[0].pods: must be a whole number; got 1.5"),
+    ({"nodes": [{"name": "n", "labels": []}]}, "nodes[0].labels: must be a mapping; got []"),
+    ({"nodes": [{"name": "n"}, {"name": "n"}]}, 'nodes: names must be unique; got "n" more than once'),
+    ({"topologies": [{"name": "t"}]}, "topologies[0].levels: must be a list of node label keys; got nothing"),
+    (
+        {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "b"}]}]},
+        'jobs[0].subGroups: the parent of "a" must be a subgroup; got "b"',
+    ),
+    (
+        {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "a"}]}]},
+        'jobs[0].subGroups: subgroups must be a tree; "a" is below itself',
+    ),
+    (
+        {"jobs": [{"name": "j", "subGroups": [{"name": "a"}], "tasks": [{"name": "p", "subGroup": "b"}]}]},
+        'jobs[0].tasks: "p" must be in a subgroup of pods; got "b"; known: a',
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "error"), UNREADABLE)
+def test_a_scenario_that_cannot_be_read(folder: Path, call: Call, change: dict[str, Any], error: str) -> None:
+    write(folder, {"scenario.json": json.dumps({**SCENARIO, **change})})
+
+    ran = call("place", "scenario.json")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"error: scenario.json: {error}")
+
+
+UNALIKE = (
+    GPU_WORKLOAD.rstrip("\n")
+    + """
+    - name: leader
+      spec:
+        roleName: leader
+        replicas: 1
+        minAvailable: 1
+        podSpec:
+          containers:
+          - {name: leader, image: "i", resources: {limits: {nvidia.com/gpu: "2"}}}
+"""
+)
+"""Pods of 8 and of 2 GPUs: KAI counts three of 8."""
+
+
+def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(folder: Path, call: Call, expect: Expect) -> None:
+    pytest.importorskip(SOLVER.module, reason=SOLVER.advice)
+    nodes = [*(node(f"n{number}", "a", "r0") for number in range(3)), node("m0", "b", "r1")]
+    nodes.append(pod("busy", "n2", 6))
+    write(folder, {"in/web.yaml": UNALIKE, "nodes.json": json.dumps({"kind": "List", "items": nodes})})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--exact")
+    as_json = call("place", "in", "--nodes", "nodes.json", "--exact", "-o", "json")
+
+    assert ran.code == 1
+    expect("place/exact.txt", ran.stdout)
+    expect("place/exact.json", as_json.stdout)
+
+
+def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packwise.cli.place.SOLVER", SOLVER._replace(module="not.there"))
+
+    ran = call("place", "in", "--nodes", str(folder / "nodes.json"), "--exact")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        'error: --exact must have its library: ortools is not installed; add the extra "solver": '
+        'pip install "packwise[solver]"\n'
+    )
+
+
+def test_further_replicas_keep_to_the_limit_of_their_queue(folder: Path, call: Call) -> None:
+    nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(8)]
+    share = {"resources": {"gpu": {"quota": 8, "limit": 48}}}
+    queue = {"kind": "Queue", "metadata": {"name": "default-queue"}, "spec": share}
+    write(folder, {"nodes.json": json.dumps({"kind": "List", "items": [*nodes, queue]})})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--further", "-o", "json")
+
+    # Four pairs of nodes have room; the gang takes 16 of the queue's 48 GPUs.
+    assert json.loads(ran.stdout)["furtherReplicas"][0]["replicas"] == 2
+
+
+def test_a_required_level_above_one_that_all_nodes_share(folder: Path, call: Call) -> None:
+    nodes = [node(f"n{number}", "a", "r0") for number in range(2)]
+    write(folder, {"nodes.json": json.dumps({"kind": "List", "items": nodes})})
+    write(folder, {"in/web.yaml": GPU_WORKLOAD.replace("packDomain: rack", "packDomain: zone")})
+
+    ran = call("place", "in", "--nodes", "nodes.json")
+
+    assert ran.code == 1
+    assert (
+        "2 pods must stand in one zone, and zone a may have room; KAI does not see it, because all nodes in question "
+        "share a level finer than zone, and KAI counts what is free within that level only: add a preferred level, "
+        "zone or a finer one"
+    ) in ran.stdout

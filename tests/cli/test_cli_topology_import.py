@@ -1,0 +1,141 @@
+"""`packwise topology import`: levels proposed from the labels of nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.calling import WORKLOAD, Call, write
+
+Expect = Callable[[str, str], None]
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+
+
+def node(name: str, gpus: int = 8, **labels: str) -> dict[str, Any]:
+    keys = {"zone": ZONE, "host": HOST}
+    return {
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {keys.get(key, f"example.com/{key}"): text for key, text in labels.items()},
+        },
+        "status": {"allocatable": {"nvidia.com/gpu": str(gpus)} if gpus else {}},
+    }
+
+
+def fleet() -> list[dict[str, Any]]:
+    """Two zones, four racks in each, four nodes in each of these."""
+    return [
+        node(f"n{zone}{rack}{index}", zone=f"z{zone}", rack=f"z{zone}-r{rack}", host=f"n{zone}{rack}{index}")
+        for zone in range(2)
+        for rack in range(4)
+        for index in range(4)
+    ]
+
+
+def levels(call: Call, nodes: list[dict[str, Any]]) -> list[str]:
+    ran = call("topology", "import", "-", stdin=json.dumps({"kind": "List", "items": nodes}))
+    assert (ran.code, ran.stderr) == (0, "")
+    return [line.strip(" -") for line in ran.stdout.splitlines() if line.startswith("    - {")]
+
+
+def test_nested_labels_become_levels_with_their_counts(call: Call) -> None:
+    assert levels(call, fleet()) == [
+        "{domain: zone, key: topology.kubernetes.io/zone} # 2 domains, 32 nodes",
+        "{domain: rack, key: example.com/rack} # 8 domains, 32 nodes",
+        "{domain: host, key: kubernetes.io/hostname} # 32 domains, 32 nodes",
+    ]
+
+
+def test_the_whole_configuration(call: Call, expect: Expect) -> None:
+    nodes = fleet()
+    nodes[0]["metadata"]["labels"][ZONE] = "z1"
+    del nodes[5]["metadata"]["labels"]["example.com/rack"]
+    for index, each in enumerate(nodes):
+        each["metadata"]["labels"]["example.com/row"] = f"row{index % 3}"
+        each["metadata"]["labels"]["network.topology.nvidia.com/datacenter"] = "dc"
+        each["metadata"]["labels"]["example.com/owner"] = "team"
+    ran = call("topology", "import", "-", stdin=json.dumps({"kind": "List", "items": [*nodes, node("login", 0)]}))
+
+    assert ran.code == 0
+    expect("place/import.yaml", ran.stdout)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (
+            {
+                "network.topology.nvidia.com/spine": "s{0}",
+                "network.topology.nvidia.com/leaf": "l{1}",
+                "network.topology.nvidia.com/accelerator": "a{1}",
+            },
+            ["block: network.topology.nvidia.com/spine", "rack: network.topology.nvidia.com/accelerator"],
+        ),
+        (
+            {"fabric.topograph.run/tier-1": "s{0}", "fabric.topograph.run/tier-0": "l{1}"},
+            ["block: fabric.topograph.run/tier-1", "rack: fabric.topograph.run/tier-0"],
+        ),
+        (
+            {"fabric.topograph.run/tier-0": "l{1}", "network.topology.nvidia.com/leaf": "l{1}"},
+            ["rack: fabric.topograph.run/tier-0"],
+        ),
+        (
+            {
+                "topology.k8s.aws/network-node-layer-1": "nn{0}",
+                "topology.k8s.aws/network-node-layer-2": "nn{1}",
+                "topology.k8s.aws/network-node-layer-3": "nn{2}",
+            },
+            [
+                "datacenter: topology.k8s.aws/network-node-layer-1",
+                "block: topology.k8s.aws/network-node-layer-2",
+                "rack: topology.k8s.aws/network-node-layer-3",
+            ],
+        ),
+        (
+            {"example.com/block": "b{0}", "example.com/row": "o{1}", "nvidia.com/gpu.clique": "c{2}"},
+            ["datacenter: example.com/block", "block: example.com/row", "rack: nvidia.com/gpu.clique"],
+        ),
+    ],
+    ids=["topograph before 1.0", "topograph", "both generations", "aws", "two words of one domain"],
+)
+def test_labels_that_others_write(call: Call, labels: dict[str, str], expected: list[str]) -> None:
+    nodes = [node(f"n{index}") for index in range(16)]
+    for index, each in enumerate(nodes):
+        each["metadata"]["labels"] = {
+            key: text.format(index // 8, index // 4, index // 2) for key, text in labels.items()
+        }
+
+    found = [line.partition("}")[0].removeprefix("{domain: ").replace(", key", "") for line in levels(call, nodes)]
+
+    assert found == expected
+
+
+def test_the_proposal_is_a_configuration(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {"nodes.json": json.dumps({"kind": "List", "items": fleet()}), "in/web.yaml": WORKLOAD})
+    write(tmp_path, {"in/topology.yaml": call("topology", "import", "nodes.json").stdout})
+
+    assert call("check", "in", "--nodes", "nodes.json").code == 0
+    assert call("place", "in", "--nodes", "nodes.json").code == 0
+
+
+def test_nodes_without_such_labels(call: Call) -> None:
+    ran = call("topology", "import", "-", stdin=json.dumps(node("n0")))
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("error: the nodes must have a label by whose values domains are told apart")
+
+
+def test_check_judges_topologies_on_the_nodes(call: Call, package: Path, tmp_path: Path) -> None:
+    nodes = [node("n0", zone="z0"), node("n1", zone="z0")]
+    write(tmp_path, {"nodes.json": json.dumps({"kind": "List", "items": nodes})})
+
+    ran = call("check", str(package), "--nodes", "nodes.json", "-o", "json")
+
+    assert ran.code == 0
+    assert [finding["rule"] for finding in ran.findings if "node" in finding["rule"]] == ["level-on-no-node"]

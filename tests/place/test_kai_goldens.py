@@ -1,0 +1,46 @@
+"""What the KAI Scheduler's own code answered, scenario by scenario: state, node of every pod, message and errors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from packwise.commands.place.scenario import answers, read_scenario
+from packwise.schedulers.kai.allocate import allocate
+from tests.places import SHARED, missing
+
+FILE = SHARED / "golden" / "placement" / "kai.jsonl.gz"
+ASPECTS = ("name", "state", "placement", "errors", "message")
+
+
+@cache
+def cases() -> list[Any]:
+    if not FILE.exists():
+        return [pytest.param(None, id="goldens")]
+    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
+        return [pytest.param(case, id=case["case"]) for case in map(json.loads, lines)]
+
+
+@pytest.mark.parametrize("case", cases())
+def test_the_session_answers_as_kai_does(case: Any) -> None:
+    if case is None:
+        missing(f"the goldens are not there: they must stand at {SHARED}")
+
+    session = allocate(read_scenario(case["scenario"]))
+
+    expected = [{aspect: job[aspect] for aspect in ASPECTS if aspect in job} for job in case["answer"]["jobs"]]
+    assert answers(session)["jobs"] == expected
+    assert list(session.attempts) == case["answer"]["attempts"]
+
+
+@pytest.mark.parametrize("case", cases())
+def test_the_order_of_nodes_in_the_input_changes_nothing(case: Any) -> None:
+    if case is None:
+        missing(f"the goldens are not there: they must stand at {SHARED}")
+    turned = {**case["scenario"], "nodes": case["scenario"]["nodes"][::-1]}
+
+    assert answers(allocate(read_scenario(turned))) == answers(allocate(read_scenario(case["scenario"])))

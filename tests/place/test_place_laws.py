@@ -1,0 +1,87 @@
+"""What holds of every placing, whatever the scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from packwise.commands.place.scenario import answers, read_scenario
+from packwise.schedulers.kai.allocate import allocate
+from packwise.schedulers.kai.allocate.candidates import Scores
+from packwise.schedulers.kai.allocate.ranking import Rankings
+from packwise.schedulers.kai.allocate.scene import Pod
+from packwise.schedulers.kai.allocate.state import NodeState
+from tests.place.checker import faults
+from tests.place.strategies import scenarios
+
+
+@settings(max_examples=300)
+@given(scenarios())
+def test_a_placing_satisfies_every_constraint(scenario: dict[str, Any]) -> None:
+    answered = answers(allocate(read_scenario(scenario)))["jobs"]
+    placement = {pod: node for job in answered for pod, node in job["placement"].items() if node}
+
+    assert [fault for job in scenario["jobs"] for fault in faults(scenario, placement, job)] == []
+
+
+@settings(max_examples=200)
+@given(scenarios())
+def test_a_gang_runs_whole_or_not_at_all(scenario: dict[str, Any]) -> None:
+    for job in answers(allocate(read_scenario(scenario)))["jobs"]:
+        placed = [bool(node) for node in job["placement"].values()]
+        assert all(placed) if job["state"] == "allocated" else not any(placed)
+
+
+@settings(max_examples=200)
+@given(scenarios())
+def test_the_order_of_the_nodes_says_nothing(scenario: dict[str, Any]) -> None:
+    turned = {**scenario, "nodes": scenario["nodes"][::-1]}
+
+    assert answers(allocate(read_scenario(turned))) == answers(allocate(read_scenario(scenario)))
+
+
+class Naive:
+    """KAI's own way: every node scored anew for each pod, by the formulas of the specification."""
+
+    def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
+        self.pod = pod
+        self.nodes = nodes if scores is None else [node for node in nodes if scores.of(node) is not None]
+        self.scores = scores
+
+    def serves(self, _: Pod) -> bool:
+        return False
+
+    def best(self) -> NodeState | None:
+        main = "nvidia.com/gpu" if dict(self.pod.request).get("nvidia.com/gpu") else "cpu"
+        idle = [node.idle.get(main, 0) for node in self.nodes if node.node.allocatable.get(main, 0)]
+        least, most = min(idle, default=0), max(idle, default=0)
+
+        def score(node: NodeState) -> float:
+            packed = 0.0
+            if node.node.allocatable.get(main, 0) and most:
+                packed = 9.0 if least == most else 9 * (1 - (node.idle.get(main, 0) - least) / (most - least))
+            cpu_only = main == "cpu" and not node.node.allocatable.get("nvidia.com/gpu", 0)
+            given = 0 if self.scores is None else self.scores.of(node) or 0
+            return 1000 * node.fits(self.pod.request) + 10 * cpu_only + packed + given
+
+        for node in sorted(self.nodes, key=lambda node: (-score(node), node.name)):
+            if node.fits(self.pod.request) and not node.node.unschedulable:
+                return node
+        return None
+
+
+def naive(_: Rankings, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> Naive:
+    return Naive(pod, nodes, scores)
+
+
+@settings(max_examples=300)
+@given(scenarios(jobs=5))
+def test_the_ranking_of_nodes_is_that_of_kais_scores(scenario: dict[str, Any]) -> None:
+    quick = answers(allocate(read_scenario(scenario)))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rankings, "of", naive)
+        assert answers(allocate(read_scenario(scenario))) == quick
