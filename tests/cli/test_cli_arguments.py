@@ -90,7 +90,7 @@ REFUSED = {
     "render in --in-pl": 'packwise render: error: unrecognized arguments: --in-pl; did you mean "--in-place"?',
     "render in -o out --in-place": "packwise render: error: argument --in-place: not allowed with argument -o/--output",
     "check in -o yaml": "packwise check: error: argument -o/--output: must be one of text, json, github, gitlab, "
-    'sarif, junit, or one with a file (sarif=packwise.sarif); got "yaml"',
+    'sarif, junit, markdown, or one with a file (sarif=packwise.sarif); got "yaml"',
     "check in -o json=": 'packwise check: error: argument -o/--output: "json=" must name a file after the equals sign',
     "check in -o json -o text": "packwise check: error: -o must name stdout once; give the others a file each "
     "(sarif=packwise.sarif)",

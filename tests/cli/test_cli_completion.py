@@ -22,7 +22,7 @@ from tests.cli.calling import Call
         (["doc"], ["doctor"]),
         (["init", "--for", "kus"], ["kustomize"]),
         (["schema", "Pod"], ["PodCliqueSet"]),
-        (["help", "topol"], ["topologies"]),
+        (["help", "topol"], ["topologies", "topology"]),
         (["migrate", "--to", "grep"], ["grep-244", "grep-244-multi"]),
         (["rules", "topology-hier"], ["topology-hierarchy"]),
         (["render", "clus"], ["clusters"]),
