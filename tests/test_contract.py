@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import krmfn
-from packwise.cli.arguments import parsers
+from packwise.cli.parser import parsers
 from packwise.cli.rules import RULES_BY_NAME
 from tests.places import ROOT, TESTDATA
 

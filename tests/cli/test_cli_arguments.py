@@ -27,8 +27,8 @@ from packwise.cli.arguments import (
     Topologies,
     Verbosity,
     Version,
-    parse,
 )
+from packwise.cli.parser import parse
 from tests.cli.calling import CONFIG, SERVICE, Call, write
 from tests.places import ROOT
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from packwise.cli.arguments import Format, UsageError, parsers
+from packwise.cli.arguments import Format, UsageError
 from packwise.cli.console import show
+from packwise.cli.parser import parsers
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.cli.schema import SCHEMAS
 from packwise.extras import COMPLETION

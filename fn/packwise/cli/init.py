@@ -187,7 +187,7 @@ def _asked(command: Init) -> Init:
         return command
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return command
-    from packwise.cli.arguments import parse
+    from packwise.cli.parser import parse
 
     say(["Nothing is written before the last answer; an empty one leaves the choice open."])
     words: list[str] = []

@@ -23,8 +23,8 @@ from packwise.cli.arguments import (
     Topologies,
     UsageError,
     Version,
-    parse,
 )
+from packwise.cli.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

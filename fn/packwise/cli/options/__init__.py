@@ -1,0 +1,1 @@
+"""The options of each command, and what the help says of them."""

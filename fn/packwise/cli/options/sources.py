@@ -1,0 +1,111 @@
+"""What is read: options that several commands have."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from packwise.cli.arguments import (
+    Verbosity,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["add_config", "add_context", "add_crds", "add_nodes", "add_paths", "add_verbosity"]
+
+
+def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:
+    """Adds PATH, so many as `number` says."""
+    command.add_argument(
+        "paths",
+        nargs=number,
+        default=default,
+        metavar="PATH",
+        help='a file; a folder, of which all *.yaml, *.yml and *.json are read; or "-" for stdin (YAML documents or a '
+        "ResourceList)",
+    )
+
+
+def add_config(command: argparse.ArgumentParser) -> None:
+    """Adds the configuration, and what is left out of folders."""
+    command.add_argument(
+        "--config",
+        metavar="FILE",
+        help="the TopologyRender or Grove's OperatorConfiguration, also in a ConfigMap; by default the nearest one, "
+        "among the input or above it in the repository",
+    )
+    command.add_argument(
+        "--exclude",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="leave out the files and folders that this names, spelt as in .gitignore, as often as needed; a file "
+        "that is named itself is read always",
+    )
+
+
+def add_crds(command: argparse.ArgumentParser) -> None:
+    """Adds the CRDs of the cluster."""
+    command.add_argument(
+        "--crds",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="the CustomResourceDefinitions of your cluster, a file or a folder, as often as needed: objects are then "
+        "validated as its API server does it, by schema and rules; by default those that stand among the input",
+    )
+
+
+def add_context(command: argparse.ArgumentParser) -> None:
+    """Adds all that a render is judged by beside its files."""
+    add_config(command)
+    command.add_argument(
+        "--baseline",
+        metavar="PATH|git:COMMIT",
+        help="the objects as they stood before the change, so that the rules for updates hold: a file, a folder, or "
+        "what PATH held in a commit (git:main, git:HEAD~1)",
+    )
+    add_crds(command)
+    command.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        type=_assignment,
+        default=[],
+        help="the value of a variable in the templates of OSMO's workflows, as often as needed, as `osmo workflow "
+        "submit --set` has it: a whole number, a number, or a text; it counts before their default-values",
+    )
+
+
+def _assignment(text: str) -> str:
+    if not text.partition("=")[0] or "=" not in text:
+        raise argparse.ArgumentTypeError(f'must be NAME=VALUE; got "{text}"')
+    return text
+
+
+def add_nodes(command: argparse.ArgumentParser, text: str) -> None:
+    """Adds the nodes of the cluster; `text` says what for."""
+    command.add_argument("--nodes", metavar="NODES", action="append", default=[], help=text)
+
+
+def add_verbosity(command: argparse.ArgumentParser) -> None:
+    """Adds how much people read."""
+    verbosity = command.add_mutually_exclusive_group()
+    verbosity.add_argument(
+        "-v",
+        "--verbose",
+        dest="verbosity",
+        action="store_const",
+        const=int(Verbosity.VERBOSE),
+        default=int(Verbosity.NORMAL),
+        help="print every finding: also more of the same form, and infos, which ask for nothing",
+    )
+    verbosity.add_argument(
+        "-q",
+        "--quiet",
+        dest="verbosity",
+        action="store_const",
+        const=int(Verbosity.QUIET),
+        help="print errors and warnings only, without the line at the end",
+    )
