@@ -22,8 +22,8 @@ MAX_ITEMS = 1_000_000
 """How many items are read; each costs memory beyond its text, however small it is."""
 
 _BLANKS = " \t"
-# A dash that is no entry's, a flow collection, line breaks of some readers, a byte order mark.
-_NO_KEY = "-{[\x85\u2028\u2029\ufeff"
+# A dash that is no entry's, a flow collection, what goes before a node, line breaks of some readers, a byte order mark.
+_NO_KEY = "-{[!&\x85\u2028\u2029\ufeff"
 _SPACE = " \t\r\n"
 # A line at column 0 that is no entry, comment or blank; of the lines that start with a dash, those that are no entry.
 _MARGIN = re.compile(r"\n(?:[^ \t\r\n#-]|-(?![ \t\r\n]))")
