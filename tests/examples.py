@@ -10,7 +10,7 @@ from packwise.pipeline.steps import selected
 from packwise.revisions import RECORDS
 from tests.places import ROOT
 
-__all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "revision_of"]
+__all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "is_preview", "revision_of"]
 
 ORDER = [record.name for record in RECORDS]
 """The records of designs and releases, the earliest first."""
@@ -26,6 +26,11 @@ def revision_of(folder: Path) -> str:
     """What the configuration in `folder` chooses."""
     _, selection = selected(read_inputs(Named((str(folder),))).package)
     return selection.revision.name
+
+
+def is_preview(folder: Path) -> bool:
+    """Whether what is rendered of `folder` is never applied: Dynamo's operator makes it of graphs."""
+    return any("kind: DynamoGraphDeployment" in file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml"))
 
 
 def holds_workloads_of_grove(folder: Path) -> bool:

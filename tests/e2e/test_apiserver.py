@@ -15,7 +15,7 @@ from tests.e2e import apiserver
 from tests.e2e.apiserver import ApiServer, documents
 from tests.e2e.process import Servers
 from tests.e2e.revisions import REVISIONS, Revision
-from tests.examples import EXAMPLES, ORDER, holds_workloads_of_grove, revision_of
+from tests.examples import EXAMPLES, ORDER, holds_workloads_of_grove, is_preview, revision_of
 from tests.places import ROOT
 
 pytestmark = pytest.mark.e2e
@@ -33,6 +33,8 @@ def sources(revision: Revision) -> list[Path]:
     """The examples that are of this revision, or can be carried to it; OSMO's, which are of none."""
     found: list[Path] = []
     for source in (*EXAMPLES, KPT_PACKAGE):
+        if is_preview(source):
+            continue
         own = revision_of(source)
         carried = ORDER.index(own) < ORDER.index(revision.name) and source.name not in REFUSED_LATER
         if own == revision.name or carried or not holds_workloads_of_grove(source):
