@@ -41,6 +41,7 @@ def node(index: int) -> Node:
 
 
 def flat(index: int, constraint: Constraint | None) -> Job:
+    """A gang of eight whole nodes under one constraint."""
     pods = tuple(Pod(f"g{index}-{number}", WHOLE) for number in range(8))
     return Job(f"g{index}", "q", 50, pods, min_members=8, constraint=constraint)
 
@@ -72,6 +73,7 @@ MIXES: dict[str, Callable[[int], Job]] = {
 
 
 def main() -> None:
+    """Places every mix of gangs, and prints the seconds and the memory."""
     nodes, gangs = (int(argument) for argument in (sys.argv[1:] + ["10000", "1000"][len(sys.argv) - 1 :])[:2])
     for name, job in MIXES.items():
         scene = Scene(

@@ -67,7 +67,7 @@ class Named:
 
 
 class Verbosity(IntEnum):
-    """How much people are told: programs are given everything in any case."""
+    """How much people read: programs are given everything in any case."""
 
     QUIET = -1
     """No line at the end, and nothing that asks for nothing."""

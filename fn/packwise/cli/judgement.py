@@ -88,15 +88,15 @@ def _place(result: Result) -> tuple[object, ...]:
 
 def _reported(results: list[Result], group: Group) -> list[Result]:
     """Those of the results that are about what the user named, or keep it from being judged."""
-    reported = [result for result in results if _is_told(result, group)]
+    reported = [result for result in results if _is_reported(result, group)]
     if group.configurations or not any(result.tags.get("rule") == ONCE.name for result in reported):
         return reported
     # Folders that no configuration holds together, samples or a base and its build, are not applied together.
     names = _names_by_folder(group)
-    return [result for result in reported if result.tags.get("rule") != ONCE.name or _stands_twice(result, names)]
+    return [result for result in reported if result.tags.get("rule") != ONCE.name or _is_repeated(result, names)]
 
 
-def _is_told(result: Result, group: Group) -> bool:
+def _is_reported(result: Result, group: Group) -> bool:
     """Whether a result is about a file that is judged, or keeps those files from being judged."""
     file = None if result.file is None else result.file.path
     if file not in group.around:
@@ -109,7 +109,7 @@ def _names_by_folder(group: Group) -> Counter[tuple[str, ...]]:
     return Counter((*identity(item.value)[1:], (item.file or "").rpartition("/")[0]) for item in group.package.items)
 
 
-def _stands_twice(result: Result, names: Counter[tuple[str, ...]]) -> bool:
+def _is_repeated(result: Result, names: Counter[tuple[str, ...]]) -> bool:
     """Whether the object that a result is about stands twice in one folder."""
     ref, file = result.resource_ref, result.file
     if ref is None or file is None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packwise.cli.console import cannot_write, encoded, naming, say, show
-from packwise.cli.report.formats import printer
 from packwise.cli.write import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from packwise.cli.arguments import Output
     from packwise.cli.report.checked import Checked
@@ -41,5 +41,8 @@ def write_text(name: str, text: str) -> bool:
 
 
 def _print(output: Output, checked: Checked) -> bool:
-    text = printer(output.format)(checked)
+    # Each format is a module of report/, imported only where it is asked for.
+    module = import_module(f"packwise.cli.report.{output.format}")
+    print_checked: Callable[[Checked], str] = getattr(module, f"as_{output.format}")
+    text = print_checked(checked)
     return show(text) if output.file is None else write_text(output.file, text)

@@ -1,4 +1,4 @@
-"""What Grove's front end says of a derived PodCliqueSet, told of the graph that it is derived from."""
+"""What Grove's front end reports about a derived PodCliqueSet, at the fields of the graph that it is derived from."""
 
 from __future__ import annotations
 
