@@ -1,0 +1,74 @@
+"""What is drawn, whatever the format: the picture, words for its states, colours of gangs, links into files."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from krmfn.record import NamedTuple
+
+if TYPE_CHECKING:
+    from packwise.commands.report.picture import Picture
+
+__all__ = ["INK", "PALETTE", "STATES", "Drawn", "State", "counted"]
+
+
+class State(NamedTuple):
+    """A state of a gang in words, and a sign for it, since colour says nothing to everybody."""
+
+    sign: str
+    text: str
+
+
+STATES = {
+    "allocated": State("✓", "fits"),
+    "partial": State("◐", "fits in part"),
+    "pending": State("✕", "does not fit"),
+    "notready": State("…", "is not tried"),
+    "": State("", ""),
+}
+
+PALETTE = (
+    "#77b0f0", "#efad6b", "#7bcc92", "#cf9edb", "#63d2d5", "#f08d83",
+    "#d6cf67", "#a59ce8", "#2fb69e", "#d98f55", "#f7a9c6", "#4f9dc4",
+)  # fmt: skip
+"""The colours of gangs, by their positions, again from the first where there are more."""
+
+INK = "#10151c"
+"""The text on a colour of the palette."""
+
+
+class Drawn(NamedTuple):
+    """The picture; `root` is the folder that files are named from, as a path from the drawing's own folder.
+
+    `source_url` is what links are made from in its place.
+    """
+
+    picture: Picture
+    root: str = "."
+    source_url: str | None = None
+
+    def address(self, file: str | None) -> str:
+        """The address of a file, with `{line}` in the place of a line's number; "" for stdin, which has none."""
+        if file is None:
+            return ""
+        if self.source_url is not None:
+            return self.source_url.replace("{path}", quote(posixpath.normpath(file)))
+        path = posixpath.normpath(posixpath.join(self.root, file))
+        # Two slashes would begin the name of a host.
+        return f"{quote('/' + path.lstrip('/') if path.startswith('/') else path)}#L{{line}}"
+
+    @property
+    def headline(self) -> str:
+        """What the drawing says in one line."""
+        gangs = [gang for gang in self.picture.gangs if gang.after is not None]
+        if not self.picture.nodes:
+            return counted(len(gangs), "gang")
+        fitting = sum([gang.after.state in ("allocated", "partial") for gang in gangs if gang.after is not None])
+        return f"{fitting} of {counted(len(gangs), 'gang')} fit{'s' if len(gangs) == 1 else ''}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 gang`, `2 gangs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
