@@ -26,6 +26,7 @@ from packwise.commands.diff import diff as compare
 from packwise.commands.place.placing import place_gangs, situation
 from packwise.commands.place.reasons import free_after, reasons
 from packwise.commands.report.picture import Changed, Side, picture_of
+from packwise.commands.topologies import has_sources
 from packwise.pipeline import render
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import Snapshot
@@ -48,7 +49,8 @@ def report(command: Report) -> int:
     if STDIN in command.nodes and STDIN in command.named.paths:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')
     inputs = read_inputs(command.named, apart=True)
-    inputs = replace(inputs, package=inputs.package._replace(nodes=read_nodes(command.nodes)))
+    if command.nodes:
+        inputs = replace(inputs, package=inputs.package._replace(nodes=read_nodes(command.nodes)))
     rendered = rendered_of(inputs)
     say(stderr_lines(rendered.results, Verbosity.NORMAL, coloured=is_coloured(sys.stderr)), as_they_are=True)
     snapshot = read_cluster(command.nodes, inputs.package.nodes) if command.nodes else Snapshot(())
@@ -103,9 +105,13 @@ def _compared(package: Package, name: str, other: str, snapshot: Snapshot) -> _C
 
 
 def _earlier(package: Package) -> Package:
-    """The package before the change; the configuration of today counts where the baseline has none."""
+    """The package before the change; the configuration of today counts where the baseline has workloads and none."""
     items = package.baseline or ()
     earlier = package._replace(items=items, baseline=None, documents=package.documents_before, documents_before=())
+    bare = earlier._replace(function_config=None, context=())
+    if not has_sources(bare):
+        # An export, which no configuration makes a source of.
+        return bare
     if any(has_topology(item) for item in items):
         return earlier
     return earlier._replace(context=(*package.context, *(item for item in package.items if has_topology(item))))

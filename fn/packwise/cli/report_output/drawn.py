@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from krmfn.record import NamedTuple
+from packwise.cli.inputs import COMMIT
 
 if TYPE_CHECKING:
-    from packwise.commands.report.picture import Picture
+    from packwise.commands.report.picture import GangBox, Picture
 
-__all__ = ["INK", "PALETTE", "STATES", "Drawn", "State", "counted"]
+__all__ = ["INK", "PALETTE", "STATES", "Drawn", "State", "counted", "place_of", "verdict_of"]
 
 
 class State(NamedTuple):
@@ -50,8 +51,12 @@ class Drawn(NamedTuple):
     source_url: str | None = None
 
     def address(self, file: str | None) -> str:
-        """The address of a file, with `{line}` in the place of a line's number; "" for stdin, which has none."""
-        if file is None:
+        """The address of a file, with `{line}` in the place of a line's number.
+
+        "" for stdin and for a file of the commit that is compared with, which have none.
+        """
+        commit = (self.picture.baseline or "").partition(COMMIT)[2]
+        if file is None or (commit and file.startswith(f"{commit}:")):
             return ""
         if self.source_url is not None:
             return self.source_url.replace("{path}", quote(posixpath.normpath(file)))
@@ -67,6 +72,17 @@ class Drawn(NamedTuple):
             return counted(len(gangs), "gang")
         fitting = sum([gang.after.state in ("allocated", "partial") for gang in gangs if gang.after is not None])
         return f"{fitting} of {counted(len(gangs), 'gang')} fit{'s' if len(gangs) == 1 else ''}"
+
+
+def verdict_of(gang: GangBox) -> str:
+    """What becomes of a gang: its state, or the change that takes it away."""
+    state = STATES[gang.outcome.state]
+    return gang.change if gang.after is None else f"{state.sign} {state.text}".strip()
+
+
+def place_of(gang: GangBox) -> str:
+    """The domain of a gang; "" where its pods share none, or the change takes it away."""
+    return gang.outcome.domain if gang.after is not None else ""
 
 
 def counted(number: int, noun: str) -> str:

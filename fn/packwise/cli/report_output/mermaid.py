@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from packwise.cli.report.visible import visible
-from packwise.cli.report_output.drawn import INK, PALETTE, STATES, counted
+from packwise.cli.report_output.drawn import INK, PALETTE, counted, place_of, verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,10 +107,9 @@ class _Chart:
 
 
 def _gang_label(number: int, gang: GangBox) -> str:
-    state = STATES[gang.outcome.state]
-    said = gang.change if gang.after is None else f"{state.sign} {state.text}".strip()
-    where = f" in {_label(gang.outcome.domain)}" if gang.outcome.domain and gang.after is not None else ""
-    return f"{number + 1} {_label(f'{gang.namespace}/{gang.name}')}{f': {said}' if said else ''}{where}"
+    verdict, domain = verdict_of(gang), place_of(gang)
+    text = f"{number + 1} {_label(f'{gang.namespace}/{gang.name}')}"
+    return f"{text}{f': {verdict}' if verdict else ''}{f' in {_label(domain)}' if domain else ''}"
 
 
 def _taken(domain: DomainBox) -> str:

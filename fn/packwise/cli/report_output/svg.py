@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from packwise.cli.report.visible import visible, width
-from packwise.cli.report_output.drawn import INK, PALETTE, STATES, counted
+from packwise.cli.report_output.drawn import INK, PALETTE, counted, place_of, verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,13 +126,11 @@ class _Canvas:
         return y
 
     def _gang(self, number: int, gang: GangBox, y: float) -> None:
-        state = STATES[gang.outcome.state]
-        said = gang.change if gang.after is None else f"{state.sign} {state.text}".strip()
         self._segment(_PAD, y, 34, number)
         name = f"{gang.namespace}/{gang.name}"
         self._write(_PAD + 44, y + 12, _cut(name, 46), "t k")
-        self._write(400, y + 12, said, "b k" if gang.outcome.state == "pending" else "t")
-        where = f"in {gang.outcome.domain}" if gang.outcome.domain and gang.after is not None else ""
+        self._write(400, y + 12, verdict_of(gang), "b k" if gang.outcome.state == "pending" else "t")
+        where = f"in {domain}" if (domain := place_of(gang)) else ""
         reason = next(iter(gang.outcome.reasons), "")
         self._write(510, y + 12, _cut(where or reason, 72), "m l")
 

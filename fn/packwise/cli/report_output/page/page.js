@@ -170,8 +170,8 @@
       h("table", { class: "parts" },
         h("thead", {}, h("tr", {}, ["Part", "Pods", "Within", "Nodes", "Source"].map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, rows())),
-      where.message.length ? h("p", { class: "said" }, `KAI: ${where.message.join("\n")}`) : null,
-      gang.notes.map((note) => h("p", { class: "said" }, `Note: ${note}`)),
+      where.message.length ? h("p", { class: "aside" }, `KAI: ${where.message.join("\n")}`) : null,
+      gang.notes.map((note) => h("p", { class: "aside" }, `Note: ${note}`)),
     ];
     return lazily(h("details", {}, h("summary", {}, "Parts, nodes, sources" + (where.message.length ? ", KAI’s message" : ""))), body);
   }
@@ -222,7 +222,7 @@
         sample(segment("used", 1), "in use by other pods"),
         sample(segment("free", 1), "free"),
         sample(segment("many", 1), "many gangs"),
-        data.hasBefore ? h("li", {}, "side by side: before on the left, after on the right") : null),
+        data.hasBefore ? h("li", {}, "left: before, right: after") : null),
       h("div", { id: "map", keydown: walk, click: (event) => {
         const gang = event.target.closest(".seg")?.dataset.gang;
         if (gang !== undefined) { event.preventDefault(); if (view.picked !== Number(gang)) pick(Number(gang)); }
@@ -250,7 +250,7 @@
     const domains = map.domains.map((domain) => chosen(domain, "", !view.query)).filter(Boolean);
     const outside = map.outside.filter((node) => !view.query || nodeMatches(node));
     const number = domains.reduce((total, domain) => total + domain.number, 0) + outside.length;
-    byId("map").style.setProperty("--card", view.side === "both" ? "25rem" : "17rem");
+    byId("map").style.setProperty("--card", view.side === "both" ? "18rem" : "17rem");
     byId("map").replaceChildren(
       domains.length ? domainList(domains, []) : "",
       outside.length ? h("ul", { class: "domains" }, outsideItem(outside, map.domains.length > 0)) : "",
@@ -267,11 +267,12 @@
 
   function domainItem(domain, path) {
     const [, gpus, used, after, before] = domain.totals, here = [...path, domain.id];
-    const taken = used + (view.side === "before" ? before : after);
+    const written = (number) => (used + number).toLocaleString("en");
+    const taken = view.side === "both" && before !== after ? `${written(before)} → ${written(after)}` : written(view.side === "before" ? before : after);
     const gangs = totalsOf(domain);
     const summary = h("summary", {},
-      h("span", {}, h("span", { class: "level" }, domain.level), h("span", { class: "name" }, domain.name)),
-      h("span", { class: "count" }, gpus ? `${taken.toLocaleString("en")} of ${counted(gpus, "GPU")}` : counted(domain.totals[0], "node")),
+      h("span", {}, h("span", { class: "level" }, domain.level), " ", h("span", { class: "name" }, domain.name)),
+      h("span", { class: "count" }, gpus ? `${taken} of ${counted(gpus, "GPU")}` : counted(domain.totals[0], "node")),
       gpus ? barsOf((side) => domainSegments(gangs[side], gpus, used)) : null);
     const details = lazily(h("details", {}, summary), () => {
       for (const node of domain.nodes) paths.set(node, here);
@@ -409,7 +410,7 @@
     const wanted = where.length ? where.slice(0, 24) : nearestPath(outcome(gang).nearest);
     for (const path of wanted) path.forEach(openDomain);
     const first = wanted.length && entries.get(wanted[0][wanted[0].length - 1]);
-    if (first && !where.length) { first.item.classList.add("near"); first.item.querySelector(".name").after(h("span", { class: "badge bad" }, "nearest")); }
+    if (first && !where.length) { first.item.classList.add("near"); first.item.querySelector(".name").after(" ", h("span", { class: "badge bad" }, "nearest")); }
     if (first) first.item.scrollIntoView({ block: "nearest" });
     const innermost = data.maps[view.map].levels.at(-1) || "domain";
     say(where.length ? `Gang ${numberOf(index)} is in ${counted(where.length, innermost)}: ${where.slice(0, 6).map((path) => path[path.length - 1]).join(", ")}${where.length > 6 ? ", …" : ""}`
@@ -473,7 +474,7 @@
     return h("li", { class: "finding" },
       h("span", { class: `badge ${kind}` }, word), h("p", {}, finding.text),
       h("p", { class: "facts" }, finding.file === null ? null : link(finding.file, finding.line), h("code", {}, finding.rule), h("span", {}, finding.help)),
-      finding.operator ? h("details", {}, h("summary", {}, "The operator’s own text"), h("p", { class: "said" }, finding.operator)) : null);
+      finding.operator ? h("details", {}, h("summary", {}, "The operator’s own text"), h("p", { class: "aside" }, finding.operator)) : null);
   }
 
   // ---- Paper -------------------------------------------------------------------------------------------------------
