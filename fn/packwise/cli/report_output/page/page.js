@@ -146,8 +146,8 @@
   function constraintText(gang) {
     const parts = gang.parts.filter((part) => part[4] || part[5]);
     if (!parts.length) return "no constraint";
-    const levels = (part) => [part[4] && `one ${part[4]}`, part[5] && `if possible one ${part[5]}`].filter(Boolean).join(", ");
-    const shown = parts.slice(0, 3).map((part) => (part[1] ? `${part[0]} in ${levels(part)}` : `within ${levels(part)}`));
+    const within = (part, word) => (part[4] ? `${word} one ${part[4]}${part[5] ? `, if possible one ${part[5]}` : ""}` : `if possible ${word} one ${part[5]}`);
+    const shown = parts.slice(0, 3).map((part) => (part[1] ? `${part[0]} ${within(part, "in")}` : within(part, "within")));
     return shown.join("; ") + (parts.length > 3 ? `; ${parts.length - 3} more` : "");
   }
 
