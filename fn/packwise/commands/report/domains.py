@@ -18,6 +18,7 @@ __all__ = ["DomainBox", "NodeBox", "Share", "TopologyMap", "maps_of"]
 _MOST_LEVELS = 16
 """Levels of a topology that are drawn. Source: KAI's CRD Topology, maxItems of `levels`."""
 
+_HOSTNAME = "kubernetes.io/hostname"
 _NUMBER = re.compile("([0-9]+)")
 
 
@@ -58,7 +59,7 @@ class DomainBox(NamedTuple):
 
 
 class TopologyMap(NamedTuple):
-    """The cluster by a topology: its levels as words, without the last where each of its domains is one node.
+    """The cluster by a topology: its levels as words, without the last where that is of single hosts.
 
     `outside` are nodes without a label of each level, of which KAI puts none in a domain.
     """
@@ -92,7 +93,7 @@ def _map(topology: KaiTopology, situation: Situation, boxes: Sequence[NodeBox]) 
     inside = [index for index, node in enumerate(nodes) if all(key in node.labels for key in topology.levels)]
     keys = topology.levels[:_MOST_LEVELS]
     paths = {index: tuple([nodes[index].labels[key] for key in keys]) for index in inside}
-    if len(keys) > 1 and len(set(paths.values())) == len(paths):
+    if len(keys) > 1 and (keys[-1] == _HOSTNAME or all(path[-1] == nodes[index].name for index, path in paths.items())):
         keys = keys[:-1]
     words = tuple([situation.words.get(key) or key for key in keys])
     outside = tuple([index for index in range(len(nodes)) if index not in paths])

@@ -345,14 +345,14 @@
 
   function nodeSegments(shares, gpus, used) {
     const taken = shares.filter((share) => share[2]);
-    const free = gpus - used - taken.reduce((total, share) => total + share[2], 0);
+    const free = Math.max(0, gpus - used - taken.reduce((total, share) => total + share[2], 0));
     const texts = taken.map(([gang, , number]) => `${number} of gang ${numberOf(gang)}, ${data.gangs[gang].name}`);
     const label = [`${counted(gpus, "GPU")}`, ...texts, used ? `${used} in use by other pods` : "", `${free} free`].filter(Boolean).join("; ");
     return [[used > 0 ? segment("used", used) : null, ...taken.map(([gang, , number]) => gangSegment(gang, number)), free > 0 ? segment("free", free) : null].filter(Boolean), label];
   }
 
   function domainSegments(gangs, gpus, used) {
-    const taken = [...gangs.values()].reduce((total, number) => total + number, 0), free = gpus - used - taken;
+    const taken = [...gangs.values()].reduce((total, number) => total + number, 0), free = Math.max(0, gpus - used - taken);
     const shown = gangs.size > 8 ? [...gangs].filter(([gang]) => gang === view.picked) : [...gangs];
     const others = taken - shown.reduce((total, [, number]) => total + number, 0);
     const label = [`${counted(gpus, "GPU")}`, `${taken} of ${counted(gangs.size, "gang")}`, used ? `${used} in use by other pods` : "", `${free} free`].filter(Boolean).join("; ");
