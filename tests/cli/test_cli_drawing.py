@@ -131,6 +131,7 @@ def test_errors_are_drawn_too(folder: Path, call: Call) -> None:
 
     data = data_of(ran.stdout)
     assert ran.code == 1
+    assert "<h1>1 error, and no gang</h1>" in ran.stdout
     assert "\nerror: in/web.yaml:10:" in ran.stderr
     (finding,) = [each for each in data["findings"] if each["severity"] == "error"]
     assert (finding["severity"], data["files"][finding["file"]], finding["line"]) == (
@@ -149,6 +150,32 @@ def test_an_update_that_is_refused_is_drawn_as_it_would_be(folder: Path, call: C
     assert ran.code == 1
     assert "update-topology-constraint" in {finding["rule"] for finding in data["findings"]}
     assert [gang["parts"][0][4] for gang in data["gangs"] if gang["workload"] == "web"] == ["zone"]
+
+
+def test_pods_of_a_gang_that_goes_are_in_use_by_others_afterwards(folder: Path, call: Call) -> None:
+    """They stay as long as the simulation looks."""
+    running = pod("old-0-router-x", "n0")
+    running["metadata"] |= {
+        "namespace": "shop",
+        "labels": {"grove.io/podgang": "old-0", "grove.io/podclique": "old-0-router"},
+    }
+    write(folder, {"nodes.json": cluster(running)})
+
+    data = data_of(call("report", "in", "--nodes", "nodes.json", "--baseline", "before", "-o", "html").stdout)
+
+    (old,) = [number for number, gang in enumerate(data["gangs"]) if gang["name"] == "shop/old-0"]
+    name, gpus, in_use, _, after, before, in_use_before = data["nodes"][0]
+    assert (name, gpus, in_use, after, before, in_use_before) == ("n0", 8, 8, [], [[old, 1, 8]], 0)
+
+
+def test_a_file_that_cannot_be_read_is_drawn_as_an_error(folder: Path, call: Call) -> None:
+    write(folder, {"in/broken.yaml": "a: [\n"})
+
+    ran = call("report", "in", "--nodes", "nodes.json", "--baseline", "before", "-o", "html")
+
+    data = data_of(ran.stdout)
+    assert (ran.code, data["gangs"], [each["severity"] for each in data["findings"]]) == (1, [], ["error"])
+    assert (data["hasBefore"], data["changes"]) == (False, None)
 
 
 def test_a_baseline_without_workloads_is_compared_by_its_objects(folder: Path, call: Call) -> None:

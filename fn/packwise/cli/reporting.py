@@ -65,12 +65,13 @@ def report(command: Report) -> int:
 def _picture(command: Report, inputs: Inputs, rendered: Rendered, snapshot: Snapshot) -> tuple[Picture, bool]:
     """The picture, and whether every gang fits."""
     paths = tuple(["<stdin>" if path == STDIN else path for path in command.named.paths])
-    # Where an update is refused, the gangs are those that it would lead to.
-    accepted = rendered if not exit_code(rendered.results) else render(inputs.package._replace(baseline=None))
-    after = _side(accepted, snapshot)
-    comparison = _Comparison()
+    accepted, comparison = rendered, _Comparison()
     if command.named.baseline is not None and not exit_code(inputs.results):
         comparison = _compared(inputs.package, command.named.baseline, " ".join(paths), snapshot)
+        if exit_code(rendered.results):
+            # Where an update is refused, the gangs are those that it would lead to.
+            accepted = render(inputs.package._replace(baseline=None))
+    after = _side(accepted, snapshot)
     picture = picture_of(
         paths,
         after,
@@ -83,10 +84,13 @@ def _picture(command: Report, inputs: Inputs, rendered: Rendered, snapshot: Snap
 
 
 class _Comparison(NamedTuple):
-    """The gangs before the change, None where only its objects are known, and the objects that change."""
+    """The gangs before the change, None where only its objects are known, and the objects that change.
+
+    These are None where a state cannot be rendered.
+    """
 
     before: Side | None = None
-    changes: tuple[Changed, ...] = ()
+    changes: tuple[Changed, ...] | None = None
 
 
 def _compared(package: Package, name: str, other: str, snapshot: Snapshot) -> _Comparison:
@@ -101,7 +105,7 @@ def _compared(package: Package, name: str, other: str, snapshot: Snapshot) -> _C
     ])  # fmt: skip
     # An export shows objects, and no workloads whose gangs could be placed.
     before = _side(render(earlier), snapshot) if old.rendered and old.objects is not None else None
-    return _Comparison(before, changes)
+    return _Comparison(before, changes if compared.difference.compared else None)
 
 
 def _earlier(package: Package) -> Package:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from krmfn.record import NamedTuple
+from krmfn.result import Severity
 from packwise.cli.inputs import COMMIT
+from packwise.commands.place.placing import FITS
 
 if TYPE_CHECKING:
     from packwise.commands.report.picture import GangBox, Picture
@@ -67,11 +69,15 @@ class Drawn(NamedTuple):
     @property
     def headline(self) -> str:
         """What the drawing says in one line."""
-        gangs = [gang for gang in self.picture.gangs if gang.after is not None]
+        outcomes = [gang.after for gang in self.picture.gangs if gang.after is not None]
+        errors = sum([result.severity is Severity.ERROR for result in self.picture.findings])
+        also = f", {counted(errors, 'error')}" if errors else ""
+        if errors and not outcomes:
+            return f"{counted(errors, 'error')}, and no gang"
         if not self.picture.nodes:
-            return counted(len(gangs), "gang")
-        fitting = sum([gang.after.state in ("allocated", "partial") for gang in gangs if gang.after is not None])
-        return f"{fitting} of {counted(len(gangs), 'gang')} fit{'s' if len(gangs) == 1 else ''}"
+            return counted(len(outcomes), "gang") + also
+        fitting = sum([outcome.state in FITS for outcome in outcomes])
+        return f"{fitting} of {counted(len(outcomes), 'gang')} fit{'s' if len(outcomes) == 1 else ''}{also}"
 
 
 def verdict_of(gang: GangBox) -> str:

@@ -104,7 +104,9 @@ class _Data:
             "findings": [self._finding(result) for result in picture.findings],
             "baseline": None if picture.baseline is None else visible(picture.baseline),
             "hasBefore": picture.has_before,
-            "changes": [
+            "changes": None
+            if picture.changes is None
+            else [
                 {"kind": visible(each.kind), "actions": each.actions, "objects": each.objects}
                 for each in picture.changes
             ],
@@ -160,7 +162,8 @@ class _Data:
 
 
 def _node(box: NodeBox) -> list[Any]:
-    return [visible(box.name), box.gpus, box.in_use, _texts(box.notes), _shares(box.after), _shares(box.before)]
+    shares = _shares(box.after), _shares(box.before)
+    return [visible(box.name), box.gpus, box.in_use, _texts(box.notes), *shares, box.in_use_before]
 
 
 def _shares(shares: Sequence[Share]) -> list[list[int]]:
@@ -169,7 +172,7 @@ def _shares(shares: Sequence[Share]) -> list[list[int]]:
 
 def _domain(box: DomainBox) -> list[Any]:
     inner = [_domain(domain) for domain in box.domains]
-    totals = [box.size, box.gpus, box.in_use, box.after, box.before]
+    totals = [box.size, box.gpus, box.in_use, box.after, box.before, box.in_use_before]
     return [visible(box.level), visible(box.name), inner, box.nodes, totals]
 
 

@@ -31,7 +31,10 @@ class Share(NamedTuple):
 
 
 class NodeBox(NamedTuple):
-    """A node: its GPUs, those that pods of no gang take, and the pods of gangs; `notes` are why it takes no pods."""
+    """A node: its GPUs, those that pods of no gang take, and the pods of gangs; `notes` are why it takes no pods.
+
+    `in_use_before` are the GPUs that pods of no gang took, when gangs that are gone counted as gangs.
+    """
 
     name: str
     gpus: int
@@ -39,6 +42,7 @@ class NodeBox(NamedTuple):
     notes: tuple[str, ...] = ()
     after: tuple[Share, ...] = ()
     before: tuple[Share, ...] = ()
+    in_use_before: int = 0
 
 
 class DomainBox(NamedTuple):
@@ -56,6 +60,7 @@ class DomainBox(NamedTuple):
     in_use: int
     after: int
     before: int
+    in_use_before: int
 
 
 class TopologyMap(NamedTuple):
@@ -127,6 +132,7 @@ def _domains(
             total(lambda box: box.in_use),
             total(lambda box: sum([share.gpus for share in box.after])),
             total(lambda box: sum([share.gpus for share in box.before])),
+            total(lambda box: box.in_use_before),
         )
 
     return below(inside, 0) if levels else ()

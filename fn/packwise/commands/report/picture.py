@@ -107,7 +107,8 @@ class Picture(NamedTuple):
     """All that is drawn. `maps` are the cluster by each topology that gangs name; without nodes there are none.
 
     `paths` are what was read, `baseline` what it is compared with, None where nothing is compared. `has_before`:
-    whether the gangs before the change are known, and not only its objects.
+    whether the gangs before the change are known, and not only its objects. `changes` is None where the states could
+    not be compared.
     """
 
     paths: tuple[str, ...]
@@ -117,7 +118,7 @@ class Picture(NamedTuple):
     findings: tuple[Result, ...] = ()
     baseline: str | None = None
     has_before: bool = False
-    changes: tuple[Changed, ...] = ()
+    changes: tuple[Changed, ...] | None = None
 
 
 def picture_of(
@@ -127,7 +128,7 @@ def picture_of(
     *,
     findings: tuple[Result, ...],
     baseline: str | None = None,
-    changes: tuple[Changed, ...] = (),
+    changes: tuple[Changed, ...] | None = None,
 ) -> Picture:
     """The picture of these states. Gangs that the change takes away follow those that there are."""
     pairs = _pairs(after, before)
@@ -135,6 +136,9 @@ def picture_of(
     gangs = tuple([drawer.gang(after, before, new, old) for new, old in pairs])
     shares = _shares(after, {new: number for number, (new, _) in enumerate(pairs) if new is not None})
     earlier = _shares(before, {old: number for number, (_, old) in enumerate(pairs) if old is not None})
+    in_use_before = (
+        {} if before is None else {node.name: node.used.get(GPU, 0) for node in before.situation.scene.nodes}
+    )
     nodes = tuple([
         NodeBox(
             node.name,
@@ -143,6 +147,7 @@ def picture_of(
             (("cordoned",) if node.unschedulable else ()) + node.unready,
             shares.get(node.name, ()),
             earlier.get(node.name, ()),
+            in_use_before.get(node.name, 0),
         )
         for node in after.situation.scene.nodes
     ])  # fmt: skip

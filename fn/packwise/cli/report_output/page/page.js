@@ -19,6 +19,7 @@
     element.append(...children.flat().filter((child) => child !== null && child !== ""));
     return element;
   }
+  const span = (kind, ...children) => h("span", { class: kind }, ...children);
   const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
   const matches = (text) => text.toLowerCase().includes(view.query);
   const say = (text) => { byId("status").textContent = text; };
@@ -99,7 +100,7 @@
 
   function gangMatches(index) {
     const gang = data.gangs[index], where = outcome(gang);
-    return [numberOf(index), gang.name, gang.workload, gang.queue, where.domain, gang.change, ...where.reasons].some((text) => matches(text));
+    return [numberOf(index), gang.name, gang.workload, gang.queue, where.domain, gang.change, ...where.reasons].some(matches);
   }
 
   function drawGangs() {
@@ -114,7 +115,9 @@
       listed.length
         ? h("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": "List of gangs" },
             h("ul", { class: "list" }, items),
-            rest > 0 ? h("button", { type: "button", class: "more", click: showMore }, `Show ${Math.min(rest, PER_PAGE)} of ${rest} more gangs`) : null)
+            rest > 0
+              ? h("button", { type: "button", class: "more", click: showMore }, `Show ${Math.min(rest, PER_PAGE)} of ${rest} more gangs`)
+              : null)
         : h("p", { class: "empty" }, data.gangs.length ? "No gang matches." : "There is no gang."));
     return listed.length;
   }
@@ -132,13 +135,16 @@
     const isPicked = view.picked === index;
     return h("li", { class: `gang ${colour(index)}${isPicked ? " picked" : ""}`, "data-gang": index },
       h("h3", {}, h("button", { type: "button", class: "pick", "aria-pressed": String(isPicked), click: () => pick(index) },
-        h("span", { class: "chip" }, numberOf(index)), h("span", {}, gang.name))),
+        span("chip", numberOf(index)), h("span", {}, gang.name))),
       h("p", { class: "facts" },
         gang.after && text ? h("span", { class: `badge ${tone[where.state]}` }, `${sign} ${text}`) : null,
         gang.change ? h("span", { class: `badge ${changeTone[gang.change]}` }, gang.change) : null,
         h("span", {}, where.state ? `${where.placed} of ${counted(gang.pods, "pod")}` : counted(gang.pods, "pod")),
         h("span", {}, counted(gang.gpus, "GPU")), h("span", {}, `queue ${gang.queue}`)),
-      h("p", { class: "facts" }, placeText(gang) ? h("span", { class: "place" }, placeText(gang)) : null, h("span", {}, constraintText(gang)), link(gang.parts[0][6], gang.parts[0][7], true)),
+      h("p", { class: "facts" },
+        placeText(gang) ? span("place", placeText(gang)) : null,
+        h("span", {}, constraintText(gang)),
+        link(gang.parts[0][6], gang.parts[0][7], true)),
       where.reasons.length && gang.after ? h("ul", { class: "why" }, where.reasons.map((reason) => h("li", {}, reason))) : null,
       gangDetails(gang, where));
   }
@@ -146,7 +152,8 @@
   function constraintText(gang) {
     const parts = gang.parts.filter((part) => part[4] || part[5]);
     if (!parts.length) return "no constraint";
-    const within = (part, word) => (part[4] ? `${word} one ${part[4]}${part[5] ? `, if possible one ${part[5]}` : ""}` : `if possible ${word} one ${part[5]}`);
+    const preferred = (part) => (part[5] ? `, if possible one ${part[5]}` : "");
+    const within = (part, word) => (part[4] ? `${word} one ${part[4]}${preferred(part)}` : `if possible ${word} one ${part[5]}`);
     const shown = parts.slice(0, 3).map((part) => (part[1] ? `${part[0]} ${within(part, "in")}` : within(part, "within")));
     return shown.join("; ") + (parts.length > 3 ? `; ${parts.length - 3} more` : "");
   }
@@ -206,8 +213,10 @@
     const open = h("select", { id: "down", change: () => { openTo(open.selectedIndex); } });
     const fillLevels = () => open.replaceChildren(...levels().map((level) => h("option", {}, level)));
     fillLevels();
-    const topology = h("select", { id: "topology", change: () => { view.map = topology.selectedIndex; fillLevels(); drawMap(); } }, names.map((name) => h("option", {}, name)));
-    const sides = h("div", { role: "group", "aria-label": "Show the cluster" }, [["both", "Side by side"], ["before", "Before"], ["after", "After"]].map(([side, text]) => h("button", {
+    const choose = () => { view.map = topology.selectedIndex; fillLevels(); drawMap(); };
+    const topology = h("select", { id: "topology", change: choose }, names.map((name) => h("option", {}, name)));
+    const sides = h("div", { role: "group", "aria-label": "Show the cluster" });
+    sides.append(...[["both", "Side by side"], ["before", "Before"], ["after", "After"]].map(([side, text]) => h("button", {
       type: "button", "data-state": side, "aria-pressed": String(side === view.side),
       click: () => { view.side = side; press(sides, side); drawMap(); },
     }, text)));
@@ -266,14 +275,14 @@
   }
 
   function domainItem(domain, path) {
-    const [, gpus, used, after, before] = domain.totals, here = [...path, domain.id];
-    const written = (number) => (used + number).toLocaleString("en");
-    const taken = view.side === "both" && before !== after ? `${written(before)} → ${written(after)}` : written(view.side === "before" ? before : after);
+    const [, gpus, used, after, before, usedBefore] = domain.totals, here = [...path, domain.id];
+    const [then, now] = [(usedBefore + before).toLocaleString("en"), (used + after).toLocaleString("en")];
+    const taken = view.side === "both" && then !== now ? `${then} → ${now}` : view.side === "before" ? then : now;
     const gangs = totalsOf(domain);
     const summary = h("summary", {},
-      h("span", {}, h("span", { class: "level" }, domain.level), " ", h("span", { class: "name" }, domain.name)),
-      h("span", { class: "count" }, gpus ? `${taken} of ${counted(gpus, "GPU")}` : counted(domain.totals[0], "node")),
-      gpus ? barsOf((side) => domainSegments(gangs[side], gpus, used)) : null);
+      h("span", {}, span("level", domain.level), " ", span("name", domain.name)),
+      span("count", gpus ? `${taken} of ${counted(gpus, "GPU")}` : counted(domain.totals[0], "node")),
+      gpus ? barsOf((side) => domainSegments(gangs[side], gpus, side === "after" ? used : usedBefore)) : null);
     const details = lazily(h("details", {}, summary), () => {
       for (const node of domain.nodes) paths.set(node, here);
       return [h("div", { class: "body" }, domain.nodes.length ? nodeList(domain.nodes) : domainList(domain.parts, here))];
@@ -285,8 +294,8 @@
 
   function outsideItem(nodes, hasDomains) {
     const text = hasDomains ? "Nodes without a label of each level" : "All nodes";
-    const details = lazily(h("details", {}, h("summary", {}, h("span", { class: "name" }, text), h("span", { class: "count" }, counted(nodes.length, "node")))),
-      () => [h("div", { class: "body" }, nodeList(nodes))]);
+    const summary = h("summary", {}, span("name", text), span("count", counted(nodes.length, "node")));
+    const details = lazily(h("details", {}, summary), () => [h("div", { class: "body" }, nodeList(nodes))]);
     if (!hasDomains || nodes.length < 20) { details.open = true; details.fill(); }
     return h("li", { class: "domain" }, details);
   }
@@ -294,18 +303,24 @@
   function nodeList(nodes) {
     const isLong = nodes.some((node) => data.nodes[node][0].length > 16);
     return h("ul", { class: isLong ? "nodes long" : "nodes" },
-      view.side === "both" ? h("li", { class: "heads", "aria-hidden": "true" }, h("span", { class: "bars" }, h("span", {}, "before"), h("span", {}, "after"))) : null,
+      view.side === "both"
+        ? h("li", { class: "heads", "aria-hidden": "true" }, span("bars", h("span", {}, "before"), h("span", {}, "after")))
+        : null,
       nodes.map(nodeItem));
   }
 
   function nodeItem(index) {
-    const [name, gpus, used, notes] = data.nodes[index];
-    const rest = [...new Set(data.nodes[index][4].filter((share) => !share[2]).map((share) => share[0]))];
+    const [name, gpus, used, notes, after, before, usedBefore] = data.nodes[index];
+    const rest = [...new Set((view.side === "before" ? before : after).filter((share) => !share[2]).map((share) => share[0]))];
     const chips = rest.map((gang) => h("span", { class: `chip ${colour(gang)}`, title: data.gangs[gang].name }, numberOf(gang)));
     return h("li", { class: "node" },
-      h("span", { class: "name" }, name),
-      gpus ? barsOf((side) => nodeSegments(data.nodes[index][side === "after" ? 4 : 5], gpus, used)) : h("span", { class: "none" }, "no GPUs"),
-      chips.length || notes.length ? h("span", { class: "rest" }, chips.length ? "pods without GPUs of " : null, chips, notes.map((note) => h("span", { class: "badge warn" }, `⚠ ${note}`))) : null);
+      span("name", name),
+      gpus
+        ? barsOf((side) => (side === "after" ? nodeSegments(after, gpus, used) : nodeSegments(before, gpus, usedBefore)))
+        : span("none", "no GPUs"),
+      chips.length || notes.length
+        ? span("rest", chips.length ? "pods without GPUs of " : "", chips, notes.map((note) => span("badge warn", `⚠ ${note}`)))
+        : null);
   }
 
   // The GPUs that each gang has in a domain, before and after.
@@ -322,7 +337,7 @@
 
   function barsOf(segments) {
     const sides = view.side === "both" ? ["before", "after"] : [view.side];
-    return h("span", { class: "bars" }, sides.map((side) => {
+    return span("bars", sides.map((side) => {
       const bar = h("span", { class: "bar", role: "img" });
       const fill = () => {
         const [parts, label] = segments(side);
@@ -344,19 +359,30 @@
   };
 
   function nodeSegments(shares, gpus, used) {
-    const taken = shares.filter((share) => share[2]);
-    const free = Math.max(0, gpus - used - taken.reduce((total, share) => total + share[2], 0));
-    const texts = taken.map(([gang, , number]) => `${number} of gang ${numberOf(gang)}, ${data.gangs[gang].name}`);
-    const label = [`${counted(gpus, "GPU")}`, ...texts, used ? `${used} in use by other pods` : "", `${free} free`].filter(Boolean).join("; ");
-    return [[used > 0 ? segment("used", used) : null, ...taken.map(([gang, , number]) => gangSegment(gang, number)), free > 0 ? segment("free", free) : null].filter(Boolean), label];
+    const gangs = shares.filter((share) => share[2]).map(([gang, , number]) => [gang, number]);
+    const texts = gangs.map(([gang, number]) => `${number} of gang ${numberOf(gang)}, ${data.gangs[gang].name}`);
+    return segments(gangs, 0, texts, gpus, used);
   }
 
   function domainSegments(gangs, gpus, used) {
-    const taken = [...gangs.values()].reduce((total, number) => total + number, 0), free = Math.max(0, gpus - used - taken);
     const shown = gangs.size > 8 ? [...gangs].filter(([gang]) => gang === view.picked) : [...gangs];
-    const others = taken - shown.reduce((total, [, number]) => total + number, 0);
-    const label = [`${counted(gpus, "GPU")}`, `${taken} of ${counted(gangs.size, "gang")}`, used ? `${used} in use by other pods` : "", `${free} free`].filter(Boolean).join("; ");
-    return [[used > 0 ? segment("used", used) : null, ...shown.map(([gang, number]) => gangSegment(gang, number)), others ? segment("many", others) : null, free > 0 ? segment("free", free) : null].filter(Boolean), label];
+    const taken = totalOf([...gangs]);
+    return segments(shown, taken - totalOf(shown), [`${taken} of ${counted(gangs.size, "gang")}`], gpus, used);
+  }
+
+  const totalOf = (gangs) => gangs.reduce((total, [, number]) => total + number, 0);
+
+  // The parts of a bar: what others use, each of the gangs, further gangs, what is free; and the same in words.
+  function segments(gangs, others, texts, gpus, used) {
+    const free = Math.max(0, gpus - used - others - totalOf(gangs));
+    const parts = [
+      used > 0 && segment("used", used),
+      ...gangs.map(([gang, number]) => gangSegment(gang, number)),
+      others > 0 && segment("many", others),
+      free > 0 && segment("free", free),
+    ];
+    const words = [counted(gpus, "GPU"), ...texts, used ? `${used} in use by other pods` : "", `${free} free`];
+    return [parts.filter(Boolean), words.filter(Boolean).join("; ")];
   }
 
   // Opens the map level by level as long as that shows few domains and nodes; answers how many levels.
@@ -410,11 +436,15 @@
     const wanted = where.length ? where.slice(0, 24) : nearestPath(outcome(gang).nearest);
     for (const path of wanted) path.forEach(openDomain);
     const first = wanted.length && entries.get(wanted[0][wanted[0].length - 1]);
-    if (first && !where.length) { first.item.classList.add("near"); first.item.querySelector(".name").after(" ", h("span", { class: "badge bad" }, "nearest")); }
+    if (first && !where.length) {
+      first.item.classList.add("near");
+      first.item.querySelector(".name").after(" ", span("badge bad", "nearest"));
+    }
     if (first) first.item.scrollIntoView({ block: "nearest" });
     const innermost = data.maps[view.map].levels.at(-1) || "domain";
-    say(where.length ? `Gang ${numberOf(index)} is in ${counted(where.length, innermost)}: ${where.slice(0, 6).map((path) => path[path.length - 1]).join(", ")}${where.length > 6 ? ", …" : ""}`
-      : outcome(gang).nearest ? `Gang ${numberOf(index)} has no place; ${outcome(gang).nearest} comes nearest` : `Gang ${numberOf(index)} has no place on the map`);
+    const ids = where.slice(0, 6).map((path) => path[path.length - 1]).join(", ") + (where.length > 6 ? ", …" : "");
+    const { nearest } = outcome(gang), text = nearest ? `has no place; ${nearest} comes nearest` : "has no place on the map";
+    say(`Gang ${numberOf(index)} ${where.length ? `is in ${counted(where.length, innermost)}: ${ids}` : text}`);
   }
 
   function nearestPath(id) {
@@ -430,13 +460,16 @@
   function walk(event) {
     if (event.target.tagName !== "SUMMARY") return;
     const details = event.target.parentElement;
-    const seen = [...byId("map").querySelectorAll("summary")].filter((summary) => summary.checkVisibility({ contentVisibilityAuto: false }));
+    const seen = [...byId("map").querySelectorAll("summary")].filter((summary) => summary.checkVisibility());
     const at = seen.indexOf(event.target);
     const parent = details.parentElement.closest("details");
     const step = {
       ArrowDown: () => seen[at + 1]?.focus(),
       ArrowUp: () => seen[at - 1]?.focus(),
-      ArrowRight: () => { if (!details.open) { details.fill(); details.open = true; } else details.querySelector(":scope > .body summary")?.focus(); },
+      ArrowRight: () => {
+        if (details.open) details.querySelector(":scope > .body summary")?.focus();
+        else { details.fill(); details.open = true; }
+      },
       ArrowLeft: () => { if (details.open) details.open = false; else parent?.querySelector("summary").focus(); },
       Home: () => seen[0].focus(),
       End: () => seen[seen.length - 1].focus(),
@@ -449,18 +482,26 @@
   function drawChanges() {
     const section = byId("changes");
     section.hidden = data.baseline === null;
-    if (!data.changes.length) { section.append(h("p", { class: "empty" }, `Nothing changes for the scheduler from ${data.baseline}.`)); return; }
-    for (const { kind, actions, objects } of data.changes) {
-      section.append(h("h3", {}, `${kind}: ${actions}`), h("ul", { class: "list" }, objects.map(([first, ...lines]) => h("li", { class: "change" },
-        lines.length ? h("details", {}, h("summary", {}, first.trim()), h("pre", {}, lines.map((line) => line.replace(/^ {1,6}/, "")).join("\n"))) : h("code", {}, first.trim())))));
+    if (section.hidden) return;
+    if (data.changes === null) section.append(h("p", { class: "empty" }, "Not compared, for one of the states cannot be rendered."));
+    else if (!data.changes.length) section.append(h("p", { class: "empty" }, `Nothing changes for the scheduler from ${data.baseline}.`));
+    for (const { kind, actions, objects } of data.changes || []) {
+      section.append(h("h3", {}, `${kind}: ${actions}`), h("ul", { class: "list" }, objects.map(changeItem)));
     }
+  }
+
+  function changeItem([first, ...lines]) {
+    const rest = () => h("pre", {}, lines.map((line) => line.replace(/^ {1,6}/, "")).join("\n"));
+    const summary = first.trim();
+    return h("li", { class: "change" }, lines.length ? h("details", {}, h("summary", {}, summary), rest()) : h("code", {}, summary));
   }
 
   const severities = { error: ["✕ error", "bad"], warning: ["⚠ warning", "warn"], info: ["ℹ info", "plain"] };
 
   function drawFindings() {
     const order = Object.keys(severities);
-    const all = data.findings.filter((finding) => [finding.text, finding.rule, finding.severity, finding.file === null ? "" : data.files[finding.file][0]].some(matches));
+    const file = (finding) => (finding.file === null ? "" : data.files[finding.file][0]);
+    const all = data.findings.filter((finding) => [finding.text, finding.rule, finding.severity, file(finding)].some(matches));
     const listed = [...all].sort((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity));
     byId("findings").replaceChildren(byId("findings-head"), listed.length
       ? h("ul", { class: "list" }, listed.slice(0, 1000).map(findingItem))
@@ -473,8 +514,11 @@
     const [word, kind] = severities[finding.severity];
     return h("li", { class: "finding" },
       h("span", { class: `badge ${kind}` }, word), h("p", {}, finding.text),
-      h("p", { class: "facts" }, finding.file === null ? null : link(finding.file, finding.line), h("code", {}, finding.rule), h("span", {}, finding.help)),
-      finding.operator ? h("details", {}, h("summary", {}, "The operator’s own text"), h("p", { class: "aside" }, finding.operator)) : null);
+      h("p", { class: "facts" },
+        finding.file === null ? null : link(finding.file, finding.line), h("code", {}, finding.rule), h("span", {}, finding.help)),
+      finding.operator
+        ? h("details", {}, h("summary", {}, "The operator’s own text"), h("p", { class: "aside" }, finding.operator))
+        : null);
   }
 
   // ---- Paper -------------------------------------------------------------------------------------------------------
@@ -483,7 +527,10 @@
     view.shown = Infinity;
     drawGangs();
     if (data.maps.length && data.nodes.length <= MOST_OPEN) openTo(data.maps[view.map].levels.length);
-    for (const details of document.querySelectorAll(".gang details, .change details, .finding details")) { details.fill?.(); details.open = true; }
+    for (const details of document.querySelectorAll(".gang details, .change details, .finding details")) {
+      details.fill?.();
+      details.open = true;
+    }
   }
 
   figures();
