@@ -56,11 +56,11 @@ def package(*texts: str) -> Package:
         ),
     ],
 )  # fmt: skip
-def test_what_changes_is_told(after: Package, messages: list[str]) -> None:
+def test_what_changes_is_reported(after: Package, messages: list[str]) -> None:
     assert [result.message for result in changed_meanings(package(CONFIG, WORKLOAD), after, STEP)] == messages
 
 
-def test_a_comment_that_would_go_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comment_that_would_go_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """No rewriting loses one: should one ever, nothing is written."""
     commented = package(CONFIG, WORKLOAD)
 
