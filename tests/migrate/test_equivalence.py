@@ -6,7 +6,7 @@ import pytest
 
 from krmfn import KubeObject
 from packwise.commands.migrate import rewrite
-from packwise.commands.migrate.equivalence import changed_meanings
+from packwise.commands.migrate.equivalence import as_admitted, changed_meanings
 from packwise.revisions import GREP_244_MULTI, UPSTREAM
 from packwise.revisions.step import Step
 from packwise.select import Package
@@ -75,3 +75,15 @@ def test_a_comment_that_would_go_is_reported(monkeypatch: pytest.MonkeyPatch) ->
         ("migrate-comment", f'would lose the comment "{text}"; move it to a line of its own above the object')
         for text in ("# A router.", "# short")
     ]
+
+
+def test_a_package_without_a_configuration_gets_the_least_that_names_the_revision() -> None:
+    configuration = as_admitted(package(WORKLOAD), "Existing", "upstream").function_config
+
+    assert configuration is not None
+    assert configuration.value == {
+        "apiVersion": "packwise.dev/v1alpha1",
+        "kind": "TopologyRender",
+        "metadata": {"name": "migrate"},
+        "spec": {"admission": "Existing", "revision": "upstream"},
+    }
