@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from packwise.cli.report_output.drawn import INK, PALETTE
-from packwise.cli.report_output.mermaid import LIMIT
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.cli.test_cli_place import GPU_WORKLOAD, RACK, cluster, node, pod
 
@@ -120,7 +119,10 @@ def test_without_nodes_there_are_gangs_and_no_map(call: Call) -> None:
     data = data_of(ran.stdout)
     assert (ran.code, data["maps"], data["nodes"], len(data["gangs"])) == (0, [], [], 3)
     assert "<h1>3 gangs</h1>" in ran.stdout
-    assert call("report", "in", "-o", "mermaid").stdout.splitlines()[:2] == ["flowchart LR", '  summary(["3 gangs"])']
+    assert call("report", "in", "-o", "mermaid").stdout.splitlines()[:2] == [
+        "flowchart LR",
+        '  subgraph gangs ["3 gangs"]',
+    ]
     assert ">no nodes were given</text>" in call("report", "in", "-o", "svg").stdout
 
 
@@ -359,16 +361,20 @@ def test_a_large_cluster_is_drawn_by_its_domains(tmp_path: Path, call: Call) -> 
     texts = [text for text in ET.fromstring(svg).itertext() if text.startswith("zone")]  # noqa: S314
     assert texts == [f"zone z{index}" for index in range(5)]
     assert "rack r0" not in svg
-    assert (chart.count("subgraph"), chart.count("rack r"), "n00000" in chart) == (7, 500, False)
-    assert len(chart) < LIMIT
+    assert [line for line in chart.splitlines() if "zone" in line] == [
+        f'    d{index + 1}["zone z{index}: {48 if index == 0 else 0} of 3200 GPUs"]' for index in range(5)
+    ]
+    assert "rack r0" not in chart
 
 
 def test_a_chart_that_would_be_too_long_is_its_headline(tmp_path: Path, call: Call) -> None:
-    write(tmp_path, {"in/topology.yaml": CONFIG, "in/web.yaml": workload("web"), "nodes.json": many(8000)})
+    """Mermaid's numbers of characters make long names longer."""
+    nodes = [node(f"{index:03}{'#' * 77}", "a", f"{index:03}{'&' * 77}") for index in range(180)]
+    write(tmp_path, {"in/topology.yaml": CONFIG, "nodes.json": listed(*nodes)})
 
     chart = call("report", "in", "--nodes", "nodes.json", "-o", "mermaid").stdout
 
-    assert chart == 'flowchart LR\n  summary(["1 of 1 gang fits"])\n'
+    assert chart == 'flowchart LR\n  headline(["0 of 0 gangs fit"])\n'
 
 
 def test_levels_of_single_nodes_are_left_out_and_nodes_without_topology_stand_outside(

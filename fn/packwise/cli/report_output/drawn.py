@@ -12,9 +12,27 @@ from packwise.cli.inputs import COMMIT
 from packwise.commands.place.placing import FITS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from packwise.commands.report.domains import DomainBox
     from packwise.commands.report.picture import GangBox, Picture
 
-__all__ = ["INK", "PALETTE", "STATES", "Drawn", "State", "counted", "place_of", "verdict_of"]
+__all__ = [
+    "INK",
+    "PALETTE",
+    "STATES",
+    "Drawn",
+    "State",
+    "counted",
+    "deepest_level",
+    "listed_gangs",
+    "place_of",
+    "verdict_of",
+]
+
+
+_MOST_GANGS = 40
+_MOST_DOMAINS = 160
 
 
 class State(NamedTuple):
@@ -89,6 +107,22 @@ def verdict_of(gang: GangBox) -> str:
 def place_of(gang: GangBox) -> str:
     """The domain of a gang; "" where its pods share none, or the change takes it away."""
     return gang.outcome.domain if gang.after is not None else ""
+
+
+def listed_gangs(gangs: Sequence[GangBox]) -> list[tuple[int, GangBox]]:
+    """The gangs that a picture lists, each with its position: the first ones, those that do not fit before others."""
+    listed = sorted(enumerate(gangs), key=lambda pair: (pair[1].outcome.state != "pending", pair[0]))
+    return listed[:_MOST_GANGS]
+
+
+def deepest_level(domains: Sequence[DomainBox]) -> int:
+    """The deepest level whose domains are not too many for a picture; the first one at least."""
+    depth = 0
+    while below := [inner for domain in domains for inner in domain.domains]:
+        if len(below) > _MOST_DOMAINS:
+            break
+        domains, depth = below, depth + 1
+    return depth
 
 
 def counted(number: int, noun: str) -> str:

@@ -6,13 +6,21 @@ import re
 from typing import TYPE_CHECKING
 
 from packwise.cli.report.visible import visible
-from packwise.cli.report_output.drawn import INK, PALETTE, counted, place_of, verdict_of
+from packwise.cli.report_output.drawn import (
+    INK,
+    PALETTE,
+    counted,
+    deepest_level,
+    listed_gangs,
+    place_of,
+    verdict_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packwise.cli.report_output.drawn import Drawn
-    from packwise.commands.report.domains import DomainBox, NodeBox, TopologyMap
+    from packwise.commands.report.domains import DomainBox, TopologyMap
     from packwise.commands.report.picture import GangBox
 
 __all__ = ["LIMIT", "as_mermaid"]
@@ -26,84 +34,87 @@ _RESERVED = re.compile(r'["#&<>\[\](){}|`\\;]')
 
 
 def as_mermaid(drawn: Drawn) -> str:
-    """The chart; of many nodes, only the domains are drawn, and of too many domains nothing."""
-    for lines in (_chart(drawn, with_nodes=len(drawn.picture.nodes) <= _MOST_NODES), _chart(drawn, with_nodes=False)):
-        text = "".join([f"{line}\n" for line in lines])
-        if len(text) <= LIMIT:
-            return text
-    return "".join([f"{line}\n" for line in _head(drawn)])
-
-
-def _chart(drawn: Drawn, *, with_nodes: bool) -> list[str]:
-    chart = _Chart(drawn, with_nodes=with_nodes)
-    return [*_head(drawn), *chart.gangs(), *chart.cluster()]
-
-
-def _head(drawn: Drawn) -> list[str]:
-    return ["flowchart LR", f'  summary(["{_label(drawn.headline)}"])']
+    """The chart; of many nodes, only the domains are drawn, and where that is too long too, the headline alone."""
+    text = "".join([f"{line}\n" for line in _Chart(drawn).lines()])
+    return text if len(text) <= LIMIT else f'flowchart LR\n  headline(["{_label(drawn.headline)}"])\n'
 
 
 class _Chart:
-    """The parts of a chart; subgraphs and nodes have numbers for names, so that no name of the input is syntax."""
+    """The parts of a chart; subgraphs and nodes have numbers for names, so that no name of the input is syntax.
 
-    def __init__(self, drawn: Drawn, *, with_nodes: bool) -> None:
+    Parts without links between them stand beside each other in a subgraph from top to bottom, and below each other in
+    one from left to right.
+    """
+
+    def __init__(self, drawn: Drawn) -> None:
+        self._headline = _label(drawn.headline)
         self._picture = drawn.picture
-        self._with_nodes = with_nodes
+        self._map = next(iter(drawn.picture.maps), None)
+        self._with_nodes = len(drawn.picture.nodes) <= _MOST_NODES
+        self._deepest = 0
         self._domains = 0
+        if self._map is not None:
+            self._deepest = len(self._map.levels) - 1 if self._with_nodes else deepest_level(self._map.domains)
 
-    def gangs(self) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
+        """The gangs, and the cluster beside them."""
+        yield "flowchart LR"
+        if self._picture.gangs:
+            yield from self._gangs()
+        else:
+            yield f'  gangs(["{self._headline}"])'
+        if self._map is not None:
+            yield f'  subgraph cluster ["{_label(self._map.topology or "cluster")}"]'
+            yield "    direction LR"
+            yield from self._cluster(self._map)
+            yield "  end"
+            yield "  gangs ~~~ cluster"
+
+    def _gangs(self) -> Iterator[str]:
         """The gangs with their states, which are the legend of the colours too."""
-        if not self._picture.gangs:
-            return
-        yield '  subgraph gangs ["gangs"]'
-        yield "    direction TB"
-        for number, gang in enumerate(self._picture.gangs):
+        listed = listed_gangs(self._picture.gangs)
+        yield f'  subgraph gangs ["{self._headline}"]'
+        yield "    direction LR"
+        for number, gang in listed:
             yield f'    g{number}["{_gang_label(number, gang)}"]:::c{number % len(PALETTE)}'
+        if more := len(self._picture.gangs) - len(listed):
+            yield f'    more["and {counted(more, "more gang")}"]'
         yield "  end"
         used = range(min(len(PALETTE), len(self._picture.gangs)))
         yield from (f"  classDef c{number} fill:{PALETTE[number]},color:{INK},stroke:{INK}" for number in used)
 
-    def cluster(self) -> Iterator[str]:
-        """The domains of the first topology, and its nodes."""
-        for each in self._picture.maps[:1]:
-            yield f'  subgraph cluster ["{_label(each.topology or "cluster")}"]'
-            yield "    direction TB"
-            yield from self._map(each)
-            yield "  end"
-
-    def _map(self, drawn: TopologyMap) -> Iterator[str]:
+    def _cluster(self, drawn: TopologyMap) -> Iterator[str]:
         for domain in drawn.domains:
-            yield from self._domain(domain, "    ")
+            yield from self._domain(domain, 0)
         if self._with_nodes:
-            for index in drawn.outside:
-                yield f'    n{index}["{self._node_label(self._picture.nodes[index])}"]'
+            yield from (self._node(index, "    ") for index in drawn.outside)
         elif drawn.outside:
             yield f'    outside["{counted(len(drawn.outside), "node")} in no domain"]'
 
-    def _domain(self, domain: DomainBox, indent: str) -> Iterator[str]:
+    def _domain(self, domain: DomainBox, depth: int) -> Iterator[str]:
         self._domains += 1
-        number = self._domains
+        number, indent = self._domains, "  " * (depth + 2)
         label = f"{_label(f'{domain.level} {domain.name}')}: {_taken(domain)}"
-        if not self._with_nodes and not domain.domains:
+        if depth == self._deepest and not self._with_nodes:
             yield f'{indent}d{number}["{label}"]'
             return
         yield f'{indent}subgraph d{number} ["{label}"]'
-        yield f"{indent}  direction TB"
+        yield f"{indent}  direction {'TB' if depth == self._deepest - 1 else 'LR'}"
         for inner in domain.domains:
-            yield from self._domain(inner, f"{indent}  ")
-        for index in domain.nodes:
-            box = self._picture.nodes[index]
-            gangs = {share.gang for share in box.after if share.gpus}
-            colour = f":::c{gangs.pop() % len(PALETTE)}" if len(gangs) == 1 else ""
-            yield f'{indent}  n{index}["{self._node_label(box)}"]{colour}'
+            yield from self._domain(inner, depth + 1)
+        yield from (self._node(index, f"{indent}  ") for index in domain.nodes)
         yield f"{indent}end"
 
-    def _node_label(self, box: NodeBox) -> str:
-        taken = [f"{share.gpus} of gang {share.gang + 1}" for share in box.after if share.gpus]
-        used = [f"{box.in_use} in use"] if box.in_use else []
-        free = box.gpus - box.in_use - sum([share.gpus for share in box.after])
-        parts = [*taken, *used, *([f"{free} free"] if free else [])] if box.gpus else ["no GPUs"]
-        return f"{_label(box.name)}: {', '.join([*parts, *map(_label, box.notes)])}"
+    def _node(self, index: int, indent: str) -> str:
+        box = self._picture.nodes[index]
+        taken = [share for share in box.after if share.gpus]
+        colour = f":::c{taken[0].gang % len(PALETTE)}" if len(taken) == 1 else ""
+        parts = [f"{share.gpus} of gang {share.gang + 1}" for share in taken]
+        parts += [f"{box.in_use} in use"] if box.in_use else []
+        free = box.gpus - box.in_use - sum([share.gpus for share in taken])
+        parts += [f"{free} free"] if free > 0 else []
+        text = ", ".join([*(parts if box.gpus else ["no GPUs"]), *map(_label, box.notes)])
+        return f'{indent}n{index}["{_label(box.name)}: {text}"]{colour}'
 
 
 def _gang_label(number: int, gang: GangBox) -> str:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from packwise.cli.report.visible import visible, width
-from packwise.cli.report_output.drawn import INK, PALETTE, counted, place_of, verdict_of
+from packwise.cli.report_output.drawn import (
+    INK,
+    PALETTE,
+    counted,
+    deepest_level,
+    listed_gangs,
+    place_of,
+    verdict_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +33,6 @@ _BAR = 14
 _CARD, _BAR_CARD = 280, 200
 """The least width of a domain that is drawn with its nodes, and as a bar."""
 _MOST_NODES = 300
-_MOST_DOMAINS = 160
-_MOST_GANGS = 40
 
 _STYLE = f"""\
 .g{{fill:#f4f6f9}}.d{{fill:#fff;stroke:#d4dae3}}.t{{fill:#17202c}}.m{{fill:#525e6e}}.f{{fill:#eef1f5;stroke:#d4dae3}}
@@ -101,7 +107,7 @@ class _Canvas:
     def cluster(self, drawn: TopologyMap, y: float) -> float:
         """The domains of a topology, and the nodes in none."""
         area = _Area(_PAD, y, _WIDTH - 2 * _PAD)
-        self._deepest = len(drawn.levels) - 1 if self._with_nodes else _deepest(drawn.domains)
+        self._deepest = len(drawn.levels) - 1 if self._with_nodes else deepest_level(drawn.domains)
         y = self._domains(drawn.domains, area, 0)
         if drawn.outside:
             text = f"{counted(len(drawn.outside), 'node')} in no domain" if drawn.domains else "nodes"
@@ -116,12 +122,12 @@ class _Canvas:
 
     def gangs(self, y: float) -> float:
         """The gangs: number, name, state, where; what does not fit first."""
-        listed = sorted(enumerate(self._picture.gangs), key=lambda pair: (pair[1].outcome.state != "pending", pair[0]))
-        for number, gang in listed[:_MOST_GANGS]:
+        listed = listed_gangs(self._picture.gangs)
+        for number, gang in listed:
             self._gang(number, gang, y)
             y += _LINE + 4
-        if len(listed) > _MOST_GANGS:
-            self._write(_PAD, y + 10, f"and {counted(len(listed) - _MOST_GANGS, 'more gang')}", "m l")
+        if more := len(self._picture.gangs) - len(listed):
+            self._write(_PAD, y + 10, f"and {counted(more, 'more gang')}", "m l")
             y += _LINE
         return y
 
@@ -218,16 +224,6 @@ class _Canvas:
         if text:
             anchor = ' text-anchor="end"' if end else ""
             self.shapes.append(f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}"{anchor}>{_text(text)}</text>')
-
-
-def _deepest(domains: Sequence[DomainBox]) -> int:
-    """The deepest level whose domains are not too many to be drawn; the first one at least."""
-    depth = 0
-    while below := [inner for domain in domains for inner in domain.domains]:
-        if len(below) > _MOST_DOMAINS:
-            break
-        domains, depth = below, depth + 1
-    return depth
 
 
 def _segments(box: NodeBox) -> Iterator[tuple[int | None, int, str]]:
