@@ -40,7 +40,7 @@ DISTRIBUTIONS := ./fn/krmfn .
 export SOURCE_DATE_EPOCH := 1767225600
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
+.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -136,6 +136,11 @@ interpreters: ## packwise under every other Python from 3.11 on that is at hand,
 e2e: setup tools e2e-tools ## what is rendered through a real API server, Argo CD and Flux, in a private network namespace
 	unshare --net $(if $(filter 0,$(shell id -u)),,--map-root-user) sh -c 'ip link set lo up && exec "$$@"' sh \
 	  $(BIN)/pytest -m e2e tests/e2e
+
+browser: ## Debian's Chromium, which the tests of the report's page open (apt)
+	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
+	  echo "make browser needs chromium on PATH (Debian: apt-get install chromium fonts-dejavu-core)" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; }
 
 e2e-tools: e2e-packages $(E2E_TOOLS) ## build what `make e2e` starts (Go; eleven CPU-minutes, once) into .cache/tools
 

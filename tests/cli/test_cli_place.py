@@ -82,6 +82,17 @@ def test_a_gang_that_does_not_fit_shows_what_is_missing_and_where(folder: Path, 
     expect("place/pending.json", as_json.stdout)
 
 
+def test_a_gang_that_only_prefers_a_level_needs_room_in_the_cluster(call: Call) -> None:
+    """No level is required: there is none to name."""
+    examples = ROOT / "examples"
+
+    ran = call("place", str(examples / "osmo-training"), "--nodes", str(examples / "nodes.yaml"))
+
+    assert "best-effort-training" in ran.stdout
+    assert "  8 pods need room; the cluster has room for none: it lacks 64 GPUs\n" in ran.stdout
+    assert "must stand in one ;" not in ran.stdout
+
+
 @pytest.mark.parametrize("name", ["fits", "pending", "exact"])
 def test_the_output_is_by_its_schema(name: str) -> None:
     schema = json.loads((ROOT / "docs" / "reference" / "place.schema.json").read_text(encoding="utf-8"))

@@ -15,6 +15,7 @@ __all__ = [
     "Diff",
     "DiffFormat",
     "Doctor",
+    "Drawing",
     "Explain",
     "Fix",
     "Format",
@@ -26,6 +27,8 @@ __all__ = [
     "Output",
     "PlaceGangs",
     "Render",
+    "Report",
+    "ReportFormat",
     "Rules",
     "Schema",
     "Target",
@@ -43,6 +46,9 @@ Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown
 
 DiffFormat = Literal["text", "json", "patch", "markdown"]
 """How a comparison is printed."""
+
+ReportFormat = Literal["html", "svg", "mermaid"]
+"""How a report is drawn."""
 
 Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
 """What `packwise init` writes a package for: who renders it, or who checks it."""
@@ -187,6 +193,27 @@ class PlaceGangs:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """A report in a format, and the file that gets it; None: stdout."""
+
+    format: ReportFormat
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`packwise report`; `nodes` are files with a cluster's nodes and pods.
+
+    `source_url` is what a link into a file is made from, with `{path}` and `{line}`; None: links are relative.
+    """
+
+    named: Named
+    outputs: tuple[Drawing, ...]
+    nodes: tuple[str, ...] = ()
+    source_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Migrate:
     """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
 
@@ -276,6 +303,7 @@ Command = (
     | Topologies
     | ImportTopology
     | PlaceGangs
+    | Report
     | Migrate
     | Rules
     | Completion

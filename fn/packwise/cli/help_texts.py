@@ -24,6 +24,8 @@ __all__ = [
     "PLACE_EPILOG",
     "RENDER",
     "RENDER_EPILOG",
+    "REPORT",
+    "REPORT_EPILOG",
     "RULES",
     "RULES_EPILOG",
     "SCHEMA",
@@ -48,6 +50,7 @@ commands for people and CI:
   packwise topologies clusters/west
   packwise explain PodGang/inference/llm-0 clusters/west
   packwise place clusters/west --nodes nodes.json
+  packwise report clusters/west --nodes nodes.json -o report.html
   packwise rules topology-hierarchy
   packwise migrate clusters/west --to upstream --dry-run
 
@@ -276,3 +279,18 @@ examples:
   kustomize build --enable-alpha-plugins --enable-exec overlays/west
 
 exit codes: 0 no error, 1 errors were found (they stand in the list's results, and on stderr)"""
+
+REPORT = """\
+Draws the gangs of PATH on the nodes of a cluster: one page that needs no network, with domains, nodes and GPUs, where
+the KAI Scheduler puts each gang or why it does not, constraints, findings with links into the files, and with
+--baseline both states side by side. Without --nodes it shows gangs, constraints and findings. It is written also where
+there are errors."""
+
+REPORT_EPILOG = """\
+examples:
+  packwise report clusters/west --nodes nodes.json -o report.html
+  packwise report clusters/west --nodes nodes.json --baseline git:origin/main -o report.html
+  packwise report clusters/west --nodes nodes.json -o docs/placement.svg -o mermaid
+  packwise report clusters/west -o report.html --source-url 'https://github.com/o/r/blob/SHA/{path}#L{line}'
+
+exit codes: 0 every gang fits and no error was found, 1 otherwise, 2 wrong usage"""

@@ -18,6 +18,7 @@ from packwise.cli.arguments import (
     Migrate,
     PlaceGangs,
     Render,
+    Report,
     Rules,
     Schema,
     Topologies,
@@ -37,6 +38,7 @@ _WRONG_USAGE = 2
 
 _COMMANDS = {
     Render: ("render", "render"),
+    Report: ("reporting", "report"),
     Check: ("check", "check"),
     Diff: ("diff", "diff"),
     Explain: ("explain", "explain"),

@@ -27,6 +27,7 @@ from packwise.cli.arguments import (
     Output,
     PlaceGangs,
     Render,
+    Report,
     Rules,
     Schema,
     Topologies,
@@ -42,6 +43,7 @@ from packwise.cli.options.about import (
     add_schema,
     add_version,
 )
+from packwise.cli.options.drawing import add_report, refuse_twice
 from packwise.cli.options.judging import add_check, add_render, refuse_unlike
 from packwise.cli.options.packages import add_init, add_migrate, refuse_earlier
 from packwise.cli.options.questions import add_diff, add_explain, add_place, add_topologies, add_topology
@@ -67,6 +69,8 @@ def parse(arguments: Sequence[str]) -> Command:
         refuse_earlier(commands[name], parsed)
     if parsed.command == "check":
         refuse_unlike(commands[name], parsed)
+    if parsed.command == "report":
+        refuse_twice(commands[name], parsed)
     return _COMMANDS[parsed.command](parsed)
 
 
@@ -112,6 +116,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.further,
         parsed.exact,
     ),
+    "report": lambda parsed: Report(_named(parsed), tuple(parsed.output), tuple(parsed.nodes), parsed.source_url),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths),
         parsed.to,
@@ -190,6 +195,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     add_topologies(commands)
     add_topology(commands)
     add_place(commands)
+    add_report(commands)
     add_migrate(commands)
     add_rules(commands)
     add_init(commands)

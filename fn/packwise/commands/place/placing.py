@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.schedulers.kai.snapshot import Snapshot
 
-__all__ = ["FITS", "GangAnswer", "Placing", "Situation", "more_replicas", "place_gangs", "situation", "turn_of"]
+__all__ = [
+    "FITS",
+    "GangAnswer",
+    "Placing",
+    "Situation",
+    "common_domain",
+    "more_replicas",
+    "place_gangs",
+    "situation",
+    "topology_of",
+    "turn_of",
+]
 
 FITS = ("allocated", "partial")
 """The states of a gang that runs."""
@@ -225,6 +236,16 @@ def _nearest(answer: JobAnswer) -> Shortage | None:
             each.domain,
         ),
     )
+
+
+def topology_of(situation: Situation, gang: GangAnswer) -> KaiTopology | None:
+    """The topology that the gang, or a part of it, names; without that, the only one there is."""
+    job, known = gang.gang.job, situation.scene.topologies
+    constraints = [job.constraint, *(group.constraint for group in job.sub_groups)]
+    named = next((each.topology for each in constraints if each is not None and each.topology), "")
+    if not named and len(known) == 1:
+        return known[0]
+    return next((topology for topology in known if topology.name == named), None)
 
 
 def common_domain(topology: KaiTopology | None, nodes: Iterable[Node]) -> str:

@@ -77,7 +77,9 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
             f"add a preferred level, {word} or a finer one"
         )
         return
-    is_bound = any(bound.sub_group == shortage.sub_group and bound.required == shortage.level for bound in _bounds(job))
+    is_bound = shortage.level != "" and any(
+        bound.sub_group == shortage.sub_group and bound.required == shortage.level for bound in _bounds(job)
+    )
     need = (
         f"{pods}{part} must stand in one {word}; the nearest, {shortage.domain},"
         if is_bound

@@ -1,0 +1,1 @@
+"""What `packwise report` draws: html, svg, mermaid, one module each."""

@@ -1,0 +1,544 @@
+"use strict";
+// The picture is drawn from the data in the page. Every text of it becomes a text node: nothing here reads markup.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const PER_PAGE = 60, MOST_OPEN = 500;
+  const FILTERS = [["", "All"], ["pending", "Does not fit"], ["partial", "In part"], ["allocated", "Fits"], ["changed", "Changes"]];
+  const view = { query: "", state: "", picked: null, map: 0, side: data.hasBefore ? "both" : "after", shown: PER_PAGE };
+
+  // An element with attributes and children; texts become text nodes, functions listeners.
+  function h(name, attributes, ...children) {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes || {})) {
+      if (typeof value === "function") element.addEventListener(key, value);
+      else if (key.startsWith("--")) element.style.setProperty(key, value);
+      else if (value === true) element.setAttribute(key, "");
+      else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value);
+    }
+    element.append(...children.flat().filter((child) => child !== null && child !== ""));
+    return element;
+  }
+  const span = (kind, ...children) => h("span", { class: kind }, ...children);
+  const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+  const matches = (text) => text.toLowerCase().includes(view.query);
+  const say = (text) => { byId("status").textContent = text; };
+  const numberOf = (gang) => String(gang + 1);
+  const colour = (gang) => `c${gang % data.colours}`;
+
+  // A link to a line of a file; in a list of gangs the folder is left out.
+  function link(file, line, isShort) {
+    const [name, address] = data.files[file];
+    const text = (isShort ? name.slice(name.lastIndexOf("/") + 1) : name) + (line === null ? "" : `:${line}`);
+    return address ? h("a", { href: address.replaceAll("{line}", line === null ? 1 : line), title: name }, text) : h("span", {}, text);
+  }
+
+  // ---- Figures and tools -------------------------------------------------------------------------------------------
+
+  function figures() {
+    const sum = (number) => data.nodes.reduce((total, node) => total + number(node), 0);
+    const taken = (side) => sum((node) => node[side].reduce((total, share) => total + share[2], 0));
+    const errors = data.findings.filter((finding) => finding.severity === "error").length;
+    const warnings = data.findings.filter((finding) => finding.severity === "warning").length;
+    const written = (number) => number.toLocaleString("en");
+    const listed = [[written(data.gangs.filter((gang) => gang.after).length), "gangs"]];
+    if (data.nodes.length) {
+      const [all, used, after] = [sum((node) => node[1]), sum((node) => node[2]), taken(4)];
+      listed.push([written(data.nodes.length), "nodes"], [written(all), "GPUs"], [written(used), "in use by others"]);
+      if (data.hasBefore) listed.push([written(taken(5)), "of gangs before"]);
+      listed.push([written(after), data.hasBefore ? "of gangs after" : "of gangs"], [written(all - used - after), "free then"]);
+    }
+    listed.push([written(errors), errors === 1 ? "error" : "errors"], [written(warnings), warnings === 1 ? "warning" : "warnings"]);
+    byId("figures").append(...listed.map(([number, text]) => h("div", {}, h("dt", {}, text), h("dd", {}, number))));
+  }
+
+  function tools() {
+    const states = byId("states");
+    const number = (state) => data.gangs.filter((gang) => isOf(gang, state)).length;
+    const known = FILTERS.filter(([state]) => !state || number(state));
+    states.append(...known.map(([state, text]) => h("button", {
+      type: "button", "data-state": state, "aria-pressed": String(!state),
+      click: () => { view.state = state; view.shown = PER_PAGE; press(states, state); drawGangs(); },
+    }, `${text} ${number(state)}`)));
+    states.hidden = known.length < 3;
+    const query = byId("query");
+    let waiting = 0;
+    query.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => search(query.value), 120); });
+    byId("search").addEventListener("submit", (event) => { event.preventDefault(); search(query.value); });
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "/" && !["INPUT", "SELECT"].includes(event.target.tagName)) { event.preventDefault(); query.focus(); }
+      if (event.key === "Escape") {
+        if (event.target === query) { query.value = ""; search(""); } else if (view.picked !== null) pick(view.picked);
+      }
+    });
+    const theme = byId("theme"), prefersDark = matchMedia("(prefers-color-scheme: dark)");
+    const isDark = () => (document.documentElement.dataset.theme || (prefersDark.matches ? "dark" : "light")) === "dark";
+    const show = () => theme.setAttribute("aria-pressed", String(isDark()));
+    theme.addEventListener("click", () => { document.documentElement.dataset.theme = isDark() ? "light" : "dark"; show(); });
+    prefersDark.addEventListener("change", show);
+    show();
+  }
+
+  function press(group, value) {
+    for (const button of group.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.state === value));
+  }
+
+  function search(text) {
+    view.query = text.trim().toLowerCase();
+    view.shown = PER_PAGE;
+    const found = [drawGangs(), data.maps.length ? drawMap() : null, drawFindings()];
+    const words = [counted(found[0], "gang"), found[1] === null ? "" : counted(found[1], "node"), counted(found[2], "finding")];
+    say(view.query ? `Matching “${text.trim()}”: ${words.filter(Boolean).join(", ")}` : "");
+  }
+
+  // ---- Gangs -------------------------------------------------------------------------------------------------------
+
+  const outcome = (gang) => gang.after || gang.before;
+  const isOf = (gang, state) => !state || (state === "changed" ? gang.change !== "" : Boolean(gang.after) && gang.after.state === state);
+  const tone = { allocated: "good", partial: "warn", pending: "bad", notready: "bad" };
+  const changeTone = { "no longer fits": "bad", "fits now": "good", moves: "warn", new: "plain", removed: "plain" };
+
+  function gangMatches(index) {
+    const gang = data.gangs[index], where = outcome(gang);
+    return [numberOf(index), gang.name, gang.workload, gang.queue, where.domain, gang.change, ...where.reasons].some(matches);
+  }
+
+  function drawGangs() {
+    const all = data.gangs.map((_, index) => index).filter((index) => isOf(data.gangs[index], view.state) && gangMatches(index));
+    // What does not fit comes first; the others stay in the order of the queue.
+    const isPending = (index) => ["pending", "notready"].includes(data.gangs[index].after?.state);
+    const listed = [...all.filter(isPending), ...all.filter((index) => !isPending(index))];
+    const items = listed.slice(0, view.shown).map(gangItem);
+    const rest = listed.length - items.length;
+    byId("gangs").replaceChildren(
+      byId("gangs-head"),
+      listed.length
+        ? h("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": "List of gangs" },
+            h("ul", { class: "list" }, items),
+            rest > 0
+              ? h("button", { type: "button", class: "more", click: showMore }, `Show ${Math.min(rest, PER_PAGE)} of ${rest} more gangs`)
+              : null)
+        : h("p", { class: "empty" }, data.gangs.length ? "No gang matches." : "There is no gang."));
+    return listed.length;
+  }
+
+  function showMore() {
+    const before = view.shown;
+    view.shown += PER_PAGE;
+    drawGangs();
+    // The button is gone: what it brought has the focus.
+    byId("gangs").querySelectorAll(".pick")[before]?.focus();
+  }
+
+  function gangItem(index) {
+    const gang = data.gangs[index], where = outcome(gang), [sign, text] = data.states[where.state];
+    const isPicked = view.picked === index;
+    return h("li", { class: `gang ${colour(index)}${isPicked ? " picked" : ""}`, "data-gang": index },
+      h("h3", {}, h("button", { type: "button", class: "pick", "aria-pressed": String(isPicked), click: () => pick(index) },
+        span("chip", numberOf(index)), h("span", {}, gang.name))),
+      h("p", { class: "facts" },
+        gang.after && text ? h("span", { class: `badge ${tone[where.state]}` }, `${sign} ${text}`) : null,
+        gang.change ? h("span", { class: `badge ${changeTone[gang.change]}` }, gang.change) : null,
+        h("span", {}, where.state ? `${where.placed} of ${counted(gang.pods, "pod")}` : counted(gang.pods, "pod")),
+        h("span", {}, counted(gang.gpus, "GPU")), h("span", {}, `queue ${gang.queue}`)),
+      h("p", { class: "facts" },
+        placeText(gang) ? span("place", placeText(gang)) : null,
+        h("span", {}, constraintText(gang)),
+        link(gang.parts[0][6], gang.parts[0][7], true)),
+      where.reasons.length && gang.after ? h("ul", { class: "why" }, where.reasons.map((reason) => h("li", {}, reason))) : null,
+      gangDetails(gang, where));
+  }
+
+  function constraintText(gang) {
+    const parts = gang.parts.filter((part) => part[4] || part[5]);
+    if (!parts.length) return "no constraint";
+    const preferred = (part) => (part[5] ? `, if possible one ${part[5]}` : "");
+    const within = (part, word) => (part[4] ? `${word} one ${part[4]}${preferred(part)}` : `if possible ${word} one ${part[5]}`);
+    const shown = parts.slice(0, 3).map((part) => (part[1] ? `${part[0]} ${within(part, "in")}` : within(part, "within")));
+    return shown.join("; ") + (parts.length > 3 ? `; ${parts.length - 3} more` : "");
+  }
+
+  function placeText(gang) {
+    const text = (side) => (!side || !side.state ? "" : side.placed ? side.domain || "several domains" : "no place");
+    const [before, after] = [text(gang.before), text(gang.after)];
+    if (before && after && before !== after) return `from ${before} to ${after}`;
+    return after && after !== "no place" ? `in ${after}` : "";
+  }
+
+  function gangDetails(gang, where) {
+    const names = (nodes) => nodes.map(([node, pods]) => data.nodes[node][0] + (pods > 1 ? ` ×${pods}` : "")).join(", ");
+    const rows = () => gang.parts.map(([name, depth, pods, members, required, preferred, file, line, nodes]) => h("tr", {},
+      h("th", { scope: "row" }, `${"· ".repeat(depth)}${name}`),
+      h("td", { class: "n" }, pods ? String(pods) + (members && members < pods ? ` (${members} needed)` : "") : ""),
+      h("td", {}, [required && `one ${required}`, preferred && `if possible one ${preferred}`].filter(Boolean).join(", ")),
+      h("td", {}, nodes.length ? names(nodes) : ""),
+      h("td", {}, link(file, line, true))));
+    const body = () => [
+      h("table", { class: "parts" },
+        h("thead", {}, h("tr", {}, ["Part", "Pods", "Within", "Nodes", "Source"].map((text) => h("th", { scope: "col" }, text)))),
+        h("tbody", {}, rows())),
+      where.message.length ? h("p", { class: "aside" }, `KAI: ${where.message.join("\n")}`) : null,
+      gang.notes.map((note) => h("p", { class: "aside" }, `Note: ${note}`)),
+    ];
+    return lazily(h("details", {}, h("summary", {}, "Parts, nodes, sources" + (where.message.length ? ", KAI’s message" : ""))), body);
+  }
+
+  // A details element that gets its body when it is opened first.
+  function lazily(details, body) {
+    details.fill = () => { if (!details.filled) { details.filled = true; details.append(...body().flat().filter(Boolean)); } };
+    details.addEventListener("toggle", () => { if (details.open) details.fill(); });
+    return details;
+  }
+
+  function pick(index) {
+    view.picked = view.picked === index ? null : index;
+    for (const item of document.querySelectorAll(".gang")) {
+      const isPicked = Number(item.dataset.gang) === view.picked;
+      item.classList.toggle("picked", isPicked);
+      item.querySelector(".pick").setAttribute("aria-pressed", String(isPicked));
+    }
+    if (!data.maps.length) return;
+    paint();
+    if (view.picked === null) { say(""); return; }
+    showOnMap(index);
+  }
+
+  // ---- The map -----------------------------------------------------------------------------------------------------
+
+  let entries = new Map(), paths = new Map(), bars = [];
+
+  function controls() {
+    const names = data.maps.map((map) => map.topology || "no topology");
+    const levels = () => [...data.maps[view.map].levels, "nodes"];
+    const open = h("select", { id: "down", change: () => { openTo(open.selectedIndex); } });
+    const fillLevels = () => open.replaceChildren(...levels().map((level) => h("option", {}, level)));
+    fillLevels();
+    const choose = () => { view.map = topology.selectedIndex; fillLevels(); drawMap(); };
+    const topology = h("select", { id: "topology", change: choose }, names.map((name) => h("option", {}, name)));
+    const sides = h("div", { role: "group", "aria-label": "Show the cluster" });
+    sides.append(...[["both", "Side by side"], ["before", "Before"], ["after", "After"]].map(([side, text]) => h("button", {
+      type: "button", "data-state": side, "aria-pressed": String(side === view.side),
+      click: () => { view.side = side; press(sides, side); drawMap(); },
+    }, text)));
+    const sample = (segment, text) => h("li", {}, h("span", { class: "bar", "aria-hidden": "true" }, segment), text);
+    byId("cluster").append(
+      h("div", { class: "controls" },
+        data.hasBefore ? sides : null,
+        names.length > 1 ? h("label", {}, "Topology ", topology) : null,
+        h("label", {}, "Open down to ", open)),
+      h("ul", { class: "legend", "aria-label": "Legend" },
+        sample(segment("of c0", 1, "1"), "gang, by its number"),
+        sample(segment("used", 1), "in use by other pods"),
+        sample(segment("free", 1), "free"),
+        sample(segment("many", 1), "many gangs"),
+        data.hasBefore ? h("li", {}, "left: before, right: after") : null),
+      h("div", { id: "map", keydown: walk, click: (event) => {
+        const gang = event.target.closest(".seg")?.dataset.gang;
+        if (gang !== undefined) { event.preventDefault(); if (view.picked !== Number(gang)) pick(Number(gang)); }
+      } }));
+  }
+
+  // A domain with its id, as KAI writes it, and only what matches of its parts; null where nothing does.
+  function chosen(domain, above, isWhole) {
+    const [level, name, inner, nodes, totals] = domain, id = above ? `${above}.${name}` : name;
+    const all = isWhole || matches(name) || matches(id);
+    const parts = inner.map((part) => chosen(part, id, all)).filter(Boolean);
+    const members = nodes.filter((node) => all || nodeMatches(node));
+    const number = members.length + parts.reduce((total, part) => total + part.number, 0);
+    return number || all ? { id, level, name, parts, nodes: members, totals, domain, number, isWhole: all } : null;
+  }
+
+  function nodeMatches(index) {
+    const node = data.nodes[index];
+    return matches(node[0]) || node[3].some(matches) || [...node[4], ...node[5]].some((share) => matches(data.gangs[share[0]].name));
+  }
+
+  function drawMap() {
+    const map = data.maps[view.map];
+    entries = new Map(); paths = new Map(); bars = [];
+    const domains = map.domains.map((domain) => chosen(domain, "", !view.query)).filter(Boolean);
+    const outside = map.outside.filter((node) => !view.query || nodeMatches(node));
+    const number = domains.reduce((total, domain) => total + domain.number, 0) + outside.length;
+    byId("map").style.setProperty("--card", view.side === "both" ? "18rem" : "17rem");
+    byId("map").replaceChildren(
+      domains.length ? domainList(domains, []) : "",
+      outside.length ? h("ul", { class: "domains" }, outsideItem(outside, map.domains.length > 0)) : "",
+      number ? "" : h("p", { class: "empty" }, "No node matches."));
+    byId("down").selectedIndex = openByDefault(domains, number);
+    if (view.picked !== null) paint();
+    return number;
+  }
+
+  function domainList(domains, path) {
+    const isInner = domains.every((domain) => domain.nodes.length || !domain.parts.length);
+    return h("ul", { class: isInner ? "domains inner" : "domains" }, domains.map((domain) => domainItem(domain, path)));
+  }
+
+  function domainItem(domain, path) {
+    const [, gpus, used, after, before, usedBefore] = domain.totals, here = [...path, domain.id];
+    const [then, now] = [(usedBefore + before).toLocaleString("en"), (used + after).toLocaleString("en")];
+    const taken = view.side === "both" && then !== now ? `${then} → ${now}` : view.side === "before" ? then : now;
+    const gangs = totalsOf(domain);
+    const summary = h("summary", {},
+      h("span", {}, span("level", domain.level), " ", span("name", domain.name)),
+      span("count", gpus ? `${taken} of ${counted(gpus, "GPU")}` : counted(domain.totals[0], "node")),
+      gpus ? barsOf((side) => domainSegments(gangs[side], gpus, side === "after" ? used : usedBefore)) : null);
+    const details = lazily(h("details", {}, summary), () => {
+      for (const node of domain.nodes) paths.set(node, here);
+      return [h("div", { class: "body" }, domain.nodes.length ? nodeList(domain.nodes) : domainList(domain.parts, here))];
+    });
+    const item = h("li", { class: "domain" }, details);
+    entries.set(domain.id, { details, item, domain });
+    return item;
+  }
+
+  function outsideItem(nodes, hasDomains) {
+    const text = hasDomains ? "Nodes without a label of each level" : "All nodes";
+    const summary = h("summary", {}, span("name", text), span("count", counted(nodes.length, "node")));
+    const details = lazily(h("details", {}, summary), () => [h("div", { class: "body" }, nodeList(nodes))]);
+    if (!hasDomains || nodes.length < 20) { details.open = true; details.fill(); }
+    return h("li", { class: "domain" }, details);
+  }
+
+  function nodeList(nodes) {
+    const isLong = nodes.some((node) => data.nodes[node][0].length > 16);
+    return h("ul", { class: isLong ? "nodes long" : "nodes" },
+      view.side === "both"
+        ? h("li", { class: "heads", "aria-hidden": "true" }, span("bars", h("span", {}, "before"), h("span", {}, "after")))
+        : null,
+      nodes.map(nodeItem));
+  }
+
+  function nodeItem(index) {
+    const [name, gpus, used, notes, after, before, usedBefore] = data.nodes[index];
+    const rest = [...new Set((view.side === "before" ? before : after).filter((share) => !share[2]).map((share) => share[0]))];
+    const chips = rest.map((gang) => h("span", { class: `chip ${colour(gang)}`, title: data.gangs[gang].name }, numberOf(gang)));
+    return h("li", { class: "node" },
+      span("name", name),
+      gpus
+        ? barsOf((side) => (side === "after" ? nodeSegments(after, gpus, used) : nodeSegments(before, gpus, usedBefore)))
+        : span("none", "no GPUs"),
+      chips.length || notes.length
+        ? span("rest", chips.length ? "pods without GPUs of " : "", chips, notes.map((note) => span("badge warn", `⚠ ${note}`)))
+        : null);
+  }
+
+  // The GPUs that each gang has in a domain, before and after.
+  function totalsOf(domain) {
+    const totals = { after: new Map(), before: new Map() };
+    const add = (into, shares) => shares.forEach(([gang, , gpus]) => { if (gpus) into.set(gang, (into.get(gang) || 0) + gpus); });
+    const visit = ([, , inner, nodes]) => {
+      inner.forEach(visit);
+      nodes.forEach((node) => { add(totals.after, data.nodes[node][4]); add(totals.before, data.nodes[node][5]); });
+    };
+    visit(domain.domain);
+    return totals;
+  }
+
+  function barsOf(segments) {
+    const sides = view.side === "both" ? ["before", "after"] : [view.side];
+    return span("bars", sides.map((side) => {
+      const bar = h("span", { class: "bar", role: "img" });
+      const fill = () => {
+        const [parts, label] = segments(side);
+        bar.replaceChildren(...parts);
+        bar.setAttribute("aria-label", sides.length > 1 ? `${side}: ${label}` : label);
+      };
+      fill();
+      bars.push(fill);
+      return bar;
+    }));
+  }
+
+  const segment = (kind, gpus, text) => h("span", { class: `seg ${kind}`, "--n": gpus }, text ? h("b", {}, text) : "");
+  const gangSegment = (gang, gpus) => {
+    const part = segment(`of ${colour(gang)}${gang === view.picked ? " on" : ""}`, gpus, numberOf(gang));
+    part.dataset.gang = gang;
+    part.title = `${numberOf(gang)}: ${data.gangs[gang].name}, ${counted(gpus, "GPU")}`;
+    return part;
+  };
+
+  function nodeSegments(shares, gpus, used) {
+    const gangs = shares.filter((share) => share[2]).map(([gang, , number]) => [gang, number]);
+    const texts = gangs.map(([gang, number]) => `${number} of gang ${numberOf(gang)}, ${data.gangs[gang].name}`);
+    return segments(gangs, 0, texts, gpus, used);
+  }
+
+  function domainSegments(gangs, gpus, used) {
+    const shown = gangs.size > 8 ? [...gangs].filter(([gang]) => gang === view.picked) : [...gangs];
+    const taken = totalOf([...gangs]);
+    return segments(shown, taken - totalOf(shown), [`${taken} of ${counted(gangs.size, "gang")}`], gpus, used);
+  }
+
+  const totalOf = (gangs) => gangs.reduce((total, [, number]) => total + number, 0);
+
+  // The parts of a bar: what others use, each of the gangs, further gangs, what is free; and the same in words.
+  function segments(gangs, others, texts, gpus, used) {
+    const free = Math.max(0, gpus - used - others - totalOf(gangs));
+    const parts = [
+      used > 0 && segment("used", used),
+      ...gangs.map(([gang, number]) => gangSegment(gang, number)),
+      others > 0 && segment("many", others),
+      free > 0 && segment("free", free),
+    ];
+    const words = [counted(gpus, "GPU"), ...texts, used ? `${used} in use by other pods` : "", `${free} free`];
+    return [parts.filter(Boolean), words.filter(Boolean).join("; ")];
+  }
+
+  // Opens the map level by level as long as that shows few domains and nodes; answers how many levels.
+  function openByDefault(domains, number) {
+    let level = domains, shown = domains.length, depth = 0;
+    while (level.length) {
+      const below = level.flatMap((domain) => domain.parts);
+      const nodes = level.reduce((total, domain) => total + domain.nodes.length, 0);
+      shown += below.length + nodes;
+      if (shown > MOST_OPEN || (view.query && number > MOST_OPEN)) break;
+      for (const domain of level) openDomain(domain.id);
+      level = below;
+      depth += 1;
+    }
+    return depth;
+  }
+
+  function openDomain(id) {
+    const entry = entries.get(id);
+    if (!entry) return null;
+    entry.details.fill();
+    entry.details.open = true;
+    return entry;
+  }
+
+  function openTo(depth) {
+    const visit = (domain, at) => {
+      const { details } = entries.get(domain.id);
+      if (at < depth) { openDomain(domain.id); domain.parts.forEach((part) => visit(part, at + 1)); } else details.open = false;
+    };
+    const map = data.maps[view.map];
+    for (const domain of map.domains) { const entry = entries.get(domain[1]); if (entry) visit(entry.domain, 0); }
+  }
+
+  function paint() {
+    byId("map").classList.toggle("picking", view.picked !== null);
+    for (const item of document.querySelectorAll(".domain.near")) { item.classList.remove("near"); item.querySelector(".badge").remove(); }
+    for (const fill of bars) fill();
+  }
+
+  // Opens the domains of a gang; of a gang without place, that which comes nearest.
+  function showOnMap(index) {
+    const gang = data.gangs[index], side = view.side === "before" ? 5 : 4;
+    const where = [];
+    const visit = (domain, path) => {
+      const id = path.length ? `${path[path.length - 1]}.${domain[1]}` : domain[1], here = [...path, id];
+      domain[2].forEach((part) => visit(part, here));
+      if (domain[3].some((node) => data.nodes[node][side].some((share) => share[0] === index))) where.push(here);
+    };
+    data.maps[view.map].domains.forEach((domain) => visit(domain, []));
+    const wanted = where.length ? where.slice(0, 24) : nearestPath(outcome(gang).nearest);
+    for (const path of wanted) path.forEach(openDomain);
+    const first = wanted.length && entries.get(wanted[0][wanted[0].length - 1]);
+    if (first && !where.length) {
+      first.item.classList.add("near");
+      first.item.querySelector(".name").after(" ", span("badge bad", "nearest"));
+    }
+    if (first) first.item.scrollIntoView({ block: "nearest" });
+    const innermost = data.maps[view.map].levels.at(-1) || "domain";
+    const ids = where.slice(0, 6).map((path) => path[path.length - 1]).join(", ") + (where.length > 6 ? ", …" : "");
+    const { nearest } = outcome(gang), text = nearest ? `has no place; ${nearest} comes nearest` : "has no place on the map";
+    say(`Gang ${numberOf(index)} ${where.length ? `is in ${counted(where.length, innermost)}: ${ids}` : text}`);
+  }
+
+  function nearestPath(id) {
+    const search = (domain, above) => {
+      const here = above.length ? `${above[above.length - 1]}.${domain[1]}` : domain[1], path = [...above, here];
+      if (here === id) return [path];
+      return domain[2].flatMap((part) => search(part, path));
+    };
+    return id ? data.maps[view.map].domains.flatMap((domain) => search(domain, [])) : [];
+  }
+
+  // Arrow keys walk the domains, beside what the browser itself does with summaries.
+  function walk(event) {
+    if (event.target.tagName !== "SUMMARY") return;
+    const details = event.target.parentElement;
+    const seen = [...byId("map").querySelectorAll("summary")].filter((summary) => summary.checkVisibility());
+    const at = seen.indexOf(event.target);
+    const parent = details.parentElement.closest("details");
+    const step = {
+      ArrowDown: () => seen[at + 1]?.focus(),
+      ArrowUp: () => seen[at - 1]?.focus(),
+      ArrowRight: () => {
+        if (details.open) details.querySelector(":scope > .body summary")?.focus();
+        else { details.fill(); details.open = true; }
+      },
+      ArrowLeft: () => { if (details.open) details.open = false; else parent?.querySelector("summary").focus(); },
+      Home: () => seen[0].focus(),
+      End: () => seen[seen.length - 1].focus(),
+    }[event.key];
+    if (step) { event.preventDefault(); step(); }
+  }
+
+  // ---- Changes and findings ----------------------------------------------------------------------------------------
+
+  function drawChanges() {
+    const section = byId("changes");
+    section.hidden = data.baseline === null;
+    if (section.hidden) return;
+    if (data.changes === null) section.append(h("p", { class: "empty" }, "Not compared, for one of the states cannot be rendered."));
+    else if (!data.changes.length) section.append(h("p", { class: "empty" }, `Nothing changes for the scheduler from ${data.baseline}.`));
+    for (const { kind, actions, objects } of data.changes || []) {
+      section.append(h("h3", {}, `${kind}: ${actions}`), h("ul", { class: "list" }, objects.map(changeItem)));
+    }
+  }
+
+  function changeItem([first, ...lines]) {
+    const rest = () => h("pre", {}, lines.map((line) => line.replace(/^ {1,6}/, "")).join("\n"));
+    const summary = first.trim();
+    return h("li", { class: "change" }, lines.length ? h("details", {}, h("summary", {}, summary), rest()) : h("code", {}, summary));
+  }
+
+  const severities = { error: ["✕ error", "bad"], warning: ["⚠ warning", "warn"], info: ["ℹ info", "plain"] };
+
+  function drawFindings() {
+    const order = Object.keys(severities);
+    const file = (finding) => (finding.file === null ? "" : data.files[finding.file][0]);
+    const all = data.findings.filter((finding) => [finding.text, finding.rule, finding.severity, file(finding)].some(matches));
+    const listed = [...all].sort((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity));
+    byId("findings").replaceChildren(byId("findings-head"), listed.length
+      ? h("ul", { class: "list" }, listed.slice(0, 1000).map(findingItem))
+      : h("p", { class: "empty" }, data.findings.length ? "No finding matches." : "There is nothing to report."));
+    if (listed.length > 1000) byId("findings").append(h("p", { class: "empty" }, `and ${listed.length - 1000} more`));
+    return listed.length;
+  }
+
+  function findingItem(finding) {
+    const [word, kind] = severities[finding.severity];
+    return h("li", { class: "finding" },
+      h("span", { class: `badge ${kind}` }, word), h("p", {}, finding.text),
+      h("p", { class: "facts" },
+        finding.file === null ? null : link(finding.file, finding.line), h("code", {}, finding.rule), h("span", {}, finding.help)),
+      finding.operator
+        ? h("details", {}, h("summary", {}, "The operator’s own text"), h("p", { class: "aside" }, finding.operator))
+        : null);
+  }
+
+  // ---- Paper -------------------------------------------------------------------------------------------------------
+
+  function expand() {
+    view.shown = Infinity;
+    drawGangs();
+    if (data.maps.length && data.nodes.length <= MOST_OPEN) openTo(data.maps[view.map].levels.length);
+    for (const details of document.querySelectorAll(".gang details, .change details, .finding details")) {
+      details.fill?.();
+      details.open = true;
+    }
+  }
+
+  figures();
+  tools();
+  drawGangs();
+  if (data.maps.length) { controls(); drawMap(); } else { byId("cluster").hidden = true; byId("main").classList.add("alone"); }
+  drawChanges();
+  drawFindings();
+  if (data.findings.some((finding) => finding.severity === "error")) byId("main").prepend(byId("findings"));
+  addEventListener("beforeprint", expand);
+})();

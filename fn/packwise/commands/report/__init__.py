@@ -1,0 +1,1 @@
+"""What a report shows of gangs on a cluster, before and after a change."""

@@ -1,0 +1,291 @@
+"""The picture that a report draws: domains with their nodes and GPUs, gangs placed in them, before and after a change.
+
+It is the same for every format. Nodes and gangs are named by their positions in the picture.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from krmfn.record import NamedTuple
+from packwise.commands.place.placing import common_domain, topology_of
+from packwise.commands.report.domains import NodeBox, Share, TopologyMap, maps_of
+from packwise.objects.gangkey import stable_identities
+from packwise.objects.kinds import PODGANG
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from krmfn.result import Result
+    from krmfn.source import Location
+    from krmfn.value import Value
+    from packwise.commands.place.placing import GangAnswer, Placing, Situation
+    from packwise.objects.identity import Identity
+    from packwise.objects.place import Origin, Place
+    from packwise.placement.model import Bounds
+    from packwise.schedulers.kai.allocate.scene import Node, Pod
+    from packwise.schedulers.kai.gang_jobs import GangJob
+
+__all__ = ["Changed", "GangBox", "Outcome", "Part", "Picture", "Side", "picture_of"]
+
+
+class Side(NamedTuple):
+    """A state of the workloads: its gangs, and where nodes are known, KAI's answers, each with the reasons of it."""
+
+    situation: Situation
+    placing: Placing | None = None
+    reasons: tuple[tuple[str, ...], ...] = ()
+
+
+class Part(NamedTuple):
+    """A set of pods in a gang, `depth` sets below the gang itself; of `pods`, the gang needs `members`.
+
+    The levels are words, as workloads name them; "" where there is none. `place` is that of the constraint, or of the
+    set. `nodes` has the pods by node.
+    """
+
+    name: str
+    place: Location
+    required: str = ""
+    preferred: str = ""
+    depth: int = 0
+    pods: int = 0
+    members: int = 0
+    nodes: tuple[tuple[int, int], ...] = ()
+
+
+class Outcome(NamedTuple):
+    """What becomes of a gang. `state` is KAI's word, as in JobAnswer; "" where no nodes are known.
+
+    `domain` is the domain that all of its pods share. `nearest` is the id of the domain that lacks least, for a gang
+    that does not fit.
+    """
+
+    state: str = ""
+    placed: int = 0
+    domain: str = ""
+    reasons: tuple[str, ...] = ()
+    message: str = ""
+    nearest: str = ""
+
+
+class GangBox(NamedTuple):
+    """A gang; `parts` begin with the gang itself. `after` is None where the change takes it away.
+
+    `before` is None where the gang is new, or nothing is compared; `change` says which, and what becomes of it.
+    """
+
+    namespace: str
+    name: str
+    workload: str
+    queue: str
+    pods: int
+    gpus: int
+    parts: tuple[Part, ...]
+    after: Outcome | None
+    before: Outcome | None = None
+    change: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """What becomes of the gang; what became of it before, where the change takes it away."""
+        return self.after or self.before or Outcome()
+
+
+class Changed(NamedTuple):
+    """Objects of a kind that change for the scheduler; each of `objects` is lines."""
+
+    kind: str
+    actions: str
+    objects: tuple[tuple[str, ...], ...]
+
+
+class Picture(NamedTuple):
+    """All that is drawn. `maps` are the cluster by each topology that gangs name; without nodes there are none.
+
+    `paths` are what was read, `baseline` what it is compared with, None where nothing is compared. `has_before`:
+    whether the gangs before the change are known, and not only its objects. `changes` is None where the states could
+    not be compared.
+    """
+
+    paths: tuple[str, ...]
+    gangs: tuple[GangBox, ...]
+    nodes: tuple[NodeBox, ...] = ()
+    maps: tuple[TopologyMap, ...] = ()
+    findings: tuple[Result, ...] = ()
+    baseline: str | None = None
+    has_before: bool = False
+    changes: tuple[Changed, ...] | None = None
+
+
+def picture_of(
+    paths: tuple[str, ...],
+    after: Side,
+    before: Side | None,
+    *,
+    findings: tuple[Result, ...],
+    baseline: str | None = None,
+    changes: tuple[Changed, ...] | None = None,
+) -> Picture:
+    """The picture of these states. Gangs that the change takes away follow those that there are."""
+    pairs = _pairs(after, before)
+    drawer = _Drawer(after.situation.scene.nodes)
+    gangs = tuple([drawer.gang(after, before, new, old) for new, old in pairs])
+    shares = _shares(after, {new: number for number, (new, _) in enumerate(pairs) if new is not None})
+    earlier = _shares(before, {old: number for number, (_, old) in enumerate(pairs) if old is not None})
+    in_use_before = (
+        {} if before is None else {node.name: node.used.get(GPU, 0) for node in before.situation.scene.nodes}
+    )
+    nodes = tuple([
+        NodeBox(
+            node.name,
+            node.allocatable.get(GPU, 0),
+            node.used.get(GPU, 0),
+            (("cordoned",) if node.unschedulable else ()) + node.unready,
+            shares.get(node.name, ()),
+            earlier.get(node.name, ()),
+            in_use_before.get(node.name, 0),
+        )
+        for node in after.situation.scene.nodes
+    ])  # fmt: skip
+    maps = maps_of(after.situation, nodes)
+    return Picture(paths, gangs, nodes, maps, findings, baseline, before is not None, changes)
+
+
+def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
+    """Each gang by its position after the change and before it; those that are gone last."""
+    old = {} if before is None else _by_key(before)
+    new = _by_key(after)
+    gone = [index for key, index in old.items() if key not in new]
+    return [*((index, old.get(key)) for key, index in new.items()), *((None, index) for index in gone)]
+
+
+def _by_key(side: Side) -> dict[tuple[object, ...], int]:
+    """The positions of gangs by what tells them apart, whatever their epoch is."""
+    values: list[Mapping[str, Value]] = [
+        {
+            "apiVersion": f"{PODGANG.group}/v1",
+            "kind": PODGANG.name,
+            "metadata": {"namespace": gang.gang.namespace, "name": gang.gang.name, "labels": dict(gang.gang.labels)},
+        }
+        for gang in side.situation.gangs
+    ]
+    # Two front ends may make gangs of one name.
+    alike: Counter[Identity] = Counter()
+    keys: dict[tuple[object, ...], int] = {}
+    for index, key in enumerate(stable_identities(values)):
+        keys[key, alike[key]] = index
+        alike[key] += 1
+    return keys
+
+
+def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[Share, ...]]:
+    """What gangs take of each node; `numbers` are their positions in the picture."""
+    shares: dict[str, list[Share]] = {}
+    if side is None or side.placing is None:
+        return {}
+    for index, number in sorted(numbers.items(), key=lambda pair: pair[1]):
+        answer = side.placing.gangs[index]
+        taken: dict[str, list[int]] = {}
+        for pod in answer.gang.job.pods:
+            if node := answer.answer.nodes.get(pod.name):
+                taken.setdefault(node, []).append(_gpus(pod))
+        for node, gpus in taken.items():
+            shares.setdefault(node, []).append(Share(number, len(gpus), sum(gpus)))
+    return {node: tuple(listed) for node, listed in shares.items()}
+
+
+class _Drawer:
+    """Draws gangs on nodes; places in files are computed once."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = {node.name: node for node in nodes}
+        self._positions = {node.name: index for index, node in enumerate(nodes)}
+        self._locations: dict[tuple[int, str], Location] = {}
+
+    def gang(self, after: Side, before: Side | None, new: int | None, old: int | None) -> GangBox:
+        """The gang at these positions of the two states."""
+        later = None if new is None else self._outcome(after, new)
+        earlier = None if before is None or old is None else self._outcome(before, old)
+        side, index = (after, new) if new is not None else (before or after, old or 0)
+        known, answer = side.situation.gangs[index], None if side.placing is None else side.placing.gangs[index]
+        return GangBox(
+            known.gang.namespace,
+            known.gang.name,
+            known.gang.workload,
+            known.job.queue,
+            len(known.job.pods),
+            sum(map(_gpus, known.job.pods)),
+            tuple(self._parts(known, answer)),
+            later,
+            earlier,
+            "" if before is None else _change(after, before, new, old),
+            known.notes,
+        )
+
+    def _outcome(self, side: Side, index: int) -> Outcome:
+        if side.placing is None:
+            return Outcome()
+        answer = side.placing.gangs[index]
+        nodes = [self._nodes[name] for name in sorted({node for _, spread in answer.spread for node, _ in spread})]
+        return Outcome(
+            answer.answer.state,
+            answer.placed,
+            common_domain(topology_of(side.situation, answer), nodes) if nodes else "",
+            side.reasons[index],
+            answer.answer.message,
+            "" if answer.nearest is None or answer.fits else answer.nearest.domain,
+        )
+
+    def _parts(self, known: GangJob, answer: GangAnswer | None) -> Iterator[Part]:
+        gang = known.gang
+        pods = Counter(pod.sub_group or DEFAULT_POD_SET for pod in known.job.pods)
+        spread = {} if answer is None else dict(answer.spread)
+        whole = self._part(gang.name, gang.bounds, gang.origin)
+        yield whole._replace(pods=len(known.job.pods), members=gang.members or 0)
+        inner: dict[str, int] = {}
+        for each in gang.sets:
+            # Parents are listed first; a clique and a replica of its group may have one name.
+            depth = 1 if each.parent is None else inner.get(each.parent, 0) + 1
+            is_leaf = each.members is not None
+            if not is_leaf:
+                inner[each.name] = depth
+            nodes = tuple([(self._positions[node], count) for node, count in spread.get(each.name, ()) if is_leaf])
+            number = pods[each.name] if is_leaf else 0
+            part = self._part(each.name, each.bounds, each.origin)
+            yield part._replace(depth=depth, pods=number, members=each.members or 0, nodes=nodes)
+
+    def _part(self, name: str, bounds: Bounds | None, origin: Origin) -> Part:
+        if bounds is None:
+            return Part(name, self._location(origin.place))
+        return Part(
+            name,
+            self._location((bounds.origin or origin).place),
+            "" if bounds.required is None else bounds.required.domain,
+            "" if bounds.preferred is None else bounds.preferred.domain,
+        )
+
+    def _location(self, place: Place) -> Location:
+        key = (id(place.item), place.field)
+        if key not in self._locations:
+            self._locations[key] = place.location()
+        return self._locations[key]
+
+
+def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
+    """What the change does to a gang, in words; "" where it stays as it is."""
+    if new is None or old is None:
+        return "removed" if new is None else "new"
+    if after.placing is None or before.placing is None:
+        return ""
+    later, earlier = after.placing.gangs[new], before.placing.gangs[old]
+    if later.fits != earlier.fits:
+        return "fits now" if later.fits else "no longer fits"
+    return "moves" if later.spread != earlier.spread else ""
+
+
+def _gpus(pod: Pod) -> int:
+    return sum([amount for name, amount in pod.request if name == GPU])
