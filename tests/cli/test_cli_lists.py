@@ -29,7 +29,7 @@ def test_among_the_input_it_is_read_and_stays_byte_for_byte(call: Call, package:
 
     ran = call("render", "in")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert text in ran.stdout
     assert "name: listed-0\n" in ran.stdout
 

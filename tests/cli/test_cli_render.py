@@ -19,7 +19,7 @@ Expect = Callable[[str, str], None]
 def test_stream_is_the_files_and_then_what_is_generated(call: Call, expect: Expect) -> None:
     ran = call("render", "in")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     expect("cli/stream.yaml", ran.stdout)
 
 
@@ -140,7 +140,7 @@ def test_warnings_are_told_beside_the_result(call: Call) -> None:
     ran = call("render", "-", stdin=SERVICE)
 
     assert (ran.code, ran.stdout) == (0, SERVICE)
-    assert [line.split(":")[0] for line in ran.stderr.splitlines()] == ["warning", "1 info; -v lists it"]
+    assert [line.split(":")[0] for line in ran.messages.splitlines()] == ["warning", "1 info (-v lists it)"]
 
 
 LIST = """\

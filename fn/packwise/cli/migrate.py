@@ -127,7 +127,7 @@ def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ())
             # There is no other run that would list what is left out.
             verbosity=Verbosity.VERBOSE,
         )
-        text = as_text(checked)
-        say(text.removesuffix("\n").split("\n"), as_they_are=True)
+        say(as_text(checked).removesuffix("\n").split("\n"), as_they_are=True)
+        say([checked.last_line])
     say(last)
     return exit_code(results)

@@ -78,6 +78,13 @@ class Selection(NamedTuple):
         configured = self.settings.item is not None or self.configuration is not None
         return configured or self.enabled or bool(self.results)
 
+    @property
+    def files(self) -> list[str]:
+        """The files of what configures packwise and the topology, each once."""
+        items = [self.settings.item, None if self.configuration is None else self.configuration.place.item]
+        files = [item.location().file for item in items if item is not None]
+        return list(dict.fromkeys([file for file in files if file is not None]))
+
 
 def index_package(package: Package) -> Inventory:
     """The objects of the package by what they are."""
