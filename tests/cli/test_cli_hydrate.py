@@ -78,7 +78,10 @@ def test_a_list_of_somebody_else_is_refused(line: str, out: Path, call: Call) ->
     ran = call("render", "in", "-o", "out")
 
     reason = "must be the list of files that packwise wrote; delete it, and what it named by hand, then render again"
-    assert (ran.code, ran.messages) == (1, f"error: out/{LIST}:1:1: {reason} [readable]\n1 error: nothing was written\n")
+    assert (ran.code, ran.messages) == (
+        1,
+        f"error: out/{LIST}:1:1: {reason} [readable]\n1 error: nothing was written\n",
+    )
     assert listing(out) == before
 
 
