@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from packwise.select.package import Package
     from packwise.settings.sources import Operator
 
-__all__ = ["ABSENT", "RULES", "Selection", "index_package", "select"]
+__all__ = ["ABSENT", "RULES", "Selection", "function_config_of", "index_package", "select"]
 
 SETTINGS = Rule(
     "configuration-fields", "packwise's own configuration has known fields of the right type.", "product.md"
@@ -77,6 +77,11 @@ class Selection(NamedTuple):
         """Whether something configures packwise, a topology, or topology-aware scheduling; also wrongly."""
         configured = self.settings.item is not None or self.configuration is not None
         return configured or self.enabled or bool(self.results)
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether more than one object configures the same."""
+        return any(finding.rule == SOURCES.name for finding in self.findings)
 
     @property
     def files(self) -> list[str]:
@@ -150,7 +155,7 @@ def _evidence(assumed: Revision, index: Index) -> Evidence:
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
     """packwise's own configuration: the function's, or the one among the items."""
-    function_config = _function_config(package)
+    function_config = function_config_of(package)
     items = [item for item in index.of_kind(GROUP, KIND) if not _is_same(item, function_config)]
     chosen = function_config if function_config is not None else (items.pop(0) if items else None)
     if chosen is None:
@@ -166,19 +171,31 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
             raise
         results += [_ruled(result) for result in errors]
         return no_configuration()
-    first = "the functionConfig" if function_config is not None else str(chosen.location())
-    findings += [Finding.of(SOURCES, other, (), _second(chosen, other, first)) for other in items]
+    findings += [
+        Finding.of(
+            SOURCES, other, (), _beside_function_config() if function_config is not None else _second(chosen, other)
+        )
+        for other in items
+    ]
     return settings
 
 
-def _second(chosen: KubeObject, other: KubeObject, first: str) -> str:
+def _beside_function_config() -> str:
+    """What is wrong with a TopologyRender beside the one that the client gives, which is for every item."""
+    return (
+        f"must be the only {KIND}; there is another, the functionConfig, which configures every item; keep one, or "
+        "give no functionConfig: each item is then rendered by the one nearest to its path"
+    )
+
+
+def _second(chosen: KubeObject, other: KubeObject) -> str:
     """What is wrong with a second TopologyRender: in another folder it is another cluster's."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
-    message = f"must be the only {KIND}; there is another, {first}"
+    message = f"must be the only {KIND}; there is another, {chosen.location()}"
     if folders[0] == folders[1]:
         return f"{message}; keep one, or move this one elsewhere"
     clusters = " and ".join([f'"{folder or "."}"' for folder in folders])
-    return f"{message}; these are two clusters, which only check takes together: name {clusters} one by one"
+    return f"{message}; these are two clusters, which check and fn alone take together: name {clusters} one by one"
 
 
 def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
@@ -193,7 +210,7 @@ def _shape_findings(operators: list[Operator], revision: Revision, shape: list[F
     return [*findings, *rest]
 
 
-def _function_config(package: Package) -> KubeObject | None:
+def function_config_of(package: Package) -> KubeObject | None:
     """The functionConfig, where it says anything: kpt gives a ConfigMap without data when the user gives none."""
     item = package.function_config
     if item is not None and item.kind == "ConfigMap" and not item.get(("data",)):
