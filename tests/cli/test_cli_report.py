@@ -71,6 +71,12 @@ def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:
     assert list(package.parent.iterdir()) == [package]
 
 
+def test_where_nothing_is_judged_nothing_asks_for_a_configuration(call: Call) -> None:
+    ran = call("check", "-", stdin="apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
+
+    assert ran == Ran(0, "", "1 info in 1 file\n")
+
+
 def test_check_against_a_baseline(call: Call, package: Path) -> None:
     write(package.parent, {"old/w.yaml": WORKLOAD.replace("name: router\n      spec", "name: other\n      spec")})
 

@@ -51,8 +51,9 @@ def judge(checkup: Checkup) -> Judgement:
     results = [*checkup.results]
     # What a file would have held that cannot be read is not missed beside it.
     passed = {ABSENT.name, NO_WORKLOADS.name} if exit_code(checkup.results) else set[str]()
-    if any(each.workloads for _, each in rendered):
-        passed.add(NO_WORKLOADS.name)
+    # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
+    has_workloads = any(each.workloads for _, each in rendered)
+    passed.add(NO_WORKLOADS.name if has_workloads else ABSENT.name)
     for group, each in rendered:
         kept = [result for result in each.results if result.tags.get("rule") not in passed]
         results += _reported(kept, group)

@@ -159,8 +159,9 @@ def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
             continue
         try:
             values.append(dict(item.value))
-        except FieldError:
-            reason = unparsed_reason(str(path.target), document.text) if document.foreign is None else None
+        except FieldError as error:
+            name, text = str(path.target), document.text
+            reason = unparsed_reason(name, text, error.message) if document.foreign is None else None
             if reason is not None:
                 return reason
         has_objects = True

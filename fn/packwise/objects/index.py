@@ -8,7 +8,7 @@ from krmfn.errors import FieldError
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, from_field_error
 from packwise.objects.gangkey import has_epoch, stable_identities
-from packwise.objects.identity import identity, is_generated
+from packwise.objects.identity import identity, is_generated, is_placeholder
 from packwise.objects.kinds import PODGANG, PODGROUP
 
 if TYPE_CHECKING:
@@ -74,12 +74,12 @@ def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
 
 
 def repeated(items: Iterable[KubeObject]) -> list[Finding]:
-    """An error for each of `items` that has the identity of one before it."""
+    """An error for each of `items` that has the identity of one before it; a name to be filled in tells none."""
     first: dict[Identity, KubeObject] = {}
     findings: list[Finding] = []
     for item in items:
         before = first.setdefault(identity(item.value), item)
-        if before is not item:
+        if before is not item and not is_placeholder("".join(identity(item.value)[2:])):
             message = (
                 f"must stand in the input once; it also stands at {before.location()}; remove or rename one of them"
             )

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
 from packwise.topology import DOMAINS
@@ -185,7 +185,11 @@ def _owners(item: KubeObject) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
 
 
 def _follows(finding: Finding, scopes: Iterable[tuple[int, FieldPath]]) -> bool:
-    return any(id(finding.subject) == item and finding.path[: len(path)] == path for item, path in scopes)
+    """Whether a finding is about a scope; or the API server's about what is around one, with the wrong defaults."""
+    paths = [path for item, path in scopes if id(finding.subject) == item]
+    if any(finding.path[: len(path)] == path for path in paths):
+        return True
+    return finding.stage is Stage.SCHEMA and any(path[: len(finding.path)] == finding.path for path in paths)
 
 
 def deployed_release(index: Index) -> Deployed | None:
