@@ -154,7 +154,7 @@ def test_the_last_line_says_what_was_done_judged_and_left_out(words: str, done: 
     assert call(*words.split(), "-q").stderr == ""
 
 
-def test_warnings_are_told_beside_the_result(call: Call) -> None:
+def test_warnings_are_reported_beside_the_result(call: Call) -> None:
     ran = call("render", "-", stdin=SERVICE)
 
     assert (ran.code, ran.stdout) == (0, SERVICE)
