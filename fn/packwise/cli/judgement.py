@@ -9,6 +9,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import Verbosity
 from packwise.discovery import summary
+from packwise.findings.consequences import without_echoes
 from packwise.objects.identity import identity
 from packwise.objects.index import ONCE
 from packwise.pipeline import render
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from packwise.pipeline import Rendered
 
 __all__ = ["Judgement", "closing_of", "ending", "judge", "left_out_lines"]
-
-
-_UNKNOWN, _SCHEMA = "topology-domain-unknown", "workload-schema"
-"""The rules by which two stages refuse one domain."""
 
 
 _MOST_GROUPS = 3
@@ -67,7 +64,7 @@ def judge(checkup: Checkup) -> Judgement:
     # A definition that several groups read is wrong once.
     unique = {str(result): result for result in results}
     listed = tuple(groups) if len(groups) > _MOST_GROUPS else ()
-    return Judgement(sort_results(_without_echoes([*unique.values()])), _closing(counted, checkup.left_out), listed)
+    return Judgement(sort_results(without_echoes(unique.values())), _closing(counted, checkup.left_out), listed)
 
 
 def closing_of(rendered: Rendered, left_out: Iterable[tuple[str, LeftOut]]) -> str:
@@ -91,16 +88,6 @@ def _closing(judged: Iterable[str], left_out: Iterable[tuple[str, LeftOut]]) -> 
 def left_out_lines(left_out: Iterable[tuple[str, LeftOut]]) -> list[str]:
     """`left out: charts/web/values.yaml: values file (charts/web/Chart.yaml)`, for each in order of its path."""
     return [f"left out: {name}: {reason.description}" for name, reason in sorted(left_out)]
-
-
-def _without_echoes(results: list[Result]) -> list[Result]:
-    """`results` without what the schema has against a domain that the topology has not: one typo is one error."""
-    unknown = {_place(result) for result in results if result.tags.get("rule") == _UNKNOWN}
-    return [result for result in results if result.tags.get("rule") != _SCHEMA or _place(result) not in unknown]
-
-
-def _place(result: Result) -> tuple[object, ...]:
-    return result.file, result.resource_ref, result.field, result.tags.get("line"), result.tags.get("column")
 
 
 def _reported(results: list[Result], group: Group) -> list[Result]:
