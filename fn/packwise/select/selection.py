@@ -171,21 +171,16 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
             raise
         results += [_ruled(result) for result in errors]
         return no_configuration()
-    findings += [
-        Finding.of(
-            SOURCES, other, (), _beside_function_config() if function_config is not None else _second(chosen, other)
-        )
-        for other in items
-    ]
+    for other in items:
+        message = _BESIDE_CHOSEN if function_config is not None else _second(chosen, other)
+        findings.append(Finding.of(SOURCES, other, (), message))
     return settings
 
 
-def _beside_function_config() -> str:
-    """What is wrong with a TopologyRender beside the one that the client gives, which is for every item."""
-    return (
-        f"must be the only {KIND}; there is another, the functionConfig, which configures every item; keep one, or "
-        "give no functionConfig: each item is then rendered by the one nearest to its path"
-    )
+_BESIDE_CHOSEN = (
+    f"must be the only {KIND}; there is another, which functionConfig or --config gives for every object; keep one, or "
+    "give none there: each object is then judged by the one nearest to it"
+)
 
 
 def _second(chosen: KubeObject, other: KubeObject) -> str:
