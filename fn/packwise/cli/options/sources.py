@@ -106,7 +106,7 @@ def add_verbosity(command: argparse.ArgumentParser) -> None:
         action="store_const",
         const=int(Verbosity.VERBOSE),
         default=int(Verbosity.NORMAL),
-        help="print every finding: also more of the same form, and infos, which ask for nothing",
+        help="print every finding: also more of the same form, and infos, which ask for nothing; list what is left out",
     )
     verbosity.add_argument(
         "-q",
