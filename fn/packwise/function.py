@@ -11,8 +11,10 @@ from packwise.select import Package
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.resourcelist import ResourceList
     from krmfn.result import Result
+    from packwise.pipeline import Rendered
 
 __all__ = ["main", "render_list"]
 
@@ -34,8 +36,31 @@ def _lines(results: Sequence[Result]) -> list[str]:
 
 def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
-    rendered = render(Package(read.items, read.function_config), writes=True)
-    return read.with_items(rendered.items).with_results((*_of_others(read.results), *rendered.results))
+    if not any(_is_list(item) for item in read.items):
+        rendered = _rendered(read.items, read.function_config)
+        items = rendered.items
+    else:
+        from packwise.objects.lists import put_back, taken_apart
+
+        rendered = _rendered(taken_apart(read.items), read.function_config)
+        items = (*put_back(read.items, rendered.kept), *rendered.generated)
+    return read.with_items(items).with_results((*_of_others(read.results), *rendered.results))
+
+
+def _is_list(item: KubeObject) -> bool:
+    kind = item.value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List")
+
+
+def _rendered(items: tuple[KubeObject, ...], function_config: KubeObject | None) -> Rendered:
+    package = Package(items, function_config)
+    rendered = render(package, writes=True)
+    if rendered.selection is None or not rendered.selection.is_contested:
+        return rendered
+    # Few lists hold several clusters.
+    from packwise.pipeline.clusters import render_clusters
+
+    return render_clusters(package) or rendered
 
 
 def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +49,10 @@ spec:
 """
 
 CHOSEN = "; 1 workload judged with Grove grep-244-multi, chosen by the key topologyAwareScheduling (in/topology.yaml)"
-"""What the last line of a check says of CONFIG."""
+"""What the last line of a check or a render says of CONFIG."""
+
+_COUNTED = re.compile(r"^(?:no findings|\d+ (?:error|warning|info)s?)[^:]* in \d+ files?$")
+_JUDGED = re.compile(r"(?:; |^)(?:\d+ workloads? judged|left out: ).*$")
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web # mine\n"
 
@@ -60,6 +64,21 @@ class Ran:
     code: int
     stdout: str
     stderr: str
+
+    @property
+    def closing(self) -> str:
+        """The last line of stderr, which says how much was found, done and judged."""
+        return self.stderr.removesuffix("\n").rpartition("\n")[2]
+
+    @property
+    def messages(self) -> str:
+        """Stderr without what its last line says of the findings' number, of what was judged and of what was left out.
+
+        What a render says that it did stays.
+        """
+        above, last = self.stderr.removesuffix("\n").rpartition("\n")[::2]
+        last = _COUNTED.sub("", _JUDGED.sub("", last))
+        return "".join(f"{line}\n" for line in (above, last) if line)
 
     @property
     def findings(self) -> list[dict[str, Any]]:

@@ -182,7 +182,7 @@ def test_a_workload_with_an_ignored_error_is_not_rendered(call: Call, package: P
     assert listed(call) == ["topology-domain-unknown info"]
     ran = call("render", "in", "-o", "out")
 
-    assert (ran.code, ran.stderr.splitlines()[0]) == (0, "2 infos; -v lists them")
+    assert (ran.code, ran.messages) == (0, "wrote 7 files to out (3 new objects); 2 infos (-v lists them)\n")
     assert (package.parent / "out/web/workload.yaml").read_text(encoding="utf-8") == refused
     gangs = sorted(path.name for path in (package.parent / "out").rglob("*") if "kind: PodGang" in text_of(path))
     assert [name for name in gangs if "web" in name] == []
@@ -225,7 +225,7 @@ def test_warnings_may_be_too_many(most: int, code: int, call: Call, package: Pat
     ran = call("check", "in", "--max-warnings", str(most))
 
     text = f"error: there must be at most {most} warnings (--max-warnings); got 3\n" if code else ""
-    assert (ran.code, ran.stderr) == (code, text)
+    assert (ran.code, ran.messages) == (code, text)
 
 
 def test_known_findings_are_counted_and_new_ones_reported(call: Call, package: Path) -> None:
@@ -239,7 +239,7 @@ def test_known_findings_are_counted_and_new_ones_reported(call: Call, package: P
         "",
         "wrote 4 findings to known.json; `packwise check --known known.json` reports what is new\n",
     )
-    assert (after.code, after.stdout, after.stderr) == (0, f"no findings, 4 known in 3 files{CHOSEN}\n", "")
+    assert (after.code, after.stdout, after.stderr) == (0, "", f"no findings, 4 known in 3 files{CHOSEN}\n")
     moved = LOUD.replace("packDomain: rack", "packDomain: rick").replace(
         "spec:\n  replicas", "# moved\n\nspec:\n  replicas"
     )
@@ -252,7 +252,7 @@ def test_known_findings_are_counted_and_new_ones_reported(call: Call, package: P
     )
     ran = call("check", "in", "--known", "known.json", "-o", "json")
     assert sorted(each["rule"] for each in ran.findings) == sorted([*NAMES, "unknown-field"])
-    assert ran.stderr == "1 finding of known.json is there no longer; write it once more\n"
+    assert ran.messages == "1 finding of known.json is there no longer; write it once more\n"
 
 
 def test_the_file_of_known_findings(call: Call, package: Path) -> None:
@@ -322,7 +322,7 @@ def test_an_output_that_cannot_be_written_is_an_error_and_the_others_are_written
     ran = call("check", "in", "-o", "json=in", "-o", "junit=in/topology.yaml/a.xml", "-o", "sarif=c.sarif")
 
     assert ran.code == 1
-    assert [line.partition(": must")[0] for line in ran.stderr.splitlines()] == [
+    assert [line.partition(": must")[0] for line in ran.messages.splitlines()] == [
         "error: in",
         "error: in/topology.yaml/a.xml",
     ]
@@ -337,20 +337,18 @@ def test_findings_of_one_form_are_grouped_for_people_alone(call: Call, package: 
     ran = call("check", "in", "--select", "queue-missing")
     rendered = call("render", "in")
 
-    lines = [line for line in ran.stdout.splitlines() if line.startswith(("warning", "9"))]
+    lines = [line for line in ran.stdout.splitlines() if line.startswith("warning")]
     assert [line.partition(" ")[2].partition(":")[0] for line in lines[:3]] == [
         "in/w0.yaml",
         "in/w1.yaml",
         "in/w2.yaml",
     ]
-    assert lines[3:] == [
-        "warning: … and 6 more [queue-missing]; -v lists them",
-        f"9 warnings in 12 files{CHOSEN}".replace("1 workload", "10 workloads"),
-    ]
+    assert lines[3:] == ["warning: … and 6 more [queue-missing]; -v lists them"]
+    assert ran.closing == f"9 warnings in 12 files{CHOSEN}".replace("1 workload", "10 workloads")
     assert len(listed(call, "--select", "queue-missing")) == 9
     assert call("check", "in", "--select", "queue-missing", "-v").stdout.count("warning:") == 9
-    assert rendered.stderr.count("\n") == 12
-    assert call("render", "in", "-v").stderr.count("\n") == 27
+    assert rendered.messages.count("\n") == 12
+    assert call("render", "in", "-v").messages.count("\n") == 27
 
 
 def test_one_error_of_a_field_is_shown_and_the_others_are_counted(call: Call, package: Path) -> None:
@@ -361,7 +359,7 @@ def test_one_error_of_a_field_is_shown_and_the_others_are_counted(call: Call, pa
     assert [line.rpartition(" ")[2] for line in ran.stdout.splitlines() if line.startswith("error")] == [
         "[topology-domain-required]"
     ]
-    assert ran.stdout.splitlines()[-1] == f"1 error (and 1 about the same fields) in 3 files{CHOSEN}"
+    assert ran.closing == f"1 error (and 1 about the same fields) in 3 files{CHOSEN}"
     assert len(listed(call)) == 2
     assert call("check", "in", "-v").stdout.count("\nerror:") == 1
 

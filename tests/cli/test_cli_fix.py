@@ -24,8 +24,8 @@ def test_files_are_mended_and_then_checked(call: Call, package: Path, newline: s
 
     assert (ran.code, ran.stdout, ran.stderr) == (
         0,
-        f"no findings in 3 files{CHOSEN}\n",
-        "mended in/web/workload.yaml\n",
+        "",
+        f"mended in/web/workload.yaml\nno findings in 3 files{CHOSEN}\n",
     )
     assert (package / "web/workload.yaml").read_bytes().decode() == (others + MENDED).replace("\n", newline)
     assert {name: text for name, text in listing_of(package).items() if name != "web/workload.yaml"} == before
@@ -36,7 +36,7 @@ def test_what_needs_a_decision_is_left_and_reported(call: Call, package: Path) -
 
     ran = call("check", "in", "--fix", "-o", "json")
 
-    assert (ran.code, ran.stderr) == (1, "mended in/web/workload.yaml\n")
+    assert (ran.code, ran.messages) == (1, "mended in/web/workload.yaml\n")
     assert [finding["rule"] for finding in ran.findings] == ["topology-domain-unknown"]
 
 
@@ -46,7 +46,7 @@ def test_an_anchor_in_the_way_is_left_and_reported(call: Call, package: Path) ->
 
     ran = call("check", "in", "--fix", "-o", "json")
 
-    assert ran.stderr == ""
+    assert ran.messages == ""
     assert [finding["rule"] for finding in ran.findings] == ["quantity-unquoted"]
     assert (package / "web/workload.yaml").read_text(encoding="utf-8") == text
 
@@ -126,7 +126,7 @@ def test_a_binding_lists_the_topology_that_is_applied_from_git(call: Call, tmp_p
 
     ran = call("check", "in", "--fix", "--unsafe-fixes", "-o", "json")
 
-    assert (ran.code, ran.stderr) == (0, "mended in/gb200.yaml\n")
+    assert (ran.code, ran.messages) == (0, "mended in/gb200.yaml\n")
     assert [finding["rule"] for finding in ran.findings] == ["no-workloads"]
     assert (tmp_path / "in" / "gb200.yaml").read_text(encoding="utf-8") == BINDING + LISTED
     rendered = call("render", "in", "-o", "-")
@@ -138,7 +138,7 @@ def test_what_changes_the_meaning_is_left_and_counted(call: Call, tmp_path: Path
 
     ran = call("check", "in", "--fix", "-o", "json")
 
-    assert (ran.code, ran.stderr) == (0, HIDDEN)
+    assert (ran.code, ran.messages) == (0, HIDDEN)
     assert [finding["rule"] for finding in ran.findings] == ["no-workloads", "binding-reference"]
     assert "`apply: false`" in ran.findings[1]["message"]
     assert (tmp_path / "in" / "gb200.yaml").read_text(encoding="utf-8") == BINDING

@@ -30,7 +30,7 @@ def test_folder_holds_the_files_and_the_generated_objects(call: Call, package: P
 
     ran = call("render", "in", "-o", "out/deep")
 
-    assert (ran.code, ran.stdout, ran.stderr) == (0, "", "wrote 6 files to out/deep (3 new objects)\n")
+    assert (ran.code, ran.stdout, ran.messages) == (0, "", "wrote 6 files to out/deep (3 new objects)\n")
     assert listing(package) == before
     expect("cli/folder.txt", listing(package.parent / "out" / "deep"))
 
@@ -43,16 +43,16 @@ def test_a_second_render_touches_no_file(call: Call, package: Path) -> None:
 
     ran = call("render", "in", "-o", "out")
 
-    assert (ran.code, ran.stderr) == (0, "out is up to date: 6 files\n")
+    assert (ran.code, ran.messages) == (0, "out is up to date: 6 files\n")
     assert {path.stat().st_mtime for path in files} == {0}
 
 
 def test_a_render_of_a_render_is_that_render(call: Call, package: Path) -> None:
     call("render", "in", "-o", "out")
 
-    assert call("render", "out", "-o", "again").stderr == "wrote 6 files to again\n"
+    assert call("render", "out", "-o", "again").messages == "wrote 6 files to again\n"
     assert listing(package.parent / "again") == listing(package.parent / "out")
-    assert call("render", "--in-place", "again").stderr == "again is up to date: 6 files\n"
+    assert call("render", "--in-place", "again").messages == "again is up to date: 6 files\n"
 
 
 def test_in_place_is_the_folder_itself(call: Call, package: Path) -> None:
@@ -60,7 +60,7 @@ def test_in_place_is_the_folder_itself(call: Call, package: Path) -> None:
 
     ran = call("render", "--in-place", "in")
 
-    assert (ran.code, ran.stderr) == (0, "wrote 4 files to in (3 new objects)\n")
+    assert (ran.code, ran.messages) == (0, "wrote 4 files to in (3 new objects)\n")
     assert listing(package) == listing(package.parent / "out")
 
 
@@ -68,7 +68,7 @@ def test_output_within_the_input(call: Call, package: Path) -> None:
     call("render", "in", "-o", "in/out")
     first = listing(package)
 
-    assert call("render", "in", "-o", "in/out").stderr == "in/out is up to date: 6 files\n"
+    assert call("render", "in", "-o", "in/out").messages == "in/out is up to date: 6 files\n"
     assert listing(package) == first
 
 
@@ -107,7 +107,7 @@ def test_what_no_longer_belongs_is_removed(words: str, call: Call, package: Path
     ran = call(*words.split())
 
     assert (ran.code, ran.stdout) == (0, "")
-    assert ran.stderr.splitlines()[-1].endswith(", 3 files removed)")
+    assert ran.messages.splitlines()[-1].endswith(", 3 files removed)")
     assert not (out / "packwise/workloads/shop/podgang-web-0.yaml").exists()
     assert not (out / "packwise/topologies").exists()
     if words.endswith("-o out"):
@@ -117,14 +117,14 @@ def test_what_no_longer_belongs_is_removed(words: str, call: Call, package: Path
 def test_files_outside_packwise_of_which_nothing_remains_are_removed(call: Call, package: Path) -> None:
     generated = call("render", "in").stdout.partition("---\napiVersion: grove.io/v1alpha1\nkind: ClusterT")[2]
     write(package, {"all/generated.yaml": f"# ours\n---\napiVersion: grove.io/v1alpha1\nkind: ClusterT{generated}"})
-    assert call("render", "--in-place", "in").stderr == "wrote 1 file to in\n"
+    assert call("render", "--in-place", "in").messages == "wrote 1 file to in\n"
     edit(package / "topology.yaml", "enabled: true", "enabled: false")
     edit(package / "web/workload.yaml", "    topologyConstraint: {packDomain: rack}\n", "")
     edit(package / "web/workload.yaml", "name: web", "name: api")
 
     ran = call("render", "--in-place", "in")
 
-    assert ran.stderr == "wrote 2 files to in (1 new object, 1 file removed)\n"
+    assert ran.messages == "wrote 2 files to in (1 new object, 1 file removed)\n"
     assert not (package / "all").exists()
 
 
@@ -154,7 +154,7 @@ def test_errors_write_nothing(call: Call, package: Path) -> None:
 
     ran = call("render", "in", "-o", "out")
 
-    assert (ran.code, ran.stdout, ran.stderr.splitlines()[-1]) == (1, "", "1 error: nothing was written")
+    assert (ran.code, ran.stdout, ran.messages.splitlines()[-1]) == (1, "", "1 error: nothing was written")
     assert listing(package.parent / "out") == before
 
 
@@ -226,7 +226,7 @@ def test_refusals(case: str, call: Call, package: Path) -> None:
     ran = call("render", "in", "-o", "out")
 
     stderr = f"{reason} [output-path]\n1 error: nothing was written\n"
-    assert (ran.code, ran.stdout, ran.stderr) == (1, "", stderr)
+    assert (ran.code, ran.stdout, ran.messages) == (1, "", stderr)
     assert listing(root) == before
 
 
@@ -258,7 +258,7 @@ def test_documents_of_stdin_go_to_files_of_their_own(call: Call, package: Path) 
     """What an earlier render made goes where that had it."""
     stream = call("render", "in").stdout
 
-    assert call("render", "-", "-o", "out", stdin=stream).stderr == "wrote 6 files to out\n"
+    assert call("render", "-", "-o", "out", stdin=stream).messages == "wrote 6 files to out\n"
 
     call("render", "in", "-o", "from-files")
     from_files = listing(package.parent / "from-files")

@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+import xmlschema
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.cli.report.checked import Checked
@@ -16,7 +17,7 @@ from packwise.cli.report.junit import as_junit
 from packwise.cli.report.sarif import as_sarif
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.findings.fingerprint import fingerprints
-from tests.places import ROOT, TOOLS, missing
+from tests.places import ROOT, TESTDATA, TOOLS, missing
 
 FULL = Result(
     "must be {1}; got 50%\r\n",
@@ -193,6 +194,25 @@ def test_junit_has_a_suite_for_each_file_and_no_character_that_xml_refuses() -> 
     failing = FULL._replace(severity=Severity.ERROR, message='\x00<a> & "b"\ud800')
 
     assert as_junit(checked(BARE, failing, FULL)) == JUNIT
+
+
+OF_EVERY_RULE = tuple([
+    FULL._replace(tags={**FULL.tags, "rule": name}, severity=severity)
+    for name in RULES_BY_NAME
+    for severity in Severity
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("results", [(), (FULL, BARE), (STDIN, BARE, BARE), OF_EVERY_RULE], ids=len)
+def test_junit_is_what_its_schema_says(results: tuple[Result, ...]) -> None:
+    schema: Any = xmlschema.XMLSchema(TESTDATA / "junit" / "junit.xsd")
+
+    # Raises an error where the text is not valid.
+    suites = schema.to_dict(as_junit(checked(*results)))["testsuite"]
+
+    assert [(suite["@tests"], suite["@failures"]) for suite in suites] == [
+        (len(suite["testcase"]), sum("failure" in case for case in suite["testcase"])) for suite in suites
+    ]
 
 
 def test_junit_without_findings_has_a_case_that_passes() -> None:

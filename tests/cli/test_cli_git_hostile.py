@@ -163,7 +163,7 @@ def test_a_folder_that_looks_like_a_repository_is_none(
     runs = reads(call)
 
     assert not marker.exists()
-    assert [(ran.code, ran.stderr) for ran in runs if "note: " not in ran.stderr] == [(0, "")] * 3
+    assert [(ran.code, ran.messages) for ran in runs if "note: " not in ran.messages] == [(0, "")] * 3
 
 
 @pytest.mark.usefixtures("age")

@@ -50,7 +50,7 @@ def test_own_files_go_and_those_of_others_stay(out: Path, call: Call, package: P
 
     ran = call("render", "in", "-o", "out")
 
-    assert (ran.code, ran.stderr) == (0, "wrote 0 files to out (3 new objects, 1 file removed)\n")
+    assert (ran.code, ran.messages) == (0, "wrote 0 files to out (3 new objects, 1 file removed)\n")
     assert "web/service.yaml" not in names(out)
     assert {name: (out / name).read_text(encoding="utf-8") for name in mine} == mine
 
@@ -67,7 +67,7 @@ def test_an_own_file_that_somebody_changed_stays_and_is_reported(out: Path, call
         "remove it by hand [output-edited]",
     )
     assert (out / "web/service.yaml").exists()
-    assert call("render", "in", "-o", "out").stderr == "out is up to date: 5 files\n"
+    assert call("render", "in", "-o", "out").messages == "out is up to date: 5 files\n"
 
 
 @pytest.mark.parametrize("line", ["no list\n", "../topology.yaml\n", f"{'0' * 64} one-space\n"])
@@ -78,7 +78,10 @@ def test_a_list_of_somebody_else_is_refused(line: str, out: Path, call: Call) ->
     ran = call("render", "in", "-o", "out")
 
     reason = "must be the list of files that packwise wrote; delete it, and what it named by hand, then render again"
-    assert (ran.code, ran.stderr) == (1, f"error: out/{LIST}:1:1: {reason} [readable]\n1 error: nothing was written\n")
+    assert (ran.code, ran.messages) == (
+        1,
+        f"error: out/{LIST}:1:1: {reason} [readable]\n1 error: nothing was written\n",
+    )
     assert listing(out) == before
 
 
@@ -100,7 +103,7 @@ def test_a_file_name_of_two_lines_is_listed_in_one(call: Call, package: Path) ->
     assert call("render", "in", "-o", "out").code == 0
     (package / "a\nb.yaml").unlink()
 
-    assert call("render", "in", "-o", "out").stderr.endswith("(3 new objects, 1 file removed)\n")
+    assert call("render", "in", "-o", "out").messages.endswith("(3 new objects, 1 file removed)\n")
 
 
 def test_check_says_what_is_stale_and_writes_nothing(out: Path, call: Call, package: Path) -> None:
@@ -116,7 +119,7 @@ def test_check_says_what_is_stale_and_writes_nothing(out: Path, call: Call, pack
 
     ran = call("render", "in", "-o", "out", "--check")
 
-    assert (ran.code, ran.stdout, ran.stderr.splitlines()) == (
+    assert (ran.code, ran.stdout, ran.messages.splitlines()) == (
         1,
         "",
         [
@@ -264,7 +267,7 @@ def test_where_folders_cannot_change_places_files_change_one_by_one(
     ran = call("render", str(package), "-o", str(out))
 
     note = f"one by one since the folder cannot be replaced at once: {reason}"
-    assert (ran.code, ran.stderr) == (0, f"wrote 1 file to {out} (3 new objects), {note}\n")
+    assert (ran.code, ran.messages) == (0, f"wrote 1 file to {out} (3 new objects), {note}\n")
     assert (out / "web/service.yaml").read_text(encoding="utf-8").endswith("# more\n")
     assert sorted(path.name for path in package.parent.iterdir()) == ["in", "out"]
 
@@ -279,7 +282,7 @@ def test_for_gitops_topologies_workloads_and_the_rest_have_folders(call: Call, p
 
     ran = call("render", "in", "-o", "out")
 
-    assert (ran.code, ran.stderr) == (0, "wrote 13 files to out (5 new objects)\n")
+    assert (ran.code, ran.messages) == (0, "wrote 13 files to out (5 new objects)\n")
     expect("cli/gitops.txt", listing(package.parent / "out"))
     assert call("render", "in", "-o", "out", "--check").code == 0
     # A render of the render is that render.

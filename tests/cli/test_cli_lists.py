@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from krmfn.testing import case_input
 from tests.cli.calling import WORKLOAD, Call, write
+from tests.places import TESTDATA
+
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 
 
 def listed(document: str) -> str:
@@ -29,7 +33,8 @@ def test_among_the_input_it_is_read_and_stays_byte_for_byte(call: Call, package:
 
     ran = call("render", "in")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    # Its condition has no other place.
+    assert (ran.code, ran.messages) == (0, "1 info (-v lists it)\n")
     assert text in ran.stdout
     assert "name: listed-0\n" in ran.stdout
 
@@ -55,6 +60,30 @@ def test_entries_of_a_list_of_one_kind_need_not_say_what_they_are(call: Call) ->
     ran = call("check", "-", stdin=text)
 
     assert "[configuration-absent]" in ran.stdout
+
+
+@pytest.mark.parametrize("margin", ["", "  ", "      "])
+def test_findings_in_a_list_among_items_have_its_place(call: Call, margin: str) -> None:
+    entry = "".join(f"{margin}  {line}\n" for line in listed(WORKLOAD.replace("name: router", "name: R")).splitlines())
+    text = f"{HEAD}{margin}- {entry[len(margin) + 2 :]}"
+
+    findings = [each for each in call("check", "-", "-o", "json", stdin=text).findings if each["line"] is not None]
+
+    lines = text.splitlines()
+    assert {lines[each["line"] - 1][each["column"] - 1 :] for each in findings} == {"R", "{packDomain: rack}"}
+
+
+def test_the_clusters_of_a_resource_list_are_judged_each_by_its_own(call: Call) -> None:
+    folder = TESTDATA / "render" / "an-error-in-one-cluster-keeps-every-cluster-from-being-written"
+
+    ran = call("check", "-", stdin=case_input(folder).decode())
+
+    assert [line.partition(": Pod")[0] for line in ran.stdout.splitlines() if line.startswith("error")] == [
+        "error: clusters/east/web.yaml:10:38",
+        "error: clusters/west/web.yaml:10:38",
+    ]
+    judged = "with Grove grep-244-multi (clusters/{}/topology.yaml)"
+    assert ran.closing == f"2 errors in 1 file; 1 workload judged {judged.format('east')}; 1 {judged.format('west')}"
 
 
 def test_lists_are_not_mended_in_silence(call: Call, package: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from krmfn import KubeObject
 from packwise.cli.stream import joined
-from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
+from tests.cli.calling import CHOSEN, CONFIG, SERVICE, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]
 
@@ -19,7 +19,7 @@ Expect = Callable[[str, str], None]
 def test_stream_is_the_files_and_then_what_is_generated(call: Call, expect: Expect) -> None:
     ran = call("render", "in")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     expect("cli/stream.yaml", ran.stdout)
 
 
@@ -136,11 +136,29 @@ def test_errors_print_nothing(call: Call, package: Path, expect: Expect) -> None
     expect("cli/errors.stderr", ran.stderr)
 
 
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [
+        ("render in", ""),
+        ("render in -o out", "wrote 8 files to out (3 new objects); "),
+        ("render in --in-place", "wrote 4 files to in (3 new objects); "),
+    ],
+)
+def test_the_last_line_says_what_was_done_judged_and_left_out(words: str, done: str, call: Call, package: Path) -> None:
+    write(package, {"Chart.yaml": "name: web\n", "values.yaml": "a: 1\n"})
+
+    last = f"{done}{CHOSEN.removeprefix('; ')}; left out: 1 Helm chart, 1 values file\n"
+    assert call(*words.split()).stderr == last
+    listed = "left out: in/Chart.yaml: Helm chart\nleft out: in/values.yaml: values file (Chart.yaml)\n"
+    assert call(*words.split(), "-v").stderr.startswith(listed)
+    assert call(*words.split(), "-q").stderr == ""
+
+
 def test_warnings_are_reported_beside_the_result(call: Call) -> None:
     ran = call("render", "-", stdin=SERVICE)
 
     assert (ran.code, ran.stdout) == (0, SERVICE)
-    assert [line.split(":")[0] for line in ran.stderr.splitlines()] == ["warning", "1 info; -v lists it"]
+    assert [line.split(":")[0] for line in ran.messages.splitlines()] == ["warning", "1 info (-v lists it)"]
 
 
 LIST = """\

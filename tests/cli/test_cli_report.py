@@ -19,7 +19,7 @@ from packwise.cli.report.lines import as_lines, count
 from packwise.cli.report.text import as_text
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.pipeline.rules import rule_table
-from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, Ran, write
 
 Expect = Callable[[str, str], None]
 
@@ -46,7 +46,7 @@ def test_check(name: str, call: Call, package: Path, expect: Expect) -> None:
 
     ran = call("check", "in", "-o", name)
 
-    assert (ran.code, ran.stderr) == (1, "")
+    assert (ran.code, ran.messages) == (1, "")
     expect(f"cli/{GOLDENS[name]}", ran.stdout.replace(f'"version": "{version("packwise")}"', '"version": "VERSION"'))
 
 
@@ -63,11 +63,18 @@ def test_every_format_has_its_expected_output() -> None:
 def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:
     ran = call("check", "in")
 
-    assert (ran.code, ran.stdout, ran.stderr) == (0, f"no findings in 3 files{CHOSEN}\n", "")
-    assert call("check", "in", "-v").stderr == NOTE
-    assert call("check", "in", "-q").stdout == ""
+    last = f"no findings in 3 files{CHOSEN}\n"
+    assert (ran.code, ran.stdout, ran.stderr) == (0, "", last)
+    assert call("check", "in", "-v").stderr == NOTE + last
+    assert call("check", "in", "-q") == Ran(0, "", "")
     assert call("check", "in", "-o", "json").stdout == "[]\n"
     assert list(package.parent.iterdir()) == [package]
+
+
+def test_where_nothing_is_judged_nothing_asks_for_a_configuration(call: Call) -> None:
+    ran = call("check", "-", stdin="apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
+
+    assert ran == Ran(0, "", "1 info in 1 file\n")
 
 
 def test_check_against_a_baseline(call: Call, package: Path) -> None:
@@ -85,7 +92,7 @@ def test_render_and_check_find_the_same(call: Call, package: Path) -> None:
 
     told = call("render", "in").stderr.splitlines()[:-1]
 
-    assert [line for line in call("check", "in").stdout.splitlines()[:-1] if line and not line.startswith(" ")] == told
+    assert [line for line in call("check", "in").stdout.splitlines() if line and not line.startswith(" ")] == told
 
 
 FULL = Result(
@@ -109,15 +116,15 @@ def test_text_shows_the_place_the_operators_text_and_a_proposal() -> None:
         '  help: set it to "x\\u200b"\n'
         "\n"
         "error: all of it\n"
-        "1 error, 1 warning in 1 file\n"
     )
+    assert BOTH.last_line == "1 error, 1 warning in 1 file"
 
 
 def test_text_without_the_file_shows_no_excerpt() -> None:
     """A client read it elsewhere."""
     told = as_text(Checked((FULL,), 1, lambda _: None)).splitlines()
 
-    assert [line.split(":")[0] for line in told] == ["warning", "  operator", "  help", "", "1 warning in 1 file"]
+    assert [line.split(":")[0] for line in told] == ["warning", "  operator", "  help", ""]
 
 
 PLACES = {

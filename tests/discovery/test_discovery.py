@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.value import Value
+from krmfn.yamltext import YamlError, read
 from packwise.discovery import (
     Ignored,
     Landmarks,
@@ -144,6 +145,22 @@ UNPARSED = [
 @pytest.mark.parametrize(("path", "text", "reason"), UNPARSED)
 def test_what_is_no_yaml(path: str, text: str, reason: Reason | None) -> None:
     assert unparsed_reason(path, text) == reason
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "reason"),
+    [
+        ("a.yaml", "a: 1\na: 2\n", Reason.FOREIGN),
+        ("helm/prometheus-values.yaml", "a: 1\na: 2\nb: {kind: DaemonSet}\n", Reason.VALUES),
+        ("a.yaml", "kind: Pod\na: 1\na: 2\n", None),
+        ("a.yaml", '"apiversion": v1\na: 1\na: 2\n', None),
+    ],
+)
+def test_a_key_that_stands_twice_is_an_error_of_objects_alone(path: str, text: str, reason: Reason | None) -> None:
+    with pytest.raises(YamlError) as error:
+        read(text)
+
+    assert unparsed_reason(path, text, error.value.message) == reason
 
 
 def test_reasons_are_counted_in_one_order() -> None:

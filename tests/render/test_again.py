@@ -34,6 +34,8 @@ def test_the_answer_to_a_failed_run_fails_again_with_the_same_bytes() -> None:
     "replicas-that-an-autoscaler-added-scale-out",
     "an-earlier-gang-of-another-epoch-is-the-same-object",
     "podgroups-of-volcano-are-those-that-the-operator-makes",
+    "each-cluster-of-a-list-is-rendered-by-its-own-configuration",
+    "what-a-list-holds-is-rendered-and-the-list-keeps-its-bytes",
 ])  # fmt: skip
 def test_what_is_rendered_again_is_itself(case: str) -> None:
     first = render(case_input(TESTDATA / "render" / case))

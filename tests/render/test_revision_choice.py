@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn import KubeObject
-from krmfn.result import Result
+from krmfn.result import Result, Severity
 from krmfn.yamltext import split_documents
 from packwise.cli.report.lines import sentence
 from packwise.pipeline import Rendered, render
@@ -265,3 +265,56 @@ def test_a_binding_chooses_upstream_which_later_fields_contradict() -> None:
     assert 'so that "upstream" was assumed' in found.results[1].message
     assert found.selection is not None
     assert found.selection.chosen_by == "a ClusterTopologyBinding in the input"
+
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: podcliquesets.grove.io}
+spec:
+  group: grove.io
+  names: {kind: PodCliqueSet, plural: podcliquesets}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+            properties:
+              template:
+                type: object
+                x-kubernetes-preserve-unknown-fields: true
+                properties:
+                  cliques:
+                    type: array
+                    maxItems: 8
+                    items:
+                      type: object
+                      x-kubernetes-preserve-unknown-fields: true
+                      properties:
+                        topologyConstraint:
+                          type: object
+                          x-kubernetes-preserve-unknown-fields: true
+                          properties: {packDomain: {type: string}}
+                    x-kubernetes-validations:
+                    - {rule: "self.all(c, !has(c.topologyConstraint.packDomain))", message: use pack}
+"""
+
+
+def test_the_rules_of_a_later_crd_are_not_held_against_what_the_assumed_release_fills_in() -> None:
+    """The webhook of an earlier release writes `packDomain: ""`, which nobody wrote."""
+    pytest.importorskip("cel_expr_python")
+    later = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "").replace(
+        "    - name: router\n",
+        "    - name: router\n      topologyConstraint: {topologyName: t, pack: {required: rack}}\n",
+    )
+
+    assert [result.tags["rule"] for result in rendered(later, CRD).results if result.severity is Severity.ERROR] == [
+        "revision-contradicted"
+    ]

@@ -1,4 +1,7 @@
-"""`packwise check`: findings on stdout; nothing is written but what `--fix` mends, and files that are asked for."""
+"""`packwise check`: findings on stdout, what was judged on stderr.
+
+Nothing is written but what `--fix` mends, and files that are asked for.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from krmfn.result import Severity, exit_code
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.groups import read_groups
-from packwise.cli.judgement import judge, left_out_lines
+from packwise.cli.judgement import ending, judge, left_out_lines
 from packwise.cli.outputs import print_all, write_text
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.lines import stderr_lines
@@ -57,19 +60,20 @@ def check(command: Check) -> int:
         checkup.text_of,
         coloured=is_coloured(sys.stdout),
         closing=judgement.closing,
-        listed=_listed(judgement, checkup) if command.verbosity is Verbosity.VERBOSE else (),
         verbosity=command.verbosity,
     )
     if command.verbosity is Verbosity.VERBOSE and _is_not_compared(command.named, checkup):
         say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
-    code = _report(command, checked)
     if fixed is not None:
         say(_hidden(fixed))
-    return code
+    return _report(command, checked, _listed(judgement, checkup))
 
 
-def _report(command: Check, checked: Checked) -> int:
-    """Writes the findings where they are asked for; returns the exit code."""
+def _report(command: Check, checked: Checked, listed: Sequence[str]) -> int:
+    """Writes the findings where they are asked for, and the last line; returns the exit code.
+
+    `listed` are the lines above it that list what it counts.
+    """
     choice = command.choice
     if choice != type(choice)():
         from packwise.cli.choosing import choose, divided, findings_text
@@ -84,9 +88,11 @@ def _report(command: Check, checked: Checked) -> int:
         if chosen.gone and command.verbosity is not Verbosity.QUIET:
             are = "is" if chosen.gone == 1 else "are"
             say([f"{_findings(chosen.gone)} of {choice.known} {are} there no longer; write it once more"])
-    is_printed = print_all(command.outputs, checked)
+    if not print_all(command.outputs, checked):
+        return 1
     code = max(exit_code(checked.results), _excess(checked.results, choice))
-    return code if is_printed else 1
+    say(ending(checked.last_line, listed, command.verbosity))
+    return code
 
 
 def _write_findings(name: str, text: str, number: int) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
+from packwise.cli.arguments import STDIN
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import (
     COMMIT,
@@ -20,21 +22,20 @@ from packwise.cli.inputs import (
     refuse_stdin_twice,
     text_among,
 )
-from packwise.cli.read import entries_of
-from packwise.cli.reader import Reader, readable_items
+from packwise.cli.reader import Reader, is_readable, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.cli.arguments import Named
-    from packwise.cli.document import InputFile
+    from packwise.cli.document import Document, InputFile
     from packwise.cli.inputs import Configured
     from packwise.discovery import LeftOut
 
@@ -100,7 +101,7 @@ def _groups(
     before: Mapping[str, InputFile] | None,
     crds: tuple[KubeObject, ...],
 ) -> list[Group]:
-    by_path = {path_of(file): file for file in (*files, *around)}
+    by_path = {path: part for file in (*files, *around) for path, part in _parts(file)}
     folders = nearest_folders({path: traits_of(file) for path, file in by_path.items()})
     around_paths = {path_of(file) for file in around}
     mine: dict[str | None, list[InputFile]] = {}
@@ -121,6 +122,20 @@ def _groups(
         for folder, own in mine.items()
         if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
     ]
+
+
+def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:
+    """The file by its path; what stdin holds by the paths that a client gives its objects."""
+    if file.path.name is not None or not file.documents:
+        yield path_of(file), file
+        return
+    parts: dict[str, list[Document]] = {}
+    for document in file.documents:
+        item = document.item
+        path = item.path if item is not None and is_readable(item) else None
+        parts.setdefault(STDIN if path is None else posixpath.normpath(path), []).append(document)
+    for path, documents in parts.items():
+        yield path, replace(file, documents=tuple(documents))
 
 
 def _by_folder(before: Mapping[str, InputFile], folders: Mapping[str, str | None]) -> dict[str | None, list[InputFile]]:
@@ -145,13 +160,13 @@ def _group(
 ) -> Group:
     files, around = list(files), list(around)
     package = Package(
-        _entries(files),
+        _readable(files),
         None if chosen is None else chosen.function_config,
-        None if before is None else _entries(before),
+        None if before is None else _readable(before),
         crds,
         (*documents_of(files), *documents_of(around)),
         documents_of(before or ()),
-        context=(*(() if chosen is None else chosen.context), *_entries(around)),
+        context=(*(() if chosen is None else chosen.context), *_readable(around)),
         is_part=is_part,
     )
     configuring = [*(() if chosen is None else (chosen.function_config, *chosen.context))]
@@ -160,9 +175,9 @@ def _group(
     return Group(package, tuple(dict.fromkeys(names)), frozenset([str(file.path.name) for file in around]))
 
 
-def _entries(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
-    """The objects that can be read, those of Lists too."""
-    return tuple([entry for file in files for item in readable_items(file) for entry in (entries_of(item) or (item,))])
+def _readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    """The objects that can be read."""
+    return tuple([item for file in files for item in readable_items(file)])
 
 
 def _placed(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:

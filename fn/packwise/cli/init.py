@@ -18,7 +18,7 @@ from packwise.cli.arguments import Init, Target, UsageError
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.journal import Change, change_files, once_complete
-from packwise.cli.read import entries_of, read_file
+from packwise.cli.read import read_file
 from packwise.cli.reader import Reader, items_of
 from packwise.cli.report.lines import as_lines
 from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
@@ -78,7 +78,7 @@ def _facts(command: Init) -> tuple[Facts, list[Result]]:
     items = items_of(reader.read(command.sources))
     if exit_code(reader.results):
         return Facts(), reader.results
-    facts = facts_of([each for item in items for each in (item, *entries_of(item))])
+    facts = facts_of(items)
     if command.levels:
         levels = tuple([Level(*level) for level in command.levels])
         facts = facts._replace(levels=levels, comments=(), source="", dropped=(), topologies=())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.read import entries_of
 from packwise.cli.reader import Reader, error_result, items_of
 from packwise.cli.surroundings import path_of, surroundings_of, traits_of
 from packwise.cli.values import assigned
@@ -41,7 +40,6 @@ __all__ = [
     "read_inputs",
     "read_sides",
     "refuse_stdin_twice",
-    "taken_apart",
     "text_among",
 ]
 
@@ -76,25 +74,24 @@ class Configured:
     context: tuple[KubeObject, ...] = ()
 
 
-def read_inputs(named: Named, output: str | None = None, *, apart: bool = False) -> Inputs:
+def read_inputs(named: Named, output: str | None = None) -> Inputs:
     """What `named` names. The folder `output` is not read where it stands within another.
 
-    With `apart`, the entries of Lists in a ResourceList are objects of their own, which no file is written from. Where
-    nothing among the files configures a render, the nearest configuration above them does. Raises UsageError where
-    something is not there, or does not go together.
+    Where nothing among the files configures a render, the nearest configuration above them does. Raises UsageError
+    where something is not there, or does not go together.
     """
     refuse_stdin_twice(named)
     reader = Reader(named.exclude)
     files = reader.read(named.paths, output)
     left_out = tuple(reader.left_out)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
-    baseline = None if before is None else taken_apart(before, reader)
+    baseline = None if before is None else items_of(before)
     chosen = configured(named, files, reader)
     around = _of_the_same(
         files, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
     )
     package = Package(
-        taken_apart(files, reader) if apart else items_of(files),
+        items_of(files),
         chosen.function_config,
         baseline,
         definitions_in(named.crds, reader),
@@ -171,8 +168,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         chosen = Configured() if config is None else _config(config, reader.read_commit(commit, [config]), reader)
     if config is None:
         chosen = Configured(_carried(files))
-    items = taken_apart(files, reader)
-    package = Package(items, chosen.function_config, None, crds, documents_of(files), context=chosen.context)
+    package = Package(items_of(files), chosen.function_config, None, crds, documents_of(files), context=chosen.context)
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 
@@ -183,13 +179,6 @@ def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> lis
     if STDIN in paths:
         raise UsageError(f'--baseline "{baseline}" must go with files or folders: git does not know what stdin held')
     return reader.read_commit(baseline.removeprefix(COMMIT), paths)
-
-
-def taken_apart(files: Iterable[InputFile], reader: Reader) -> tuple[KubeObject, ...]:
-    """All objects, those of Lists too."""
-    items = items_of(files)
-    # With an error nothing is rendered, and an item may have no value to look into.
-    return items if exit_code(reader.results) else _entries(items)
 
 
 def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
@@ -218,7 +207,7 @@ def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, 
     items = items_of(reader.read(paths))
     if not paths or exit_code(reader.results[before:]):
         return ()
-    definitions = tuple([item for item in _entries(items) if is_definition(item)])
+    definitions = tuple([item for item in items if is_definition(item)])
     if not definitions:
         listed_paths = ", ".join([f'"{path}"' for path in paths])
         raise UsageError(f"--crds {listed_paths} must hold the CRD of a kind that packwise reads or writes; got none")
@@ -230,11 +219,6 @@ def configured(named: Named, files: Iterable[InputFile], reader: Reader) -> Conf
     if named.config is None:
         return Configured(_carried(files))
     return _config(named.config, reader.read([named.config]), reader)
-
-
-def _entries(items: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
-    """The objects, the entries of Lists in the place of these."""
-    return tuple([entry for item in items for entry in (entries_of(item) or (item,))])
 
 
 def _carried(files: Iterable[InputFile]) -> KubeObject | None:

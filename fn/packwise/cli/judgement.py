@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
+from packwise.cli.arguments import Verbosity
 from packwise.discovery import summary
+from packwise.findings.consequences import without_echoes
 from packwise.objects.identity import identity
 from packwise.objects.index import ONCE
 from packwise.pipeline import render
@@ -15,18 +17,14 @@ from packwise.pipeline.steps import NO_WORKLOADS
 from packwise.select.selection import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from krmfn.result import Result
     from packwise.cli.groups import Checkup, Group
     from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
 
-__all__ = ["Judgement", "judge", "left_out_lines"]
-
-
-_UNKNOWN, _SCHEMA = "topology-domain-unknown", "workload-schema"
-"""The rules by which two stages refuse one domain."""
+__all__ = ["Judgement", "closing_of", "ending", "judge", "left_out_lines"]
 
 
 _MOST_GROUPS = 3
@@ -50,40 +48,46 @@ def judge(checkup: Checkup) -> Judgement:
     results = [*checkup.results]
     # What a file would have held that cannot be read is not missed beside it.
     passed = {ABSENT.name, NO_WORKLOADS.name} if exit_code(checkup.results) else set[str]()
-    if any(each.workloads for _, each in rendered):
-        passed.add(NO_WORKLOADS.name)
+    # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
+    has_workloads = any(each.workloads for _, each in rendered)
+    passed.add(NO_WORKLOADS.name if has_workloads else ABSENT.name)
     for group, each in rendered:
         kept = [result for result in each.results if result.tags.get("rule") not in passed]
         results += _reported(kept, group)
     judged = [(group, each) for group, each in rendered if each.workloads and each.selection is not None]
     judged.sort(key=lambda pair: (not pair[0].configurations, pair[0].configurations))
-    groups = [_judged(group, each, is_first=place == 0) for place, (group, each) in enumerate(judged)]
-    closing = [*groups]
+    groups = [_judged(each, is_first=place == 0) for place, (_, each) in enumerate(judged)]
+    counted = groups
     if len(groups) > _MOST_GROUPS:
         number = sum(each.workloads for _, each in judged)
-        closing = [f"{number} workloads judged by {len(groups)} configurations (-v lists them)"]
-    left_out = summary(left_out.reason for _, left_out in checkup.left_out)
-    if left_out:
-        closing.append(f"left out: {left_out}")
+        counted = [f"{number} workloads judged by {len(groups)} configurations (-v lists them)"]
     # A definition that several groups read is wrong once.
     unique = {str(result): result for result in results}
     listed = tuple(groups) if len(groups) > _MOST_GROUPS else ()
-    return Judgement(sort_results(_without_echoes([*unique.values()])), "; ".join(closing), listed)
+    return Judgement(sort_results(without_echoes(unique.values())), _closing(counted, checkup.left_out), listed)
+
+
+def closing_of(rendered: Rendered, left_out: Iterable[tuple[str, LeftOut]]) -> str:
+    """What a summary says of a render, and of the files that are left out; "" where there is nothing to say."""
+    is_judged = rendered.workloads and rendered.selection is not None
+    return _closing([_judged(rendered, is_first=True)] if is_judged else [], left_out)
+
+
+def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
+    """The lines for stderr at the end of a run: the `last` one, above it where asked for those that list its counts."""
+    if verbosity is Verbosity.QUIET or not last:
+        return []
+    return [*(listed if verbosity is Verbosity.VERBOSE else ()), last]
+
+
+def _closing(judged: Iterable[str], left_out: Iterable[tuple[str, LeftOut]]) -> str:
+    reasons = summary(reason.reason for _, reason in left_out)
+    return "; ".join([*judged, *([f"left out: {reasons}"] if reasons else [])])
 
 
 def left_out_lines(left_out: Iterable[tuple[str, LeftOut]]) -> list[str]:
     """`left out: charts/web/values.yaml: values file (charts/web/Chart.yaml)`, for each in order of its path."""
     return [f"left out: {name}: {reason.description}" for name, reason in sorted(left_out)]
-
-
-def _without_echoes(results: list[Result]) -> list[Result]:
-    """`results` without what the schema has against a domain that the topology has not: one typo is one error."""
-    unknown = {_place(result) for result in results if result.tags.get("rule") == _UNKNOWN}
-    return [result for result in results if result.tags.get("rule") != _SCHEMA or _place(result) not in unknown]
-
-
-def _place(result: Result) -> tuple[object, ...]:
-    return result.file, result.resource_ref, result.field, result.tags.get("line"), result.tags.get("column")
 
 
 def _reported(results: list[Result], group: Group) -> list[Result]:
@@ -117,7 +121,7 @@ def _is_repeated(result: Result, names: Counter[tuple[str, ...]]) -> bool:
     return names[ref.kind, ref.namespace or "default", ref.name, file.path.rpartition("/")[0]] > 1
 
 
-def _judged(group: Group, rendered: Rendered, *, is_first: bool) -> str:
+def _judged(rendered: Rendered, *, is_first: bool) -> str:
     """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without the nouns."""
     number, selection = rendered.workloads, rendered.selection
     words = [str(number)]
@@ -128,10 +132,7 @@ def _judged(group: Group, rendered: Rendered, *, is_first: bool) -> str:
     if selection is not None and rendered.has_grove:
         reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
         words.append(f"with Grove {selection.revision.name}{reason}")
-    if group.configurations:
-        words.append(f"({_names(group.configurations)})")
+    names = [] if selection is None else selection.files
+    if names:
+        words.append(f"({' and '.join(names)})")
     return " ".join(words)
-
-
-def _names(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

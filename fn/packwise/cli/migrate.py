@@ -14,7 +14,6 @@ from packwise.cli.inputs import read_inputs
 from packwise.cli.journal import Change, change_files, common_folder, once_complete
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.text import as_text
-from packwise.cli.unified import unified
 from packwise.commands.migrate import migrate as migrate_package
 from packwise.objects.identity import identity
 from packwise.revisions import REVISIONS
@@ -52,6 +51,9 @@ def migrate(command: Migrate) -> int:
     if not texts:
         say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
+        # What compares texts is imported where a difference is shown.
+        from packwise.cli.unified import unified
+
         shown = show("".join(unified(name, before, after) for name, before, after in texts))
         return _report(inputs, migrated.results, _running(migrated, command.target)) if shown else 1
     try:
@@ -127,7 +129,7 @@ def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ())
             # There is no other run that would list what is left out.
             verbosity=Verbosity.VERBOSE,
         )
-        text = as_text(checked)
-        say(text.removesuffix("\n").split("\n"), as_they_are=True)
+        say(as_text(checked).removesuffix("\n").split("\n"), as_they_are=True)
+        say([checked.last_line])
     say(last)
     return exit_code(results)

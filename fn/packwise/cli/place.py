@@ -74,7 +74,7 @@ def _scenario(command: PlaceGangs) -> int:
 
 
 def _workloads(command: PlaceGangs) -> int:
-    inputs = read_inputs(command.named, apart=True)
+    inputs = read_inputs(command.named)
     if not exit_code(inputs.results):
         items = inputs.package.items
         for text in command.replicas:

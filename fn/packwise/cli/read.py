@@ -16,16 +16,16 @@ from krmfn.source import Location, Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.document import Document, InputFile
 from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
+from packwise.objects.lists import entries_of
 from packwise.objects.spelling import is_nearly_known
 from packwise.pipeline.registry import is_document, may_be_document
 
 if TYPE_CHECKING:
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from krmfn.yamltext import Document as SplitDocument
     from packwise.cli.input_paths import InputPath
 
-__all__ = ["decode", "entries_of", "read_file"]
+__all__ = ["decode", "read_file"]
 
 _LIST = re.compile(r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE)
 
@@ -148,48 +148,6 @@ def _document(document: SplitDocument, path: InputPath) -> Document:
     return Document(document.separator, document.text, item, document.line, foreign, entries)
 
 
-def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
-    """The objects within a List, as kubectl and the API server print several; nothing for anything else.
-
-    Entries of a list of one kind need not repeat what they are. Source: Kubernetes API conventions, "Lists are named
-    by appending List".
-    """
-    kind, entries = item.value.get("kind"), item.value.get("items")
-    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(entries, list):
-        return ()
-    own: dict[str, Value] = {}
-    if kind != "List":
-        own = {"apiVersion": item.value.get("apiVersion"), "kind": kind.removesuffix("List")}
-    sources = _entry_sources(item, len(entries))
-    return tuple(
-        [
-            KubeObject.cut(source, {**own, **entry})
-            for source, entry in zip(sources, entries, strict=True)
-            if isinstance(entry, dict)
-        ]
-    )
-
-
-def _entry_sources(item: KubeObject, number: int) -> list[Source]:
-    """Where each entry of a List stands: a text of its own, where the list can be cut, so that no look reads it all."""
-    from krmfn.envelope import cut
-
-    source = item.source
-    places: list[FieldPath] = [("items", index) for index in range(number)]
-    if not source.root:
-        try:
-            pieces = [piece.source for piece in cut(source.text).items]
-        except ValueError:
-            pieces = []
-        if len(pieces) == number and all(piece.root == (0,) for piece in pieces):
-            line, file = source.line - 1, source.file
-            return [
-                piece._replace(line=piece.line + line, file=file, entry=place)
-                for piece, place in zip(pieces, places, strict=True)
-            ]
-    return [source._replace(root=(*source.root, *place), entry=place) for place in places]
-
-
 def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
     """Why a file of a folder is not judged, by what it holds."""
     values: list[Value] = []
@@ -201,8 +159,9 @@ def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
             continue
         try:
             values.append(dict(item.value))
-        except FieldError:
-            reason = unparsed_reason(str(path.target), document.text) if document.foreign is None else None
+        except FieldError as error:
+            name, text = str(path.target), document.text
+            reason = unparsed_reason(name, text, error.message) if document.foreign is None else None
             if reason is not None:
                 return reason
         has_objects = True

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.input_paths import InputPath
 
-__all__ = ["Reader", "error_result", "items_of", "readable_items"]
+__all__ = ["Reader", "error_result", "is_readable", "items_of", "readable_items"]
 
 
 def error_result(error: FieldError) -> Result:
@@ -41,12 +41,16 @@ def items_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
 
 def readable_items(file: InputFile) -> Iterator[KubeObject]:
     """The objects of `file` that can be read."""
-    for item in file.items:
-        try:
-            _ = item.value
-        except FieldError:
-            continue
-        yield item
+    return filter(is_readable, file.items)
+
+
+def is_readable(item: KubeObject) -> bool:
+    """Whether the object's text is YAML, and a mapping."""
+    try:
+        _ = item.value
+    except FieldError:
+        return False
+    return True
 
 
 class Reader:

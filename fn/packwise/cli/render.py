@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +18,11 @@ from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.input_paths import exists, real
 from packwise.cli.inputs import error_result, read_inputs
 from packwise.cli.journal import once_complete
+from packwise.cli.judgement import closing_of, ending, left_out_lines
 from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.rendered_files import outcome_of, rendered_of
-from packwise.cli.report.lines import count_of_causes, infos_line, stderr_lines
+from packwise.cli.report.lines import count_of_causes, hidden_infos, stderr_lines
 from packwise.cli.stream import stream_of
 from packwise.cli.swap import remove_left
 from packwise.cli.write import apply, refuse_lists_within, survey
@@ -46,19 +48,21 @@ def render(command: Render) -> int:
         refuse_same_target(inputs.files)
         refuse_lists_within(inputs.files, output)
     rendered = rendered_of(inputs, writes=True)
+    closing, listed = closing_of(rendered, inputs.left_out), left_out_lines(inputs.left_out)
+    report = _Report(command, closing, tuple(listed))
     if exit_code(rendered.results):
-        return _refuse(rendered.results, command)
+        return report.refuse(rendered.results)
     try:
         outcome = outcome_of(inputs.files, rendered)
         if output is None:
-            return _print(outcome, rendered.results, command)
+            return _print(outcome, rendered.results, report)
         plan = plan_folder(outcome, split=bool(rendered.gitops) and not command.in_place)
         if exit_code(plan.results):
-            return _refuse([*rendered.results, *plan.results], command)
+            return report.refuse([*rendered.results, *plan.results])
         with _alone(Path(output), command):
-            return _write(plan, Path(output), rendered.results, command, contents_of(inputs.files))
+            return _write(plan, Path(output), rendered.results, contents_of(inputs.files), report)
     except FieldError as error:
-        return _refuse([*rendered.results, error_result(error)], command)
+        return report.refuse([*rendered.results, error_result(error)])
 
 
 def _inputs(command: Render, output: str | None) -> Inputs:
@@ -107,24 +111,63 @@ def _output_of(command: Render) -> str | None:
     return output
 
 
-def _print(outcome: Outcome, results: Sequence[Result], command: Render) -> int:
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What stderr says of a render: findings, and a last line of what was done, judged and left out.
+
+    `closing` is what that line says of the latter two; `listed` are the lines above it that list what is left out.
+    """
+
+    command: Render
+    closing: str
+    listed: tuple[str, ...]
+
+    @property
+    def verbosity(self) -> Verbosity:
+        """How much is said."""
+        return self.command.verbosity
+
+    def list_findings(self, results: Sequence[Result]) -> None:
+        """Says what there is to say of `results`."""
+        say(stderr_lines(results, self.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
+
+    def end(self, results: Iterable[Result], done: str = "") -> None:
+        """Says what was `done`, and the rest of the last line: what is not shown of `results`, what was judged."""
+        hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
+        say(ending("; ".join([part for part in (done, hidden, self.closing) if part]), self.listed, self.verbosity))
+
+    def refuse(self, results: Iterable[Result]) -> int:
+        """Says that nothing was written, and why; returns the exit code."""
+        ordered = sort_results(results)
+        self.list_findings(ordered)
+        refusal = f"{count_of_causes(ordered)}: nothing was written"
+        if self.verbosity is Verbosity.QUIET:
+            say([refusal])
+        self.end((), refusal)
+        return 1
+
+
+def _print(outcome: Outcome, results: Sequence[Result], report: _Report) -> int:
     text = stream_of(outcome)
-    _say_of(results, command)
-    say(infos_line(results, command.verbosity))
-    return 0 if show(text) else 1
+    report.list_findings(results)
+    if not show(text):
+        return 1
+    report.end(results)
+    return 0
 
 
 def _write(
-    plan: FolderPlan, folder: Path, results: Sequence[Result], command: Render, as_read: Mapping[Path, bytes]
+    plan: FolderPlan, folder: Path, results: Sequence[Result], as_read: Mapping[Path, bytes], report: _Report
 ) -> int:
+    command = report.command
     changes = survey(folder, plan, with_list=not command.in_place)
     findings = sort_results([*results, *plan.results, *changes.results])
     if exit_code(findings):
-        return _refuse(findings, command)
-    _say_of(findings, command)
-    say(infos_line(findings, command.verbosity))
+        return report.refuse(findings)
+    report.list_findings(findings)
     if command.check and changes:
         say(_stale(changes, folder))
+        report.end(findings)
         return 1
     one_by_one = None
     if not command.in_place:
@@ -135,13 +178,8 @@ def _write(
         except OSError as error:
             say([cannot_write(error)])
             return 1
-    if command.verbosity is not Verbosity.QUIET:
-        say([_summary(plan, changes, folder, one_by_one)])
+    report.end(findings, _summary(plan, changes, folder, one_by_one))
     return 0
-
-
-def _say_of(results: Sequence[Result], command: Render) -> None:
-    say(stderr_lines(results, command.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
 
 
 def _stale(changes: Changes, folder: Path) -> Iterator[str]:
@@ -170,10 +208,3 @@ def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str |
 
 def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
-
-
-def _refuse(results: Iterable[Result], command: Render) -> int:
-    ordered = sort_results(results)
-    _say_of(ordered, command)
-    say([f"{count_of_causes(ordered)}: nothing was written"])
-    return 1

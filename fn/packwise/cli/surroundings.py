@@ -17,10 +17,12 @@ from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, real, top_of
 from packwise.cli.read import read_file
+from packwise.cli.reader import is_readable, readable_items
 from packwise.discovery import Traits
 from packwise.objects.identity import identity
-from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET
-from packwise.settings.recognition import has_topology, is_operator, is_settings
+from packwise.objects.kinds import KINDS
+from packwise.pipeline import clusters
+from packwise.settings.recognition import is_operator, is_settings
 from packwise.validate.definitions import is_definition
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ _DEFINITION = re.compile(
     rb"\btopology_keys\b|\bpools\b"
 )
 _DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
-_WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
 
 
 class Surroundings(NamedTuple):
@@ -56,17 +57,13 @@ def traits_of(file: InputFile) -> Traits:
     """What of a file counts where the nearest configuration is looked for; objects that cannot be read do not."""
     if is_broken_configuration(file):
         return Traits(settings=True, topology=True)
-    items = [item for item in file.items if _is_readable(item)]
-    return Traits(
-        any(is_settings(item) for item in items),
-        any(has_topology(item) for item in items),
-        bool(file.foreign) or any(identity(item.value)[:2] in _WORKLOADS for item in items),
-    )
+    traits = clusters.traits_of(readable_items(file))
+    return traits._replace(workloads=traits.workloads or bool(file.foreign))
 
 
 def is_broken_configuration(file: InputFile) -> bool:
     """Whether the file holds a configuration that cannot be read: nobody knows how to judge what it would."""
-    broken = [item.source.text for item in file.items if not _is_readable(item)]
+    broken = [item.source.text for item in file.items if not is_readable(item)]
     return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
 
 
@@ -208,8 +205,8 @@ def _definitions(file: InputFile) -> InputFile:
 
 def _defines(document: Document) -> bool:
     if document.foreign is not None:
-        return _is_readable(document.foreign) and "workflow" not in document.foreign.value
-    return any(_is_defining(item) for item in document.items if _is_readable(item))
+        return is_readable(document.foreign) and "workflow" not in document.foreign.value
+    return any(_is_defining(item) for item in document.items if is_readable(item))
 
 
 def _is_defining(item: KubeObject) -> bool:
@@ -225,11 +222,3 @@ def _errors_of(file: InputFile) -> list[FieldError]:
         except FieldError as error:
             errors.append(error)
     return errors
-
-
-def _is_readable(item: KubeObject) -> bool:
-    try:
-        _ = item.value
-    except FieldError:
-        return False
-    return True

@@ -35,7 +35,7 @@ _LONGEST = 1000
 
 def topologies(command: Topologies) -> int:
     """Prints the overview; returns the exit code. Raises UsageError."""
-    inputs = read_inputs(command.named, apart=True)
+    inputs = read_inputs(command.named)
     listing = None if exit_code(inputs.results) else overview(inputs.package)
     results = sort_results([*inputs.results, *(listing.results if listing is not None else ())])
     say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)

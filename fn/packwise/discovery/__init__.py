@@ -8,7 +8,7 @@ from __future__ import annotations
 from packwise.discovery.content import content_reason, unparsed_reason
 from packwise.discovery.ignored import GITIGNORE, Ignored, globs, ignored_files, ignored_from
 from packwise.discovery.landmarks import KUSTOMIZATIONS, LANDMARKS, Landmarks
-from packwise.discovery.nearest import Traits, nearest_folder_among, nearest_folders
+from packwise.discovery.nearest import Traits, configured_folders, nearest_folder_among, nearest_folders
 from packwise.discovery.reason import LeftOut, Reason, summary
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "LeftOut",
     "Reason",
     "Traits",
+    "configured_folders",
     "content_reason",
     "globs",
     "ignored_files",

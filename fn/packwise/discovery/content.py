@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["content_reason", "unparsed_reason"]
 
 _DIRECTIVE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
+_TWICE = re.compile(r"must stand once in its mapping$")
+_TYPED = re.compile(r"""^["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 _COMMENT = re.compile(r"(^|[\s,{\[])(//|/\*)", re.MULTILINE)
 _OBJECT = re.compile(r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 
@@ -33,10 +35,13 @@ def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> 
     return Reason.VALUES if is_values(path) else Reason.FOREIGN
 
 
-def unparsed_reason(path: str, text: str) -> Reason | None:
-    """Why the file at `path`, which is no YAML, is not judged; None where nobody could read it."""
+def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
+    """Why the file at `path`, which is no YAML because of `error`, is not judged; None where nobody could read it."""
     if _DIRECTIVE.search(text):
         return Reason.TEMPLATE
+    # Other tools take the last of two keys.
+    if _TWICE.search(error) and not _TYPED.search(text):
+        return Reason.VALUES if is_values(path) else Reason.FOREIGN
     # Editors and compilers write JSON with comments.
     if path.endswith(".json") and _COMMENT.search(text) and not _OBJECT.search(text):
         return Reason.FOREIGN

@@ -14,7 +14,7 @@ from krmfn.record import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
-__all__ = ["Traits", "nearest_folder_among", "nearest_folders"]
+__all__ = ["Traits", "configured_folders", "nearest_folder_among", "nearest_folders"]
 
 
 class Traits(NamedTuple):
@@ -46,7 +46,7 @@ def nearest_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
     Several operators' configurations in a folder without workloads are no cluster's: each is judged alone, by itself.
     """
     alone = _samples(files)
-    chosen = _chosen({path: Traits() if path in alone else traits for path, traits in files.items()})
+    chosen = configured_folders({path: Traits() if path in alone else traits for path, traits in files.items()})
     return chosen | {path: path for path in alone}
 
 
@@ -65,7 +65,8 @@ def _samples(files: Mapping[str, Traits]) -> list[str]:
     ]
 
 
-def _chosen(files: Mapping[str, Traits]) -> dict[str, str | None]:
+def configured_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
+    """As `nearest_folders`, where every configuration is a cluster's."""
     configured: dict[str, Traits] = {}
     for path, traits in files.items():
         if traits.configures:

@@ -1,7 +1,7 @@
 """Of several refusals of one field, the one that tells most: who mends it has mended the others too.
 
-An API server and a webhook may refuse the same value each. Programs are given all texts; people read one, and how many
-more there are.
+An API server and a webhook may refuse the same value each. Programs are given all texts, but for echoes; people read
+one, and how many more there are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
 
-__all__ = ["causes"]
+__all__ = ["causes", "without_echoes"]
+
+_ECHOES = {"workload-schema": "topology-domain-unknown"}
+"""Rules whose results echo, at the same place, those of another rule: it says why the value is none."""
+
+_CAUSING = frozenset(_ECHOES.values())
 
 _STAGES = {stage.value: number for number, stage in enumerate(Stage)}
 
@@ -26,7 +31,7 @@ def causes(results: Iterable[Result]) -> list[Result]:
     kept: list[Result] = []
     places: dict[object, int] = {}
     for result in results:
-        place = _place(result)
+        place = _place(result) if _is_refused_field(result) else None
         earlier = places.get(place) if place is not None else None
         if earlier is None:
             if place is not None:
@@ -40,12 +45,22 @@ def causes(results: Iterable[Result]) -> list[Result]:
     return kept
 
 
-def _place(result: Result) -> object:
-    """The field that an error of a stage is about; None for anything else."""
+def without_echoes(results: Iterable[Result]) -> list[Result]:
+    """`results` without what a rule has against a value of which another says more: one typo is one error."""
+    results = list(results)
+    causing = {(result.tags.get("rule"), _place(result)) for result in results if result.tags.get("rule") in _CAUSING}
+    return [result for result in results if (_ECHOES.get(result.tags.get("rule", "")), _place(result)) not in causing]
+
+
+def _is_refused_field(result: Result) -> bool:
+    """Whether it is an error of a stage about a field."""
     field = result.field
-    if result.severity is not Severity.ERROR or field is None or not field.path or "stage" not in result.tags:
-        return None
-    return result.file, result.resource_ref, result.tags.get("line"), result.tags.get("column"), field.path
+    return result.severity is Severity.ERROR and field is not None and bool(field.path) and "stage" in result.tags
+
+
+def _place(result: Result) -> object:
+    path = None if result.field is None else result.field.path
+    return result.file, result.resource_ref, result.tags.get("line"), result.tags.get("column"), path
 
 
 def _stage(result: Result) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["RENDERED_FROM", "Identity", "format_identity", "identity", "is_generated"]
+__all__ = ["RENDERED_FROM", "Identity", "format_identity", "identity", "is_generated", "is_placeholder"]
 
 Identity = tuple[str, str, str, str]
 """API group, kind, namespace and name, whatever the version."""
@@ -39,6 +39,11 @@ def identity(value: Mapping[str, Value]) -> Identity:
         "" if known in CLUSTER_SCOPED else _namespace(namespace),
         name if isinstance(name, str) else "",
     )
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether the text, or a part of it, is still to be filled in: `${NAME}`, `{{ name }}`."""
+    return "${" in text or "{{" in text
 
 
 def format_identity(key: Identity) -> str:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity, from_field_error
+from packwise.findings.finding import Finding, Rule, from_field_error
 from packwise.objects.gangkey import has_epoch, stable_identities
-from packwise.objects.identity import identity, is_generated
+from packwise.objects.identity import identity, is_generated, is_placeholder
 from packwise.objects.kinds import PODGANG, PODGROUP
 
 if TYPE_CHECKING:
@@ -21,11 +21,9 @@ __all__ = ["ONCE", "READABLE", "RULES", "Index", "repeated"]
 
 READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "clients.md")
 ONCE = Rule("object-once", "A workload or topology stands in the input once.", "product.md")
-LIST = Rule("list-not-read", "Objects stand as documents of their own.", "clients.md", Severity.WARNING)
-RULES = (READABLE, ONCE, LIST)
+RULES = (READABLE, ONCE)
 """Rules of every item."""
 
-_LIST = ("", "List")
 _GANG_KINDS = (PODGANG.name, PODGROUP.name)
 
 
@@ -61,11 +59,6 @@ class Index(NamedTuple):
             else:
                 users.setdefault(key, item)
                 by_kind.setdefault(key[:2], []).append(item)
-        for item in by_kind.get(_LIST, ()):
-            if not item.value.get("items"):
-                continue
-            message = "must be split into documents: packwise does not look at the objects within a List"
-            findings.append(Finding.of(LIST, item, ("kind",), message))
         grouped = {kind: tuple(members) for kind, members in by_kind.items()}
         return cls(users, generated, grouped, tuple(findings), {**_gangs(users), **_gangs(generated)})
 
@@ -81,12 +74,12 @@ def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
 
 
 def repeated(items: Iterable[KubeObject]) -> list[Finding]:
-    """An error for each of `items` that has the identity of one before it."""
+    """An error for each of `items` that has the identity of one before it; a name to be filled in tells none."""
     first: dict[Identity, KubeObject] = {}
     findings: list[Finding] = []
     for item in items:
         before = first.setdefault(identity(item.value), item)
-        if before is not item:
+        if before is not item and not is_placeholder("".join(identity(item.value)[2:])):
             message = (
                 f"must stand in the input once; it also stands at {before.location()}; remove or rename one of them"
             )

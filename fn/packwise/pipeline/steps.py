@@ -11,7 +11,7 @@ from krmfn.result import Severity, exit_code
 from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
-from packwise.objects.index import READABLE
+from packwise.objects.index import ONCE, READABLE
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP
 from packwise.objects.spelling import spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
@@ -26,7 +26,7 @@ from packwise.topology.protection import check_protection
 from packwise.topology.status import Status, topology_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -116,10 +116,11 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     previews = [preview for plan in plans for preview in plan.previews]
     generated = [*topologies, *written.generated, *previews]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
-    rendering = render_objects(generated, inventory.items, settings, in_use)
+    rendering = render_objects(generated, inventory.items, settings, in_use, folder=package.folder)
     absence, about_workloads = _absence(about_workloads, selection, is_part=package.is_part or bool(spelling))
     of_topologies = reported([*known.findings, *protected])
-    of_objects = reported([*rendering.findings, *_judge(generated, inventory, definitions, settings)])
+    listed = _written_in_lists(inventory) if writes else ()
+    of_objects = reported([*listed, *rendering.findings, *_judge(generated, inventory, definitions, settings)])
     evidence = selection.evidence.findings if selection.evidence is not None else ()
     has_grove = any(inventory.items.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
     judged = tuple(plans), known, has_grove
@@ -283,6 +284,15 @@ def _with_status(
     return generated, notices
 
 
+def _written_in_lists(inventory: Inventory) -> Iterator[Finding]:
+    """That objects of an earlier render stand in Lists, which are not written: what is rendered would stand twice."""
+    items = [item for item in inventory.items.generated.values() if item.source.entry]
+    if items:
+        more = f"; so must {len(items) - 1} more" if len(items) > 1 else ""
+        message = f"must stand outside a List, in which packwise cannot bring it up to date: take it out{more}"
+        yield Finding.of(ONCE, items[0], (), message)
+
+
 def _judge(
     generated: list[Generated], inventory: Inventory, definitions: Definitions, settings: TopologyRender
 ) -> Iterable[Finding]:
@@ -323,7 +333,8 @@ def _annotate(
     for item in package.items:
         if id(item) in statuses:
             if item.source.entry:
-                # What a List holds is read, and not written.
+                # What a List holds is read, and not written: its conditions are results.
+                notices += annotate(item, statuses[id(item)], settings._replace(annotate=False))[1]
                 kept.append(item)
                 continue
             annotated, findings = annotate(finalized.get(id(item), item), statuses[id(item)], settings)

@@ -25,15 +25,18 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 _PREFIX = "packwise.dev/"
 
 
-def marked(generated: Generated, name: str, *, apply: bool, gitops: Mapping[str, str]) -> dict[str, Value]:
+def marked(
+    generated: Generated, name: str, *, apply: bool, gitops: Mapping[str, str], folder: str = ""
+) -> dict[str, Value]:
     """The manifest of `generated` with packwise's annotations and those for `gitops` tools, sorted by key.
 
-    `name` is the one that the object has among all that are rendered, without an epoch.
+    `name` is the one that the object has among all that are rendered, without an epoch. Its file is below `folder`.
     """
     value = dict(generated.value)
     metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
     own = cast("Mapping[str, str]", metadata.get("annotations", {}))
-    annotations = {**own, PATH: _file(value, name), RENDERED_FROM: generated.source}
+    path = f"{folder}/{_file(value, name)}" if folder else _file(value, name)
+    annotations = {**own, PATH: path, RENDERED_FROM: generated.source}
     for note, text in generated.notes.items():
         annotations[_PREFIX + note] = text
     if not apply:

@@ -44,13 +44,19 @@ class Rendering(NamedTuple):
 
 
 def render(
-    generated: Sequence[Generated], index: Index, settings: TopologyRender, in_use: Collection[str] = ()
+    generated: Sequence[Generated],
+    index: Index,
+    settings: TopologyRender,
+    in_use: Collection[str] = (),
+    *,
+    folder: str = "",
 ) -> Rendering:
     """The objects of the kinds that `settings` emits, by kind and then in the given order.
 
     An object of an earlier render is the same object afterwards, comments and client annotations included; what it no
     longer is, is spliced; a gang is the same one whatever its epoch. Earlier objects that are not among the result no
-    longer belong. `in_use` are the names of the ClusterTopologies by which workloads are placed.
+    longer belong. `in_use` are the names of the ClusterTopologies by which workloads are placed. The files of new
+    objects stand below `folder`.
     """
     wanted = [each for each in generated if settings.emits(str(each.value["kind"]), by_default=each.emit_by_default)]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
@@ -69,9 +75,8 @@ def render(
             findings.append(_twice(each, first[key], key))
         else:
             first[key] = each
-            value = marked(
-                each, stable[3], apply=settings.apply and not _is_preview(each), gitops=_gitops(each, settings, in_use)
-            )
+            is_applied = settings.apply and not _is_preview(each)
+            value = marked(each, stable[3], apply=is_applied, gitops=_gitops(each, settings, in_use), folder=folder)
             before = index.generated.get(key) or _earlier(index, stable)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     if findings:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
 from packwise.topology import DOMAINS
@@ -94,8 +94,10 @@ class Evidence(NamedTuple):
         """`findings` without those that follow from the API of another release."""
         if not self.scopes:
             return findings
-        scopes = [(id(item), path) for item, path in self.scopes]
-        return [finding for finding in findings if not _follows(finding, scopes)]
+        scopes: dict[int, list[FieldPath]] = {}
+        for item, path in self.scopes:
+            scopes.setdefault(id(item), []).append(path)
+        return [finding for finding in findings if not _follows(finding, scopes.get(id(finding.subject), ()))]
 
 
 NO_EVIDENCE = Evidence()
@@ -184,8 +186,14 @@ def _owners(item: KubeObject) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
                 yield (*_TEMPLATE, key, place), entry
 
 
-def _follows(finding: Finding, scopes: Iterable[tuple[int, FieldPath]]) -> bool:
-    return any(id(finding.subject) == item and finding.path[: len(path)] == path for item, path in scopes)
+def _follows(finding: Finding, scopes: Iterable[FieldPath]) -> bool:
+    """Whether a finding is about one of its object's scopes, or is the API server's about what is around one.
+
+    What that is given there holds what the webhook of the wrong release fills in.
+    """
+    if any(finding.path[: len(path)] == path for path in scopes):
+        return True
+    return finding.stage is Stage.SCHEMA and any(path[: len(finding.path)] == finding.path for path in scopes)
 
 
 def deployed_release(index: Index) -> Deployed | None:

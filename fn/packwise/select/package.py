@@ -24,7 +24,7 @@ class Package(NamedTuple):
     `context` are objects that are read and never written: definitions that stand around the items, a configuration
     that was chosen. `is_part`: the items are judged without a configuration, since each of several clusters that take
     them has its own. `nodes` are the objects of the cluster that the gangs come to, nodes, pods and topologies, where
-    these were given.
+    these were given. `folder` is the one of these clusters, below which its objects are written; "" is the top.
     """
 
     items: tuple[KubeObject, ...]
@@ -37,3 +37,4 @@ class Package(NamedTuple):
     context: tuple[KubeObject, ...] = ()
     is_part: bool = False
     nodes: tuple[Mapping[str, Value], ...] = ()
+    folder: str = ""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from packwise.select.package import Package
     from packwise.settings.sources import Operator
 
-__all__ = ["ABSENT", "RULES", "Selection", "index_package", "select"]
+__all__ = ["ABSENT", "RULES", "Selection", "function_config_of", "index_package", "select"]
 
 SETTINGS = Rule(
     "configuration-fields", "packwise's own configuration has known fields of the right type.", "product.md"
@@ -77,6 +77,18 @@ class Selection(NamedTuple):
         """Whether something configures packwise, a topology, or topology-aware scheduling; also wrongly."""
         configured = self.settings.item is not None or self.configuration is not None
         return configured or self.enabled or bool(self.results)
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether more than one object configures the same."""
+        return any(finding.rule == SOURCES.name for finding in self.findings)
+
+    @property
+    def files(self) -> list[str]:
+        """The files of what configures packwise and the topology, each once."""
+        items = [self.settings.item, None if self.configuration is None else self.configuration.place.item]
+        files = [item.location().file for item in items if item is not None]
+        return list(dict.fromkeys([file for file in files if file is not None]))
 
 
 def index_package(package: Package) -> Inventory:
@@ -143,7 +155,7 @@ def _evidence(assumed: Revision, index: Index) -> Evidence:
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
     """packwise's own configuration: the function's, or the one among the items."""
-    function_config = _function_config(package)
+    function_config = function_config_of(package)
     items = [item for item in index.of_kind(GROUP, KIND) if not _is_same(item, function_config)]
     chosen = function_config if function_config is not None else (items.pop(0) if items else None)
     if chosen is None:
@@ -159,19 +171,26 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
             raise
         results += [_ruled(result) for result in errors]
         return no_configuration()
-    first = "the functionConfig" if function_config is not None else str(chosen.location())
-    findings += [Finding.of(SOURCES, other, (), _second(chosen, other, first)) for other in items]
+    for other in items:
+        message = _BESIDE_CHOSEN if function_config is not None else _second(chosen, other)
+        findings.append(Finding.of(SOURCES, other, (), message))
     return settings
 
 
-def _second(chosen: KubeObject, other: KubeObject, first: str) -> str:
+_BESIDE_CHOSEN = (
+    f"must be the only {KIND}; there is another, which functionConfig or --config gives for every object; keep one, or "
+    "give none there: each object is then judged by the one nearest to it"
+)
+
+
+def _second(chosen: KubeObject, other: KubeObject) -> str:
     """What is wrong with a second TopologyRender: in another folder it is another cluster's."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
-    message = f"must be the only {KIND}; there is another, {first}"
+    message = f"must be the only {KIND}; there is another, {chosen.location()}"
     if folders[0] == folders[1]:
         return f"{message}; keep one, or move this one elsewhere"
     clusters = " and ".join([f'"{folder or "."}"' for folder in folders])
-    return f"{message}; these are two clusters, which only check takes together: name {clusters} one by one"
+    return f"{message}; these are two clusters, which check and fn alone take together: name {clusters} one by one"
 
 
 def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
@@ -186,7 +205,7 @@ def _shape_findings(operators: list[Operator], revision: Revision, shape: list[F
     return [*findings, *rest]
 
 
-def _function_config(package: Package) -> KubeObject | None:
+def function_config_of(package: Package) -> KubeObject | None:
     """The functionConfig, where it says anything: kpt gives a ConfigMap without data when the user gives none."""
     item = package.function_config
     if item is not None and item.kind == "ConfigMap" and not item.get(("data",)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from packwise.cli import help_texts
-from packwise.cli.options.sources import add_config, add_paths
+from packwise.cli.options.sources import add_config, add_paths, add_text_or_json
 from packwise.revisions import REVISIONS
 
 __all__ = ["add_completion", "add_doctor", "add_function", "add_help", "add_rules", "add_schema", "add_version"]
@@ -16,7 +16,7 @@ def add_rules(commands: Any) -> None:
     text = "list the rules, or explain one"
     rules = commands.add_parser("rules", help=text, description=help_texts.RULES, epilog=help_texts.RULES_EPILOG)
     rules.add_argument("name", nargs="?", metavar="NAME", help="the rule to explain; without it, all are listed")
-    rules.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
+    add_text_or_json(rules)
 
 
 def add_doctor(commands: Any) -> None:
@@ -24,7 +24,7 @@ def add_doctor(commands: Any) -> None:
     text = "say what packwise sees in a folder, and who would run it"
     doctor = commands.add_parser("doctor", help=text, description=help_texts.DOCTOR, epilog=help_texts.DOCTOR_EPILOG)
     add_paths(doctor, "*", ["."])
-    doctor.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
+    add_text_or_json(doctor)
     add_config(doctor)
 
 

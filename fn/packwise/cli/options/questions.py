@@ -8,7 +8,7 @@ from packwise.cli import help_texts
 from packwise.cli.arguments import (
     DiffFormat,
 )
-from packwise.cli.options.sources import add_config, add_context, add_crds, add_nodes, add_paths
+from packwise.cli.options.sources import add_config, add_context, add_crds, add_nodes, add_paths, add_text_or_json
 
 __all__ = ["add_diff", "add_explain", "add_place", "add_topologies", "add_topology"]
 
@@ -50,9 +50,7 @@ def add_explain(commands: Any) -> None:
         "earlier render may have written; without it, the trees of all workloads",
     )
     add_paths(explain, "*")
-    explain.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
-    )
+    add_text_or_json(explain)
     add_context(explain)
 
 
@@ -63,9 +61,7 @@ def add_topologies(commands: Any) -> None:
         "topologies", help=text, description=help_texts.TOPOLOGIES, epilog=help_texts.TOPOLOGIES_EPILOG
     )
     add_paths(topologies, "*", ["."])
-    topologies.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
-    )
+    add_text_or_json(topologies)
     add_config(topologies)
 
 
@@ -94,7 +90,7 @@ def add_place(commands: Any) -> None:
         "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
         "folder of such files, as often as needed; only a scenario goes without",
     )
-    place.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)")
+    add_text_or_json(place)
     add_context(place)
     place.add_argument(
         "--add-nodes",

@@ -12,7 +12,7 @@ from packwise.cli.arguments import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["add_config", "add_context", "add_crds", "add_nodes", "add_paths", "add_verbosity"]
+__all__ = ["add_config", "add_context", "add_crds", "add_nodes", "add_paths", "add_text_or_json", "add_verbosity"]
 
 
 def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:
@@ -89,6 +89,13 @@ def add_nodes(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--nodes", metavar="NODES", action="append", default=[], help=text)
 
 
+def add_text_or_json(command: argparse.ArgumentParser) -> None:
+    """Adds how the answer is printed."""
+    command.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
+
+
 def add_verbosity(command: argparse.ArgumentParser) -> None:
     """Adds how much people read."""
     verbosity = command.add_mutually_exclusive_group()
@@ -99,7 +106,7 @@ def add_verbosity(command: argparse.ArgumentParser) -> None:
         action="store_const",
         const=int(Verbosity.VERBOSE),
         default=int(Verbosity.NORMAL),
-        help="print every finding: also more of the same form, and infos, which ask for nothing",
+        help="print every finding: also more of the same form, and infos, which ask for nothing; list what is left out",
     )
     verbosity.add_argument(
         "-q",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from packwise.cli.arguments import Verbosity
+from packwise.cli.report.lines import count_of_causes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +22,8 @@ class Checked:
 
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
     for the colours of a terminal, where a format has any. `closing` is what was judged by which configuration and what
-    was left out, in one line; `listed` are lines above it that list what it counts. `verbosity` is how much of the
-    results people read; `known` counts those that are left out since they were there before.
+    was left out. `verbosity` is how much of the results people read; `known` counts those that are left out since they
+    were there before.
     """
 
     results: tuple[Result, ...]
@@ -30,6 +31,14 @@ class Checked:
     text_of: Callable[[str | None], str | None]
     coloured: bool = False
     closing: str = ""
-    listed: tuple[str, ...] = ()
     verbosity: Verbosity = Verbosity.NORMAL
     known: int = 0
+
+    @property
+    def last_line(self) -> str:
+        """The line for stderr: how many results there are, those that are not shown too, and what was judged."""
+        counted = count_of_causes(self.results) or "no findings"
+        if self.known:
+            counted += f", {self.known} known"
+        where = "1 file" if self.files == 1 else f"{self.files} files"
+        return "; ".join([f"{counted} in {where}", *([self.closing] if self.closing else [])])

@@ -23,6 +23,7 @@ __all__ = [
     "count",
     "count_of_causes",
     "for_people",
+    "hidden_infos",
     "rest",
     "sentence",
     "stderr_lines",
@@ -68,12 +69,10 @@ def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: b
     return lines
 
 
-def infos_line(results: Sequence[Result], verbosity: Verbosity) -> list[str]:
-    """The line that counts infos, where there are any and they are not shown."""
+def hidden_infos(results: Iterable[Result]) -> str:
+    """`2 infos (-v lists them)`; "" where there are none."""
     infos = [result for result in results if result.severity is Severity.INFO]
-    if not infos or verbosity is not Verbosity.NORMAL:
-        return []
-    return [f"{count(infos)}; -v lists {'it' if len(infos) == 1 else 'them'}"]
+    return f"{count(infos)} (-v lists {'it' if len(infos) == 1 else 'them'})" if infos else ""
 
 
 def count(results: Iterable[Result]) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from packwise.cli.arguments import Verbosity
 from packwise.cli.report.excerpt import Place, excerpt
-from packwise.cli.report.lines import SEVERITIES, as_lines, count_of_causes, for_people, rest
+from packwise.cli.report.lines import SEVERITIES, as_lines, for_people, rest
 from packwise.cli.report.visible import visible
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ __all__ = ["as_text"]
 
 
 def as_text(checked: Checked) -> str:
-    """The findings one below the other, each with an excerpt where its place is known, and how many there are."""
+    """The findings one below the other, each with an excerpt where its place is known."""
 
     @cache
     def lines_of(name: str | None) -> Sequence[str]:
@@ -34,20 +33,7 @@ def as_text(checked: Checked) -> str:
         lines += [*as_lines([result], coloured=checked.coloured), *below, *([""] if below else [])]
         if each.alike:
             lines += [rest(each, coloured=checked.coloured), ""]
-    lines += [visible(line) for line in checked.listed]
-    if checked.verbosity is not Verbosity.QUIET:
-        lines.append(_last_line(checked))
     return "".join([f"{line}\n" for line in lines])
-
-
-def _last_line(checked: Checked) -> str:
-    """How many findings there are, those that are not shown too, and what was judged."""
-    counted = count_of_causes(checked.results) or "no findings"
-    if checked.known:
-        counted += f", {checked.known} known"
-    where = "1 file" if checked.files == 1 else f"{checked.files} files"
-    closing = f"; {visible(checked.closing)}" if checked.closing else ""
-    return f"{counted} in {where}{closing}"
 
 
 def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *, coloured: bool) -> list[str]:

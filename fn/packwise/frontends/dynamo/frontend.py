@@ -33,7 +33,7 @@ from packwise.frontends.dynamo.schema import shape_problems
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.frontends.dynamo.values import mapping
 from packwise.objects.generated import Generated
-from packwise.objects.identity import identity
+from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.index import repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.placement.limit import LIMIT, characters, excess, length, weight_of_copies
@@ -65,8 +65,6 @@ if TYPE_CHECKING:
     from packwise.validate.definitions import Definitions
 
 __all__ = ["dynamo"]
-
-_TEMPLATES = ("${", "{{")
 
 
 class _Dynamo:
@@ -340,7 +338,7 @@ def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
     """What says that one of `paths` is still to be filled in; None where none is."""
     for path in paths:
         scalar = item.get(path)
-        if isinstance(scalar, str) and any(mark in scalar for mark in _TEMPLATES):
+        if isinstance(scalar, str) and is_placeholder(scalar):
             message = "holds `${…}` or `{{…}}` where the graph says its shape; render what comes of filling it in"
             return Finding.of(TEMPLATED, item, path, message)
     return None

@@ -1,0 +1,98 @@
+"""The items of several clusters: each rendered by the configuration nearest to its path.
+
+Source: product.md "Contract".
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from krmfn.result import exit_code
+from packwise.discovery import Traits, configured_folders
+from packwise.findings.finding import Finding
+from packwise.objects.identity import identity, is_generated
+from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
+from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
+from packwise.select.selection import function_config_of
+from packwise.settings.recognition import has_topology, is_settings
+from packwise.settings.sources import SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.select import Package
+
+__all__ = ["render_clusters", "traits_of"]
+
+_WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
+
+
+def traits_of(items: Iterable[KubeObject]) -> Traits:
+    """What of the `items` of a file counts where the nearest configuration is looked for."""
+    items = list(items)
+    return Traits(
+        any(is_settings(item) for item in items),
+        any(has_topology(item) for item in items),
+        any(identity(item.value)[:2] in _WORKLOADS for item in items),
+    )
+
+
+def render_clusters(package: Package) -> Rendered | None:
+    """The package with everything that follows from it, each item by the configuration of its cluster.
+
+    None where it holds one cluster only, or the client gives the configuration of all. With an error in one cluster
+    nothing of the others is written either. A render as one, `selection` and what comes of it, there is none.
+    """
+    if function_config_of(package) is not None:
+        return None
+    folders = _folders(package.items)
+    if len(set(folders.values())) == 1:
+        return None
+    items: dict[str | None, list[KubeObject]] = {}
+    for item in package.items:
+        items.setdefault(folders[_path(item)], []).append(item)
+    parts = [
+        (folder, render(package._replace(items=tuple(own), folder=folder or "", is_part=folder is None), writes=True))
+        for folder, own in items.items()
+    ]
+    has_workloads = any(part.workloads for _, part in parts)
+    results = [result for _, part in parts for result in part.results if result.tags.get("rule") != NO_WORKLOADS.name]
+    if not has_workloads:
+        # It is said once.
+        results += [result for result in parts[0][1].results if result not in results]
+    results += [finding.to_result() for folder, part in parts if folder is None for finding in _homeless(part)]
+    if exit_code(results):
+        return Rendered(package.items, (), tuple(results))
+    kept = {folder: iter(part.kept) for folder, part in parts}
+    return Rendered(
+        tuple([next(kept[folders[_path(item)]]) for item in package.items if not is_generated(item.value)]),
+        tuple([item for _, part in parts for item in part.generated]),
+        tuple(results),
+    )
+
+
+def _folders(items: Iterable[KubeObject]) -> dict[str, str | None]:
+    """The folder whose configuration judges the items of each path."""
+    by_path: dict[str, list[KubeObject]] = {}
+    for item in items:
+        by_path.setdefault(_path(item), []).append(item)
+    return configured_folders({path: traits_of(own) for path, own in by_path.items()})
+
+
+def _path(item: KubeObject) -> str:
+    """The file of an item within the list; what has none stands at the top."""
+    return posixpath.normpath(item.file or "-")
+
+
+def _homeless(rendered: Rendered) -> Iterator[Finding]:
+    """That workloads stand below none of several configurations, which is reported once."""
+    workloads = [plan.workload for plan in rendered.plans]
+    if workloads:
+        more = f"; the same holds for {len(workloads) - 1} more" if len(workloads) > 1 else ""
+        message = (
+            "must stand in the folder of a TopologyRender or below it, since there are several: move it there, or give "
+            f"its folder one{more}"
+        )
+        yield Finding.of(SOURCES, workloads[0], (), message)
