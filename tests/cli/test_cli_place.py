@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from packwise.cli.markdown import LIMIT
 from packwise.extras import SOLVER
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.places import ROOT, TESTDATA
@@ -82,7 +83,7 @@ def test_a_gang_that_does_not_fit_shows_what_is_missing_and_where(folder: Path, 
     expect("place/pending.json", as_json.stdout)
 
 
-@pytest.mark.parametrize("name", ["fits", "pending", "exact"])
+@pytest.mark.parametrize("name", ["fits", "pending", "exact", "moves"])
 def test_the_output_is_by_its_schema(name: str) -> None:
     schema = json.loads((ROOT / "docs" / "reference" / "place.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -429,3 +430,88 @@ def test_a_required_level_above_one_that_all_nodes_share(folder: Path, call: Cal
         "share a level finer than zone, and KAI counts what is free within that level only: add a preferred level, "
         "zone or a finer one"
     ) in ran.stdout
+
+
+@pytest.fixture
+def changed(folder: Path) -> Path:
+    """A change that makes the pods of one workload larger, adds one, and takes one away; another moves."""
+    first = GPU_WORKLOAD.replace("web", "a")
+    write(folder, {"old/topology.yaml": CONFIG, "old/a.yaml": first, "old/web.yaml": GPU_WORKLOAD})
+    write(folder, {"old/z.yaml": named("z", 1), "in/a.yaml": first.replace('"8"', '"9"'), "in/x.yaml": named("x", 2)})
+    nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(6)]
+    write(folder, {"nodes.json": json.dumps(nodes)})
+    return folder
+
+
+def named(name: str, pods: int) -> str:
+    sized = GPU_WORKLOAD.replace("replicas: 2", f"replicas: {pods}").replace("minAvailable: 2", f"minAvailable: {pods}")
+    return sized.replace("web", name)
+
+
+@pytest.mark.usefixtures("changed")
+def test_what_a_change_moves(call: Call, expect: Expect) -> None:
+    words = ("place", "in", "--nodes", "nodes.json", "--baseline", "old")
+    for output, suffix in (("text", "txt"), ("json", "json"), ("markdown", "md")):
+        ran = call(*words, "-o", output)
+        assert (ran.code, ran.stderr) == (1, "")
+        expect(f"place/moves.{suffix}", ran.stdout)
+
+
+def fates(call: Call) -> list[tuple[str, str, int]]:
+    ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "json")
+    return [(each["name"], each["change"], each["pods"]) for each in json.loads(ran.stdout)["changes"]]
+
+
+def test_a_gang_that_stays_is_no_change_and_one_may_fit_again(folder: Path, call: Call) -> None:
+    write(folder, {"old/topology.yaml": CONFIG, "old/web.yaml": GPU_WORKLOAD})
+    assert fates(call) == []
+
+    write(folder, {"old/web.yaml": GPU_WORKLOAD.replace('"8"', '"9"')})
+    assert fates(call) == [("web-0", "fitsNow", 0)]
+
+
+def test_pods_that_are_added_to_a_gang_do_not_move_and_those_that_wait_are_counted(folder: Path, call: Call) -> None:
+    few = GPU_WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "").replace(
+        "minAvailable: 2", "minAvailable: 1"
+    )
+    write(
+        folder,
+        {"old/topology.yaml": CONFIG, "old/web.yaml": few, "in/web.yaml": few.replace("replicas: 2", "replicas: 4")},
+    )
+    assert fates(call) == []
+
+    write(folder, {"in/web.yaml": few.replace("replicas: 2", "replicas: 7")})
+    assert fates(call) == [("web-0", "losesPods", 3)]
+
+
+def test_a_baseline_with_errors_is_compared_with_nothing(folder: Path, call: Call) -> None:
+    write(folder, {"old/topology.yaml": CONFIG, "old/z.yaml": named("z", 1).replace("minAvailable: 1", "minAvailable: 9")})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "json")
+
+    assert (ran.code, ran.stderr) == (0, "note: old has errors, so that places are compared with none\n")
+    assert "changes" not in json.loads(ran.stdout)
+
+
+def test_a_scenario_is_no_comment(folder: Path, call: Call) -> None:
+    write(folder, {"scenario.json": json.dumps(SCENARIO)})
+
+    ran = call("place", "scenario.json", "-o", "markdown")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr == "error: -o markdown must go with workloads and --nodes; of a scenario there is text or json\n"
+
+
+def test_a_placing_of_any_size_is_one_comment(folder: Path, call: Call) -> None:
+    nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(200)]
+    many = "---\n".join([named(f"w{number}", 2) for number in range(400)])
+    write(folder, {"in/web.yaml": many, "old/topology.yaml": CONFIG, "old/a.yaml": GPU_WORKLOAD})
+    write(folder, {"nodes.json": json.dumps(nodes)})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "markdown")
+
+    assert len(ran.stdout.encode("utf-16-le")) // 2 <= LIMIT
+    assert ran.stdout.startswith("<!-- packwise place -->\n### Where the scheduler places it\n\n`100 of 400 gangs fit`")
+    assert "<summary>Does not fit: 300</summary>" in ran.stdout
+    assert "<summary>Fits: 100</summary>" in ran.stdout
+    assert ran.stdout.endswith(": `packwise place in --nodes nodes.json --baseline old` prints all.\n")

@@ -11,6 +11,7 @@ __all__ = [
     "Check",
     "Choice",
     "Command",
+    "Comment",
     "Completion",
     "Diff",
     "DiffFormat",
@@ -24,6 +25,7 @@ __all__ = [
     "Migrate",
     "Named",
     "Output",
+    "PlaceFormat",
     "PlaceGangs",
     "Render",
     "Rules",
@@ -43,6 +45,9 @@ Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown
 
 DiffFormat = Literal["text", "json", "patch", "markdown"]
 """How a comparison is printed."""
+
+PlaceFormat = Literal["text", "json", "markdown"]
+"""How a placing is printed."""
 
 Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
 """What `packwise init` writes a package for: who renders it, or who checks it."""
@@ -145,6 +150,14 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
+class Comment:
+    """`packwise comment`; with `nodes`, files with a cluster's nodes and pods, it says where gangs go."""
+
+    named: Named
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """`packwise explain`; `target` is an object, a line of a file, or one more path: the command looks which."""
 
@@ -178,7 +191,7 @@ class PlaceGangs:
 
     named: Named
     nodes: tuple[str, ...] = ()
-    output: Literal["text", "json"] = "text"
+    output: PlaceFormat = "text"
     add_nodes: tuple[str, ...] = ()
     drain: tuple[str, ...] = ()
     replicas: tuple[str, ...] = ()
@@ -272,6 +285,7 @@ Command = (
     Render
     | Check
     | Diff
+    | Comment
     | Explain
     | Topologies
     | ImportTopology

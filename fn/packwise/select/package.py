@@ -37,3 +37,10 @@ class Package(NamedTuple):
     context: tuple[KubeObject, ...] = ()
     is_part: bool = False
     nodes: tuple[Mapping[str, Value], ...] = ()
+
+    @property
+    def before(self) -> Package | None:
+        """The package as it stood before the change under review, its workloads as those that run; None without one."""
+        if self.baseline is None:
+            return None
+        return self._replace(items=self.baseline, documents=self.documents_before)
