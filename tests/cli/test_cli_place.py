@@ -485,7 +485,9 @@ def test_pods_that_are_added_to_a_gang_do_not_move_and_those_that_wait_are_count
 
 
 def test_a_baseline_with_errors_is_compared_with_nothing(folder: Path, call: Call) -> None:
-    write(folder, {"old/topology.yaml": CONFIG, "old/z.yaml": named("z", 1).replace("minAvailable: 1", "minAvailable: 9")})
+    write(
+        folder, {"old/topology.yaml": CONFIG, "old/z.yaml": named("z", 1).replace("minAvailable: 1", "minAvailable: 9")}
+    )
 
     ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "json")
 
