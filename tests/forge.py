@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -66,7 +66,7 @@ class Forge:
 
 
 @contextmanager
-def forge() -> Iterator[Forge]:
+def forge() -> Generator[Forge]:
     """A forge that answers on this machine alone."""
     held = Forge()
 

@@ -517,3 +517,26 @@ def test_a_placing_of_any_size_is_one_comment(folder: Path, call: Call) -> None:
     assert "<summary>Does not fit: 300</summary>" in ran.stdout
     assert "<summary>Fits: 100</summary>" in ran.stdout
     assert ran.stdout.endswith(": `packwise place in --nodes nodes.json --baseline old` prints all.\n")
+
+
+def test_what_topograph_writes_labels_the_nodes_of_the_cluster(folder: Path, call: Call) -> None:
+    write(folder, {"in/topology.yaml": CONFIG.replace("example.com/rack", "fabric.topograph.run/tier-0")})
+    write(folder, {"topology.conf": "SwitchName=l0 Nodes=n[0-2]\nSwitchName=l1 Nodes=n3\n"})
+    words = ("place", "in", "--nodes", "nodes.json", "-o", "json")
+
+    labelled = json.loads(call(*words, "--nodes", "topology.conf").stdout)["gangs"][0]
+
+    assert json.loads(call(*words).stdout)["gangs"][0]["state"] == "pending"
+    assert (labelled["state"], labelled["domain"]) == ("allocated", "a/l0")
+
+
+def test_what_topograph_writes_does_not_say_what_nodes_have(folder: Path, call: Call) -> None:
+    write(folder, {"topology.conf": "SwitchName=l0 Nodes=n[0-2]\n"})
+
+    for command in ("place", "comment"):
+        ran = call(command, "in", "--nodes", "topology.conf")
+        assert (ran.code, ran.stdout) == (2, "")
+        assert ran.stderr.endswith(
+            'error: --nodes "topology.conf" must say what nodes have (status.allocatable); topograph\'s output does '
+            "not: name what `kubectl get nodes,pods -A -o json` prints beside it\n"
+        )

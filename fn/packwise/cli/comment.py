@@ -17,7 +17,7 @@ from packwise.cli.diff_output.result import Compared
 from packwise.cli.groups import read_groups
 from packwise.cli.judgement import judge
 from packwise.cli.markdown import Part, markup
-from packwise.cli.place import baseline_of, place_command, placed_of
+from packwise.cli.place import baseline_of, place_command, placed_of, refuse_empty
 from packwise.cli.place_output import markdown as of_place
 from packwise.cli.report import markdown as of_check
 from packwise.cli.report.checked import Checked
@@ -133,6 +133,7 @@ def _placed(checkup: Checkup, command: Comment) -> _Answer:
         return _Answer(Part([_PLACE, "There is nothing to place."], [], ""), 0)
     group, own = rendered[0]
     snapshot = read_cluster(command.nodes, group.package.nodes)
+    refuse_empty(command.nodes, snapshot)
     try:
         placed = placed_of(own, snapshot)
         if command.named.baseline is not None:

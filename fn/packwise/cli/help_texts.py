@@ -156,13 +156,14 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 TOPOLOGY = """\
 Prints a TopologyRender with the levels that the labels of nodes show: zones, racks, topograph's labels of both
-generations, any key that ends in such a word. Which of them nest is read from the nodes; those that contradict are
-named. `packwise topologies` lists the topologies that your files have."""
+generations or its graph, any key that ends in such a word. Which of them nest is read from the nodes; those that
+contradict are named. `packwise topologies` lists the topologies that your files have."""
 
 TOPOLOGY_EPILOG = """\
 examples:
   kubectl get nodes -o json | packwise topology import -
   packwise topology import nodes.json > topology.yaml
+  packwise topology import topology.conf            # what topograph writes for Slurm
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 

@@ -23,6 +23,7 @@ from packwise.commands.place.scenario import ScenarioError, answers, is_scenario
 from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas
 from packwise.extras import SOLVER
 from packwise.pipeline import render
+from packwise.schedulers.kai.allocate.scene import PODS
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.snapshot import Snapshot
     from packwise.select import Package
 
-__all__ = ["MOST_EXACT", "baseline_of", "place", "place_command", "placed_of"]
+__all__ = ["MOST_EXACT", "baseline_of", "place", "place_command", "placed_of", "refuse_empty"]
 
 MOST_EXACT = 20
 """How many gangs get an exact verdict."""
@@ -148,6 +149,7 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
 def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
     """The cluster that is asked about."""
     snapshot = read_cluster(command.nodes, objects)
+    refuse_empty(command.nodes, snapshot)
     for text in command.add_nodes:
         if is_count(text):
             snapshot = added(snapshot, text)
@@ -160,6 +162,16 @@ def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Sn
     for domain in command.drain:
         snapshot = drained(snapshot, domain)
     return snapshot
+
+
+def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
+    """Raises UsageError where no node says what it has, as in topograph's output: every gang would be pending."""
+    if all(node.allocatable.keys() <= {PODS} for node in snapshot.nodes):
+        listed = ", ".join([f'"{name}"' for name in nodes])
+        raise UsageError(
+            f"--nodes {listed} must say what nodes have (status.allocatable); topograph's output does not: name what "
+            "`kubectl get nodes,pods -A -o json` prints beside it"
+        )
 
 
 def _printed(placed: Placed, command: PlaceGangs) -> str:

@@ -92,7 +92,8 @@ def add_topology(commands: Any) -> None:
         "paths",
         nargs="+",
         metavar="NODES",
-        help='what `kubectl get nodes -o json` prints (or yaml), a folder of such files, or "-" for stdin',
+        help="what `kubectl get nodes -o json` prints (or yaml), what topograph writes (instances, topology.conf, "
+        'topology.yaml), a folder of such files, or "-" for stdin',
     )
 
 

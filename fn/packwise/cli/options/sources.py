@@ -17,7 +17,7 @@ __all__ = ["NODES", "add_config", "add_context", "add_crds", "add_nodes", "add_p
 
 NODES = (
     "what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a folder of such "
-    "files, as often as needed"
+    "files, as often as needed; what topograph writes (instances, topology.conf, topology.yaml) labels the nodes"
 )
 """What files of a cluster's nodes are."""
 
