@@ -15,6 +15,7 @@ import pytest
 from packwise.cli.markdown import LIMIT
 from packwise.extras import SOLVER
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.test_cli_markdown import outside_code
 from tests.places import ROOT, TESTDATA
 
 Expect = Callable[[str, str], None]
@@ -502,6 +503,18 @@ def test_a_scenario_is_no_comment(folder: Path, call: Call) -> None:
 
     assert (ran.code, ran.stdout) == (2, "")
     assert ran.stderr == "error: -o markdown must go with workloads and --nodes; of a scenario there is text or json\n"
+
+
+def test_hostile_names_are_text_in_a_comment(folder: Path, call: Call) -> None:
+    hostile = "```</details>@org <img src=x> #1 `"
+    nodes = [node(f"{hostile}{number}", f"a {hostile}", "r") for number in range(2)]
+    write(folder, {"nodes.json": json.dumps(nodes), "old/topology.yaml": CONFIG, "old/web.yaml": GPU_WORKLOAD})
+    write(folder, {"in/x.yaml": named("x", 2)})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "markdown")
+
+    assert hostile in ran.stdout
+    assert [part for part in outside_code(ran.stdout) if "org" in part or "img" in part] == []
 
 
 def test_a_placing_of_any_size_is_one_comment(folder: Path, call: Call) -> None:

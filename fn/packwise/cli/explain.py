@@ -23,7 +23,6 @@ from packwise.wording import closest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from krmfn.result import Result
     from packwise.cli.arguments import Explain
     from packwise.cli.groups import Checkup, Group
     from packwise.pipeline import Rendered
@@ -49,21 +48,14 @@ def explain(command: Explain) -> int:
     target, paths = _target(command.target, command.named.paths)
     checkup = read_groups(replace(command.named, paths=paths))
     rendered = [(group, render(group.package)) for group in checkup.groups]
-    shown = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
-    results = sort_results({str(result): result for result in (*checkup.results, *_results(shown))}.values())
-    errors = [result for result in results if result.severity is Severity.ERROR]
+    # Files that belong to no cluster have nothing to explain beside those that do.
+    rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
+    results = [*checkup.results, *(result for _, each in rendered for result in each.results)]
+    # A definition that several groups read is wrong once.
+    unique = sort_results({str(result): result for result in results}.values())
+    errors = [result for result in unique if result.severity is Severity.ERROR]
     say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    explanations = (
-        []
-        if exit_code(checkup.results)
-        else [
-            Explained(
-                explanation_of(group.package, each._replace(results=sort_results(each.results))), group.configurations
-            )
-            for group, each in shown
-            if each.selection is not None
-        ]
-    )
+    explanations = [] if exit_code(checkup.results) else list(_explained(rendered))
     if not explanations:
         return 1
     explanations = _chosen(target, explanations, checkup)
@@ -78,9 +70,11 @@ def explain(command: Explain) -> int:
     return exit_code(results) if show(text) else 1
 
 
-def _results(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Result]:
-    for _, each in rendered:
-        yield from each.results
+def _explained(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Explained]:
+    for group, each in rendered:
+        if each.selection is not None:
+            whole = each._replace(results=sort_results(each.results))
+            yield Explained(explanation_of(group.package, whole), group.configurations)
 
 
 def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[str, ...]]:
