@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 import yaml
 
 from tests.cli.calling import CONFIG, WORKLOAD, write
-from tests.places import ROOT
+from tests.forge import BOT, Forge, forge
+from tests.places import ROOT, TOOLS, missing
 
 PAGES = ROOT / "docs" / "how-to"
 RELEASE = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
@@ -255,10 +257,10 @@ def test_the_action_wants_a_commit_to_tell_what_changed(baseline: str, runner: P
     assert check(runner, CHANGED_ONLY="true", BASELINE=baseline).returncode not in (0, 1)
 
 
-def component(runner: Path, packwise: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The script of GitLab's component, with `pip` that installs nothing."""
+def component(runner: Path, packwise: Path, part: str = "script", **variables: str) -> subprocess.CompletedProcess[str]:
+    """A script of GitLab's component, with `pip` that installs nothing."""
     _, job = yaml.safe_load_all(COMPONENT)
-    script = "\n".join(job["packwise"]["script"])
+    script = "\n".join(job["packwise"][part])
     (runner / "bin").mkdir(exist_ok=True)
     (runner / "bin/pip").write_text('#!/bin/sh\necho "$@" >> "$PIP_LOG"\n', encoding="utf-8")
     (runner / "bin/pip").chmod(0o755)
@@ -269,6 +271,8 @@ def component(runner: Path, packwise: Path, **variables: str) -> subprocess.Comp
         "PACKWISE_PATH": "clusters",
         "PACKWISE_REQUIREMENT": "packwise[crds] @ git+https://a.com/packwise",
         "PACKWISE_CHANGED_ONLY": "false",
+        "PACKWISE_COMMENT": "true",
+        "PACKWISE_NODES": "",
         **variables,
     }
     # GitLab's shell stops at the first command that fails, and at one within a pipe.
@@ -316,3 +320,232 @@ def test_the_page_names_the_inputs_of_the_component() -> None:
     page = (PAGES / "gitlab.md").read_text(encoding="utf-8").partition("## As a component")[2]
 
     assert [name for name in inputs if f"`{name}`" not in page and f"    {name}: " not in page] == []
+
+
+MARKER = "<!-- packwise comment clusters/my%20west -->\n"
+NODES = {
+    "kind": "Node",
+    "metadata": {"name": "n", "labels": {"topology.kubernetes.io/zone": "z", "example.com/rack": "r"}},
+    "status": {"allocatable": {"cpu": "8", "pods": "110"}},
+}
+
+
+@pytest.fixture(name="remote")
+def remote_forge() -> Iterator[Forge]:
+    with forge() as held:
+        yield held
+
+
+def post(runner: Path, remote: Forge, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """The step of the action that comments."""
+    (runner / "temp/packwise/bin/python").unlink(missing_ok=True)
+    (runner / "temp/packwise/bin/python").symlink_to(sys.executable)
+    given = {"PATHS": "clusters/my west", "CONFIG": "", "BASELINE": "", "CRDS": "", "NODES": "", "NUMBER": "9"}
+    places = {
+        "TOKEN": remote.token,
+        "GITHUB_API_URL": remote.address,
+        "GITHUB_REPOSITORY": "team/apps",
+        "GITHUB_STEP_SUMMARY": str(runner / "summary.md"),
+        "RUNNER_TEMP": str(runner / "temp"),
+    }
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", scripts()[2]]
+    environment = {**os.environ, "NO_PROXY": "127.0.0.1", **given, **places, **inputs}
+    return subprocess.run(
+        command, cwd=runner / "work", env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def note(runner: Path, remote: Forge, packwise: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The part of GitLab's component that comments."""
+    given = {
+        "NO_PROXY": "127.0.0.1",
+        "PACKWISE_PATH": "clusters/my west",
+        "PACKWISE_TOKEN": remote.token,
+        "CI_API_V4_URL": f"{remote.address}/api/v4",
+        "CI_MERGE_REQUEST_IID": "9",
+        "CI_MERGE_REQUEST_PROJECT_ID": "3",
+    }
+    return component(runner, packwise, "after_script", **{**given, **variables})
+
+
+Commenter = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(params=["GitHub", "GitLab"])
+def commenter(request: pytest.FixtureRequest, runner: Path, remote: Forge, packwise: Path) -> Commenter:
+    """What comments on a change, with the variables that both call alike."""
+    names = {"token": "PACKWISE_TOKEN", "number": "CI_MERGE_REQUEST_IID", "nodes": "PACKWISE_NODES"}
+    if request.param == "GitHub":
+        names = {"token": "TOKEN", "number": "NUMBER", "nodes": "NODES"}
+
+    def call(**more: str) -> subprocess.CompletedProcess[str]:
+        given = {names.get(key, key): text for key, text in more.items()}
+        if request.param == "GitHub":
+            return post(runner, remote, **given)
+        return note(runner, remote, packwise, **given)
+
+    return call
+
+
+def test_a_comment_is_posted_once_and_then_updated(commenter: Commenter, remote: Forge, runner: Path) -> None:
+    first = commenter()
+    write(runner / "work", {"clusters/my west/web.yaml": WORKLOAD})
+    second = commenter()
+
+    assert [(each.returncode, each.stdout, each.stderr) for each in (first, second)] == [(0, "", "")] * 2
+    (body,) = remote.bodies
+    assert body.startswith(f"{MARKER}### packwise check: no findings in 2 files\n")
+    writes = [request.split()[0] for request in remote.requests if not request.startswith("GET")]
+    assert writes in (["POST", "PATCH"], ["POST", "PUT"])
+
+
+def test_a_comment_is_found_on_a_later_page(commenter: Commenter, remote: Forge) -> None:
+    for number in range(250):
+        remote.add(f"comment {number}")
+    remote.add(f"{MARKER}old")
+    remote.add("the last one")
+
+    commenter()
+
+    assert len(remote.bodies) == 252
+    assert remote.bodies[250].startswith(f"{MARKER}### packwise check: 1 error in 2 files\n")
+    pages = [request.partition("&page=")[2] for request in remote.requests if "&page=" in request]
+    assert pages == ["1", "2", "3"]
+
+
+def test_a_full_last_page_is_followed_by_an_empty_one(commenter: Commenter, remote: Forge) -> None:
+    for number in range(100):
+        remote.add(f"comment {number}")
+
+    commenter()
+
+    assert len(remote.bodies) == 101
+
+
+@pytest.mark.parametrize("writer", [{"login": "mallory", "user": 8}, {"login": f"{BOT}x", "user": 70}])
+def test_what_others_write_under_its_first_line_is_theirs(
+    commenter: Commenter, remote: Forge, writer: dict[str, Any]
+) -> None:
+    remote.add(f"{MARKER}mine", **writer)
+
+    commenter()
+
+    assert remote.bodies[0] == f"{MARKER}mine"
+    assert len(remote.bodies) == 2
+
+
+def test_each_path_has_its_comment(commenter: Commenter, remote: Forge) -> None:
+    commenter()
+    commenter(PATHS="clusters", PACKWISE_PATH="clusters")
+
+    assert [body.splitlines()[0] for body in remote.bodies] == [MARKER.strip(), "<!-- packwise comment clusters -->"]
+
+
+def test_the_comment_has_what_changes_and_where_it_goes(
+    commenter: Commenter, remote: Forge, history: Path, runner: Path
+) -> None:
+    write(history, {"clusters/my west/web.yaml": WORKLOAD})
+    base = committed(history)
+    write(
+        runner / "work", {"nodes.json": json.dumps(NODES), "clusters/my west/more.yaml": WORKLOAD.replace("web", "x")}
+    )
+
+    done = commenter(nodes="nodes.json", BASELINE=f"git:{base}", CI_MERGE_REQUEST_DIFF_BASE_SHA=base)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    (body,) = remote.bodies
+    assert re.findall("^### (.*)$", body, re.MULTILINE) == [
+        "packwise check: no findings in 3 files",
+        "What changes for the scheduler",
+        "Where the scheduler places it",
+    ]
+    assert "`PodGang 1 added`" in body
+    assert "`2 of 2 gangs fit` on `1 node, 0 GPUs: 0 in use before, 0 then`" in body
+
+
+def test_text_of_a_workload_does_nothing_to_the_script(commenter: Commenter, remote: Forge, runner: Path) -> None:
+    hostile = "x'\"$(touch pwned)`touch pwned`\\n @all </details>"
+    write(
+        runner / "work",
+        {"clusters/my west/web.yaml": WORKLOAD.replace("name: web # short", json.dumps(hostile).join(["name: ", ""]))},
+    )
+
+    commenter()
+
+    (body,) = remote.bodies
+    assert "$(touch pwned)" in body
+    assert list(runner.rglob("pwned")) == []
+
+
+def test_without_a_pull_request_there_is_nothing_to_comment_on(commenter: Commenter, remote: Forge) -> None:
+    done = commenter(number="")
+
+    assert (done.returncode, done.stderr, remote.requests) == (0, "", [])
+
+
+def test_a_token_that_may_not_write_is_no_failure(commenter: Commenter, remote: Forge, runner: Path) -> None:
+    done = commenter(token="other")  # noqa: S106
+
+    assert (done.returncode, done.stderr, remote.bodies) == (0, "", [])
+    assert "may not write one" in done.stdout
+    if "::notice::" in done.stdout:
+        assert (runner / "summary.md").read_text(encoding="utf-8").startswith(MARKER)
+
+
+def test_a_fork_has_no_token_on_gitlab(runner: Path, remote: Forge, packwise: Path) -> None:
+    done = note(runner, remote, packwise, PACKWISE_TOKEN="")
+
+    assert (done.returncode, remote.requests) == (0, [])
+    assert done.stdout.startswith("no note: PACKWISE_TOKEN is not set (a merge request from a fork")
+
+
+@pytest.mark.parametrize("status", [500, 429])
+def test_a_forge_that_does_not_answer_is_no_failure(commenter: Commenter, remote: Forge, status: int) -> None:
+    remote.status = status
+
+    done = commenter()
+
+    assert done.returncode == 0
+    assert f"answered {status}" in done.stdout
+
+
+def test_a_forge_that_is_not_there_is_no_failure(commenter: Commenter) -> None:
+    nowhere = "http://127.0.0.1:9"
+    done = commenter(GITHUB_API_URL=nowhere, CI_API_V4_URL=nowhere)
+
+    assert done.returncode == 0
+    assert "answered 000" in done.stdout
+
+
+def test_the_component_comments_only_where_it_is_asked_to(runner: Path, remote: Forge, packwise: Path) -> None:
+    done = note(runner, remote, packwise, PACKWISE_COMMENT="false")
+
+    assert (done.returncode, done.stdout, remote.requests) == (0, "", [])
+
+
+def test_wrong_usage_is_shown_and_posts_nothing(commenter: Commenter, remote: Forge) -> None:
+    done = commenter(PATHS="nothing", PACKWISE_PATH="nothing")
+
+    assert done.returncode == 1
+    assert "does not exist" in done.stderr
+    assert remote.requests == []
+
+
+def test_actionlint_takes_the_steps_of_the_action(tmp_path: Path) -> None:
+    """As those of a workflow that is called with the same inputs: actionlint reads no actions themselves."""
+    actionlint = TOOLS / "actionlint-v1.7.12" / "actionlint"
+    if not actionlint.exists():
+        missing("actionlint is not built: `make tools` does it")
+    inputs = {name: {"type": "string", "default": given["default"]} for name, given in ACTION["inputs"].items()}
+    steps = ACTION["runs"]["steps"]
+    workflow = {
+        "on": {"workflow_call": {"inputs": inputs}},
+        "jobs": {"job": {"runs-on": "ubuntu-latest", "steps": steps}},
+    }
+    write(tmp_path, {"called.yml": yaml.safe_dump(workflow)})
+
+    done = subprocess.run(
+        [actionlint, "-no-color", "called.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "")

@@ -19,6 +19,7 @@ from packwise.frontends.osmo.template.work import MAX_BITS, MAX_WORK
 from packwise.placement.limit import LIMIT, MAX_GANGS
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration
+from packwise.topology.slurm import MAX_NAMES
 from packwise.validate import expression, read
 from packwise.validate.cost import MAX_COST, MAX_ITERATIONS
 from packwise.wording import MOST_COMPARED, MOST_LISTED
@@ -45,6 +46,7 @@ LIMITS: list[tuple[str, int, str]] = [
         MAX_ADDED,
         "--add-nodes must be a file, or as in 4xexample.com/rack=r9 (1 to 100000 nodes)",
     ),
+    ("names of a Slurm topology", MAX_NAMES, "must list at most 200000 names"),
     ("gangs that get an exact verdict", MOST_EXACT, "--exact looks at the first 20"),
     ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 where GPU memory"),
     ("a text of a finding", MAX_TEXT, "…"),

@@ -1,174 +1,138 @@
-"""Comments on pull requests: short enough for GitHub, and nothing of the input is more than text in them."""
+"""`packwise comment`: check, diff and place of a change as one comment."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
-from html import unescape
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
-from packwise.cli.comment import LIMIT, Section, code, comment, markup
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from packwise.cli.markdown import LIMIT
+from tests.cli.calling import CONFIG, Call, write
+from tests.cli.test_cli_place import GPU_WORKLOAD, named, node
 
 Expect = Callable[[str, str], None]
 
-HOSTILE = [
-    "@octocat and @org/team, #1, GH-1, org/repo#1, 0123456789abcdef0123456789abcdef01234567",
-    "https://example.com www.example.com [a](https://example.com) ![a](https://example.com/a.png) <https://example.com>",
-    "``` ```` `````` ` `` ~~~",
-    "</code></summary></details><img src=x onerror=alert(1)><!-- --> <details>",
-    "\r\n# heading\n\n- item\n\n| a |\n|---|\n",
-    "\\` &lt; &amp; &#64;",
-    "-->",
-    "`a",
-    "a`",
-    "`",
-    "",
-    " ",
-    "\u202e\u200b\x1b[31m\ud800",
-]
-FIXED = re.compile(
-    r"<!-- packwise -->\n|</?details(?: open)?>|<summary>title <code>|</code></summary>|</details>\n?|\n"
-)
+OTHER = named("shop", 2).replace('"8"', '"9"')
+HEADINGS = re.compile(r"^### (.*)$", re.MULTILINE)
 
 
-def size(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(4)]
+    write(tmp_path, {"west/topology.yaml": CONFIG, "west/web.yaml": OTHER, "nodes.json": json.dumps(nodes)})
+    write(tmp_path, {"old/topology.yaml": CONFIG, "old/web.yaml": GPU_WORKLOAD})
+    return tmp_path
 
 
-def outside_code(text: str) -> list[str]:
-    """All text of a comment that is no code, as a parser of Markdown reads it."""
-    outside: list[str] = []
-    for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text):
-        parts = token.children or [token] if token.type in ("inline", "html_block") else []
-        outside += [part.content for part in parts if part.type not in ("code_inline", "softbreak") and part.content]
-    return outside
+@pytest.mark.usefixtures("folder")
+def test_all_that_is_to_be_said_of_a_change(call: Call, expect: Expect) -> None:
+    ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
+
+    assert (ran.code, ran.stderr) == (1, "")
+    expect("place/comment.md", ran.stdout)
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_text_of_the_input_is_code_wherever_it_stands(text: str) -> None:
-    whole = comment(
-        "packwise",
-        [f"lead {code(text)}."],
-        [Section(f"title {markup(text)}", [[text, text], [text]])],
-        "packwise check",
-    )
+@pytest.mark.usefixtures("folder")
+def test_without_a_baseline_or_nodes_their_parts_are_not_there(call: Call) -> None:
+    alone, compared = call("comment", "west"), call("comment", "west", "--baseline", "old")
 
-    outside = outside_code(whole)
-    titles = [part for part in outside if "<summary>" in part]
-    assert [part for part in outside if part not in titles] == ["<!-- packwise -->\n", "lead ", ".", "</details>\n"]
-    assert len(titles) == 1
-    assert re.fullmatch(r"<details><summary>title <code>[^<>]*</code></summary>\n", titles[0])
+    assert HEADINGS.findall(alone.stdout) == ["packwise check: no findings in 2 files"]
+    assert HEADINGS.findall(compared.stdout) == [
+        "packwise check: no findings in 2 files",
+        "What changes for the scheduler",
+    ]
+    assert (alone.code, compared.code) == (0, 0)
 
 
-@pytest.mark.parametrize("text", ["plain", "`", "``", "a`b", "`a`", "a``b`", " a ", "@a #1"])
-def test_a_code_span_has_the_whole_text(text: str) -> None:
-    tokens = MarkdownIt().parse(f"x{code(text)}x")[1].children
+def test_what_is_refused_fails_and_is_not_placed(folder: Path, call: Call) -> None:
+    write(folder, {"west/web.yaml": named("web", 3)})
 
-    assert tokens is not None
-    assert [(token.type, token.content.strip()) for token in tokens] == [
-        ("text", "x"),
-        ("code_inline", text.strip()),
-        ("text", "x"),
+    ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
+
+    assert (ran.code, ran.stderr) == (1, "")
+    assert ran.stdout.count("field is immutable") == 1
+    assert "`PodGang 1 changed`" in ran.stdout
+    assert ran.stdout.endswith("### Where the scheduler places it\n\nNothing is placed, since there are errors.\n\n")
+
+
+def test_a_file_that_nobody_can_read_is_not_compared(folder: Path, call: Call) -> None:
+    write(folder, {"west/broken.yaml": "a: [\n"})
+
+    ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
+
+    assert ran.code == 1
+    assert "Nothing is compared, since not all files can be read." in ran.stdout
+    assert "Nothing is placed, since there are errors." in ran.stdout
+
+
+def test_nothing_to_place(folder: Path, call: Call) -> None:
+    (folder / "west/web.yaml").unlink()
+
+    ran = call("comment", "west", "--nodes", "nodes.json")
+
+    assert ran.stdout.endswith("There is nothing to place.\n\n")
+
+
+@pytest.fixture
+def fleet(folder: Path) -> Path:
+    """Three clusters with a configuration each; the change is about two of them."""
+    for name in ("east", "north", "west"):
+        write(folder, {f"before/{name}/topology.yaml": CONFIG, f"before/{name}/web.yaml": GPU_WORKLOAD})
+        write(folder, {f"clusters/{name}/topology.yaml": CONFIG, f"clusters/{name}/web.yaml": GPU_WORKLOAD})
+    write(folder, {"clusters/east/web.yaml": named("shop", 2), "clusters/west/x.yaml": named("x", 2)})
+    return folder
+
+
+@pytest.mark.usefixtures("fleet")
+def test_each_cluster_is_compared_by_its_own_configuration(call: Call) -> None:
+    ran = call("comment", "clusters", "--baseline", "before")
+
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "By 2 of 3 configurations, from `before`.\n" in ran.stdout
+    assert re.findall(r"<summary>(.*)</summary>", ran.stdout) == [
+        "<code>clusters/east</code>: <code>PodGang</code>: 1 added, 1 removed",
+        "<code>clusters/west</code>: <code>PodGang</code>: 1 added",
     ]
 
 
-def test_html_has_the_whole_text() -> None:
-    assert unescape(markup("<a href='x'>&amp;")) == "<code><a href='x'>&amp;</code>"
+@pytest.mark.usefixtures("fleet")
+def test_nodes_are_those_of_one_cluster(call: Call) -> None:
+    ran = call("comment", "clusters", "--nodes", "nodes.json")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "error: --nodes must go with the workloads of one cluster; got those of 3 configurations: name the folder of "
+        "one\n"
+    )
 
 
-lines = st.text(st.sampled_from("`~@#<>-|&a 😀\n"), max_size=600)
-entries = st.lists(lines, min_size=1, max_size=30)
-
-
-@given(st.lists(st.tuples(lines, st.lists(entries, max_size=40)), max_size=6), lines, st.integers(1, 2000))
-def test_no_comment_is_longer_than_github_takes(
-    parts: list[tuple[str, list[list[str]]]], lead: str, times: int
+@pytest.mark.parametrize(
+    ("path", "marker"),
+    [
+        ("clusters/my west", "clusters/my%20west"),
+        ("a--->b", "a-%2D-%3Eb"),
+        ("ü\n`", "%C3%BC%0A%60"),
+    ],
+)
+def test_the_first_line_names_the_paths_whatever_they_are_called(
+    tmp_path: Path, call: Call, path: str, marker: str
 ) -> None:
-    sections = [Section(f"title {markup(title)}", listed * times) for title, listed in parts]
+    write(tmp_path, {f"{path}/topology.yaml": CONFIG})
 
-    whole = comment("packwise", [code(lead)], sections, f"packwise diff {lead}")
+    ran = call("comment", path)
 
-    assert size(whole) <= LIMIT
-
-
-def left_out(whole: str) -> int:
-    """How many entries the last line says are left out."""
-    counted = re.search(
-        r"^(\d+) entr(?:y is|ies are) left out, for GitHub takes no longer comment: ", whole, re.MULTILINE
-    )
-    return 0 if counted is None else int(counted[1])
+    assert ran.stdout.splitlines()[0] == f"<!-- packwise comment {marker} -->"
 
 
-def numbered(count: int, length: int = 50) -> Sequence[Sequence[str]]:
-    return [[f"entry {number} ".ljust(length, "x")] for number in range(count)]
+def test_a_change_of_any_size_is_one_comment(folder: Path, call: Call) -> None:
+    many = "---\n".join([named(f"w{number}", 2) for number in range(300)])
+    wrong = "---\n".join([GPU_WORKLOAD.replace("web", f"v{number}").replace("Set", "Sett") for number in range(300)])
+    write(folder, {"west/many.yaml": many, "west/wrong.yaml": wrong})
 
+    ran = call("comment", "west", "--baseline", "old")
 
-@pytest.mark.parametrize("count", [0, 1, 100, 5_000, 200_000])
-def test_what_is_left_out_is_counted(count: int) -> None:
-    whole = comment("packwise", ["lead"], [Section("many", numbered(count))], "packwise check")
-
-    assert whole.count("entry ") - whole.count(" entry is") + left_out(whole) == count
-    assert (left_out(whole) == 0) == (count <= 1_000)
-
-
-def test_many_changes_leave_room_for_findings() -> None:
-    sections = [Section("changes", numbered(100_000)), Section("findings", numbered(40))]
-
-    whole = comment("packwise", ["lead"], sections, "packwise diff a b")
-
-    assert whole.rindex("entry 39 ") > whole.index("<summary>findings</summary>")
-    assert size(whole) > LIMIT * 0.9
-    assert whole.endswith(
-        " entries are left out, for GitHub takes no longer comment: `packwise diff a b` prints all.\n"
-    )
-
-
-def test_a_long_entry_is_cut_and_says_so() -> None:
-    whole = comment("packwise", [], [Section("one", [[f"line {number}" for number in range(30)]])], "packwise check")
-
-    assert "line 23\n      … 6 more lines\n```\n" in whole
-    assert "x" * 400 + "…" in comment("packwise", [], [Section("one", [["x" * 5_000]])], "packwise check")
-
-
-def test_a_change_of_any_size_is_one_comment(call: Call, package: Path) -> None:
-    before = "---\n".join([WORKLOAD.replace("name: web # short", f"name: web-{letter}") for letter in letters(400)])
-    write(package.parent, {"new/topology.yaml": CONFIG, "new/w.yaml": before})
-
-    ran = call("diff", "in", "new", "-o", "markdown")
-
-    assert (ran.code, ran.stderr) == (0, "")
-    assert size(ran.stdout) <= LIMIT
-    assert "`PodGang 400 added, 1 removed`" in ran.stdout
-    assert left_out(ran.stdout) == 0
-
-
-def letters(count: int) -> list[str]:
-    """Names without digits, so that no two objects are alike."""
-    return ["".join([chr(97 + number // 26**at % 26) for at in range(4)]) for number in range(count)]
-
-
-def test_findings_of_any_number_are_one_comment(call: Call, package: Path) -> None:
-    wrong = WORKLOAD.replace("minAvailable: 2", "minAvailable: 3")
-    write(package, {"w.yaml": "---\n".join([wrong.replace("web # short", f"web-{name}") for name in letters(600)])})
-
-    ran = call("check", "in", "-o", "markdown")
-
-    assert ran.code == 1
-    assert size(ran.stdout) <= LIMIT
-    assert ran.stdout.startswith("<!-- packwise check -->\n### packwise check: 600 errors in 4 files\n")
-    shown = ran.stdout.count("error: in/w.yaml:")
-    assert shown > 100
-    assert shown + left_out(ran.stdout) == 600
-
-
-def test_colours_of_a_terminal_are_not_in_a_comment(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(package.parent, {"new/topology.yaml": CONFIG})
-    monkeypatch.setattr("packwise.cli.diff.is_coloured", bool)
-
-    assert "\033" not in call("diff", "in", "new", "-o", "markdown").stdout
+    assert len(ran.stdout.encode("utf-16-le")) // 2 <= LIMIT
+    assert HEADINGS.findall(ran.stdout)[1:] == ["What changes for the scheduler"]

@@ -13,11 +13,12 @@ import pytest
 
 from krmfn.yamltext import read
 from packwise.cli.arguments import Named
+from packwise.cli.explain_output.explained import Explained
 from packwise.cli.explain_output.text import as_text
 from packwise.cli.inputs import read_inputs
 from packwise.commands.explain import Explanation, explanation_of, named
 from packwise.pipeline import render
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.examples import EXAMPLES
 from tests.places import ROOT, TESTDATA
 
@@ -227,9 +228,9 @@ def test_a_narrow_and_a_wide_terminal(monkeypatch: pytest.MonkeyPatch, expect: E
     explanation = explained(Path(GROVE))
     chosen = named(explanation, "PodGang/llm-0-prefill-0")
 
-    expect("cli/explain/narrow.txt", as_text(explanation, chosen, 50, coloured=False))
-    expect("cli/explain/wide.txt", as_text(explanation, chosen, 300, coloured=False))
-    narrow = as_text(explanation, None, 40, coloured=False).splitlines()
+    expect("cli/explain/narrow.txt", as_text([Explained(explanation, chosen=chosen)], 50, coloured=False))
+    expect("cli/explain/wide.txt", as_text([Explained(explanation, chosen=chosen)], 300, coloured=False))
+    narrow = as_text([Explained(explanation)], 40, coloured=False).splitlines()
     assert {line.strip(" │├─└") for line in narrow} >= {"7 pods", "queue inference", "as PodGang"}
 
 
@@ -237,7 +238,7 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples")
     explanation = explained(Path(GROVE))
 
-    plain, coloured = (as_text(explanation, None, 120, coloured=each) for each in (False, True))
+    plain, coloured = (as_text([Explained(explanation)], 120, coloured=each) for each in (False, True))
 
     assert "\033" not in plain
     assert '\033[33mmissing: replicas 2 of clique "router"\033[0m' in coloured
@@ -299,3 +300,76 @@ def test_a_template_that_cannot_be_filled_in_is_there_once(call: Call, tmp_path:
 
     assert ran.code == 1
     assert ran.stdout.splitlines()[1:] == ["", "in/train.yaml:1:1", "", "nothing is rendered while there are errors"]
+
+
+OLDER = CONFIG.replace("spec:\n", "spec:\n  revision: v0.1.0-alpha.7\n").replace("example.com/rack", "example.com/row")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """Two clusters with a configuration each, and files that belong to none."""
+    write(tmp_path, {"c/east/topology.yaml": CONFIG, "c/east/web.yaml": WORKLOAD})
+    write(tmp_path, {"c/west/topology.yaml": OLDER, "c/west/web.yaml": WORKLOAD})
+    write(tmp_path, {"c/west/more.yaml": WORKLOAD.replace("web", "more"), "c/service.yaml": SERVICE})
+    return tmp_path
+
+
+@pytest.mark.usefixtures("fleet")
+def test_each_file_is_explained_by_its_own_configuration(call: Call, expect: Expect) -> None:
+    ran, as_json = call("explain", "c"), call("explain", "c", "-o", "json")
+
+    assert (ran.code, ran.stderr, as_json.code, as_json.stderr) == (0, "", 0, "")
+    expect("cli/explain/several.txt", ran.stdout)
+    answer = json.loads(as_json.stdout)
+    jsonschema.validate(answer, SCHEMA)
+    assert [each["files"] for each in answer["configurations"]] == [["c/east/topology.yaml"], ["c/west/topology.yaml"]]
+    assert [each["revision"] for each in answer["configurations"]] == ["grep-244-multi", "v0.1.0-alpha.7"]
+    assert (answer["revision"], answer["topologyAwareScheduling"], answer["rendered"]) == ("", True, True)
+    assert [each["file"] for each in answer["workloads"]] == ["c/east/web.yaml", "c/west/more.yaml", "c/west/web.yaml"]
+    keys = [gang["required"]["key"] for each in answer["workloads"] for gang in each["gangs"]]
+    assert keys == ["example.com/rack", "example.com/row", "example.com/row"]
+
+
+@pytest.mark.parametrize(
+    ("target", "files"),
+    [
+        ("PodGang/shop/web-0", ["c/east/web.yaml", "c/west/web.yaml"]),
+        ("PodGang/more-0", ["c/west/more.yaml"]),
+        ("c/west/web.yaml:10", ["c/west/web.yaml"]),
+    ],
+)
+@pytest.mark.usefixtures("fleet")
+def test_what_is_asked_about_is_looked_up_in_every_configuration(call: Call, target: str, files: list[str]) -> None:
+    ran = call("explain", target, "c", "-o", "json")
+
+    answer = json.loads(ran.stdout)
+    jsonschema.validate(answer, SCHEMA)
+    origins = [value["origin"] for each in answer["objects"] for value in each["values"]]
+    required = [each["place"]["file"] for each in origins if each["rule"] == "operator.md 7, packConstraint"]
+    assert (ran.code, sorted(set(required))) == (0, files)
+    assert [each["files"] for each in answer["configurations"]] == [
+        [f"{file.rpartition('/')[0]}/topology.yaml"] for file in files
+    ]
+
+
+@pytest.mark.usefixtures("fleet")
+def test_an_error_in_one_cluster_leaves_the_others_explained(fleet: Path, call: Call) -> None:
+    write(fleet, {"c/east/web.yaml": WORKLOAD.replace("minAvailable: 2", "minAvailable: 3")})
+
+    whole, asked = call("explain", "c", "-o", "json"), call("explain", "PodGang/more-0", "c")
+
+    assert (whole.code, asked.code) == (1, 1)
+    assert whole.stderr.startswith("error: c/east/web.yaml:16:")
+    assert [each["rendered"] for each in json.loads(whole.stdout)["configurations"]] == [False, True]
+    assert "PodGang shop/more-0" in asked.stdout
+
+
+@pytest.mark.usefixtures("fleet")
+def test_a_name_that_no_configuration_has(call: Call) -> None:
+    ran = call("explain", "PodGang/mor-0", "c")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        'error: "PodGang/mor-0" must be a path, or name a workload or an object of the render; did you mean '
+        '"PodGang/shop/more-0"?\n'
+    )

@@ -12,8 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from packwise.cli.markdown import LIMIT
 from packwise.extras import SOLVER
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.test_cli_markdown import outside_code
 from tests.places import ROOT, TESTDATA
 
 Expect = Callable[[str, str], None]
@@ -93,7 +95,7 @@ def test_a_gang_that_only_prefers_a_level_needs_room_in_the_cluster(call: Call) 
     assert "must stand in one ;" not in ran.stdout
 
 
-@pytest.mark.parametrize("name", ["fits", "pending", "exact"])
+@pytest.mark.parametrize("name", ["fits", "pending", "exact", "moves"])
 def test_the_output_is_by_its_schema(name: str) -> None:
     schema = json.loads((ROOT / "docs" / "reference" / "place.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -440,3 +442,125 @@ def test_a_required_level_above_one_that_all_nodes_share(folder: Path, call: Cal
         "share a level finer than zone, and KAI counts what is free within that level only: add a preferred level, "
         "zone or a finer one"
     ) in ran.stdout
+
+
+@pytest.fixture
+def changed(folder: Path) -> Path:
+    """A change that makes the pods of one workload larger, adds one, and takes one away; another moves."""
+    first = GPU_WORKLOAD.replace("web", "a")
+    write(folder, {"old/topology.yaml": CONFIG, "old/a.yaml": first, "old/web.yaml": GPU_WORKLOAD})
+    write(folder, {"old/z.yaml": named("z", 1), "in/a.yaml": first.replace('"8"', '"9"'), "in/x.yaml": named("x", 2)})
+    nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(6)]
+    write(folder, {"nodes.json": json.dumps(nodes)})
+    return folder
+
+
+def named(name: str, pods: int) -> str:
+    sized = GPU_WORKLOAD.replace("replicas: 2", f"replicas: {pods}").replace("minAvailable: 2", f"minAvailable: {pods}")
+    return sized.replace("web", name)
+
+
+@pytest.mark.usefixtures("changed")
+def test_what_a_change_moves(call: Call, expect: Expect) -> None:
+    words = ("place", "in", "--nodes", "nodes.json", "--baseline", "old")
+    for output, suffix in (("text", "txt"), ("json", "json"), ("markdown", "md")):
+        ran = call(*words, "-o", output)
+        assert (ran.code, ran.stderr) == (1, "")
+        expect(f"place/moves.{suffix}", ran.stdout)
+
+
+def fates(call: Call) -> list[tuple[str, str, int]]:
+    ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "json")
+    return [(each["name"], each["change"], each["pods"]) for each in json.loads(ran.stdout)["changes"]]
+
+
+def test_a_gang_that_stays_is_no_change_and_one_may_fit_again(folder: Path, call: Call) -> None:
+    write(folder, {"old/topology.yaml": CONFIG, "old/web.yaml": GPU_WORKLOAD})
+    assert fates(call) == []
+
+    write(folder, {"old/web.yaml": GPU_WORKLOAD.replace('"8"', '"9"')})
+    assert fates(call) == [("web-0", "fitsNow", 0)]
+
+
+def test_pods_that_are_added_to_a_gang_do_not_move_and_those_that_wait_are_counted(folder: Path, call: Call) -> None:
+    few = GPU_WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "").replace(
+        "minAvailable: 2", "minAvailable: 1"
+    )
+    write(
+        folder,
+        {"old/topology.yaml": CONFIG, "old/web.yaml": few, "in/web.yaml": few.replace("replicas: 2", "replicas: 4")},
+    )
+    assert fates(call) == []
+
+    write(folder, {"in/web.yaml": few.replace("replicas: 2", "replicas: 7")})
+    assert fates(call) == [("web-0", "losesPods", 3)]
+
+
+def test_a_baseline_with_errors_is_compared_with_nothing(folder: Path, call: Call) -> None:
+    write(
+        folder, {"old/topology.yaml": CONFIG, "old/z.yaml": named("z", 1).replace("minAvailable: 1", "minAvailable: 9")}
+    )
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "json")
+
+    assert (ran.code, ran.stderr) == (0, "note: old has errors, so that places are compared with none\n")
+    assert "changes" not in json.loads(ran.stdout)
+
+
+def test_a_scenario_is_no_comment(folder: Path, call: Call) -> None:
+    write(folder, {"scenario.json": json.dumps(SCENARIO)})
+
+    ran = call("place", "scenario.json", "-o", "markdown")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr == "error: -o markdown must go with workloads and --nodes; of a scenario there is text or json\n"
+
+
+def test_hostile_names_are_text_in_a_comment(folder: Path, call: Call) -> None:
+    hostile = "```</details>@org <img src=x> #1 `"
+    nodes = [node(f"{hostile}{number}", f"a {hostile}", "r") for number in range(2)]
+    write(folder, {"nodes.json": json.dumps(nodes), "old/topology.yaml": CONFIG, "old/web.yaml": GPU_WORKLOAD})
+    write(folder, {"in/x.yaml": named("x", 2)})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "markdown")
+
+    assert hostile in ran.stdout
+    assert [part for part in outside_code(ran.stdout) if "org" in part or "img" in part] == []
+
+
+def test_a_placing_of_any_size_is_one_comment(folder: Path, call: Call) -> None:
+    nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(200)]
+    many = "---\n".join([named(f"w{number}", 2) for number in range(400)])
+    write(folder, {"in/web.yaml": many, "old/topology.yaml": CONFIG, "old/a.yaml": GPU_WORKLOAD})
+    write(folder, {"nodes.json": json.dumps(nodes)})
+
+    ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "markdown")
+
+    assert len(ran.stdout.encode("utf-16-le")) // 2 <= LIMIT
+    assert ran.stdout.startswith("<!-- packwise place -->\n### Where the scheduler places it\n\n`100 of 400 gangs fit`")
+    assert "<summary>Does not fit: 300</summary>" in ran.stdout
+    assert "<summary>Fits: 100</summary>" in ran.stdout
+    assert ran.stdout.endswith(": `packwise place in --nodes nodes.json --baseline old` prints all.\n")
+
+
+def test_what_topograph_writes_labels_the_nodes_of_the_cluster(folder: Path, call: Call) -> None:
+    write(folder, {"in/topology.yaml": CONFIG.replace("example.com/rack", "fabric.topograph.run/tier-0")})
+    write(folder, {"topology.conf": "SwitchName=l0 Nodes=n[0-2]\nSwitchName=l1 Nodes=n3\n"})
+    words = ("place", "in", "--nodes", "nodes.json", "-o", "json")
+
+    labelled = json.loads(call(*words, "--nodes", "topology.conf").stdout)["gangs"][0]
+
+    assert json.loads(call(*words).stdout)["gangs"][0]["state"] == "pending"
+    assert (labelled["state"], labelled["domain"]) == ("allocated", "a/l0")
+
+
+def test_what_topograph_writes_does_not_say_what_nodes_have(folder: Path, call: Call) -> None:
+    write(folder, {"topology.conf": "SwitchName=l0 Nodes=n[0-2]\n"})
+
+    for command in ("place", "comment"):
+        ran = call(command, "in", "--nodes", "topology.conf")
+        assert (ran.code, ran.stdout) == (2, "")
+        assert ran.stderr.endswith(
+            'error: --nodes "topology.conf" must say what nodes have (status.allocatable); topograph\'s output does '
+            "not: name what `kubectl get nodes,pods -A -o json` prints beside it\n"
+        )

@@ -139,3 +139,58 @@ def test_check_judges_topologies_on_the_nodes(call: Call, package: Path, tmp_pat
 
     assert ran.code == 0
     assert [finding["rule"] for finding in ran.findings if "node" in finding["rule"]] == ["level-on-no-node"]
+
+
+CONF = """\
+# spine-1=s1
+SwitchName=core Switches=s[1-2]
+SwitchName=s1 Switches=l[1-2]
+SwitchName=s2 Switches=l[3-4]
+SwitchName=l1 Nodes=n[01-04]
+SwitchName=l2 Nodes=n[05-08]
+SwitchName=l3 Nodes=n[09-12]
+SwitchName=l4 Nodes=n[13-16]
+"""
+
+
+def test_levels_of_what_topograph_writes(tmp_path: Path, call: Call, expect: Expect) -> None:
+    blocks = "".join([f"BlockName=b{number} Nodes=n[{number * 2 - 1:02}-{number * 2:02}]\n" for number in range(1, 9)])
+    config_map = {"kind": "ConfigMap", "metadata": {"name": "slurm"}, "data": {"topology.conf": CONF}}
+    write(tmp_path, {"tree.conf": CONF, "blocks.conf": blocks, "slurm.json": json.dumps(config_map)})
+
+    both = call("topology", "import", "tree.conf", "blocks.conf")
+
+    assert (both.code, both.stderr) == (0, "")
+    expect("place/topograph.yaml", both.stdout)
+    alone = call("topology", "import", "tree.conf").stdout
+    assert call("topology", "import", "-", stdin=CONF).stdout == alone
+    assert call("topology", "import", "slurm.json").stdout == alone
+
+
+def test_levels_of_instances_with_deep_fabrics_and_sub_domains(call: Call) -> None:
+    def instance(number: int) -> dict[str, Any]:
+        domain = {"accelerator.topograph.run/domain": f"d{number // 4}"}
+        return {
+            "id": f"i-{number:02}",
+            "network_layers": [f"t0-{number // 8}", f"t1-{number // 16}", f"t2-{number // 32}", f"t3-{number // 64}"],
+            "labels": {**domain, "accelerator.topograph.run/sub-domain": f"s{number // 2}"},
+        }
+
+    ran = call("topology", "import", "-", stdin=json.dumps({"instances": [instance(number) for number in range(128)]}))
+
+    assert [line.partition(" # ")[0].strip(" -") for line in ran.stdout.splitlines() if "- {" in line] == [
+        "{domain: region, key: fabric.topograph.run/tier-3}",
+        "{domain: zone, key: fabric.topograph.run/tier-2}",
+        "{domain: datacenter, key: fabric.topograph.run/tier-1}",
+        "{domain: block, key: fabric.topograph.run/tier-0}",
+        "{domain: rack, key: accelerator.topograph.run/domain}",
+    ]
+
+
+def test_output_of_topograph_that_cannot_be_read(tmp_path: Path, call: Call) -> None:
+    write(tmp_path, {"bad.conf": "SwitchName=a Nodes=n[1-\n"})
+
+    ran = call("topology", "import", "bad.conf")
+
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr == ('error: "bad.conf": topograph\'s output must have ranges as in n[001-128,130]; got "n[1-"\n')

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["scenarios"]
+__all__ = ["repeated", "scenarios"]
 
 ZONE, RACK, HOST = "topology.example/zone", "topology.example/rack", "kubernetes.io/hostname"
 
@@ -26,6 +26,20 @@ def scenarios(draw: st.DrawFn, *, jobs: int = 3) -> dict[str, Any]:
         "nodes": nodes,
         "jobs": [_job(draw, f"job{number}", levels) for number in range(draw(st.integers(1, jobs)))],
     }
+
+
+@st.composite
+def repeated(draw: st.DrawFn) -> dict[str, Any]:
+    """A scenario in which gangs of one shape come by turns, so that what was learnt of a turn counts in the next."""
+    scenario = draw(scenarios(jobs=2))
+    copies = range(draw(st.integers(2, 5)))
+    scenario["jobs"] = [_copy(job, number) for number in copies for job in scenario["jobs"]]
+    return scenario
+
+
+def _copy(job: dict[str, Any], number: int) -> dict[str, Any]:
+    tasks = [{**task, "name": f"{task['name']}-{number}"} for task in job["tasks"]]
+    return {**job, "name": f"{job['name']}-{number}", "tasks": tasks}
 
 
 def _node(draw: st.DrawFn, name: str, labels: dict[str, str], levels: list[str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from packwise.commands.place.cure import cure, hiding_rule
 from packwise.commands.place.exact import Verdict, exact_packing
@@ -14,13 +15,13 @@ from packwise.commands.place.scenario import read_scenario
 from packwise.extras import SOLVER
 from packwise.schedulers.kai.allocate import allocate
 from tests.place.checker import faults
-from tests.place.strategies import HOST, RACK, ZONE, scenarios
+from tests.place.strategies import HOST, RACK, ZONE, repeated, scenarios
 
 pytestmark = pytest.mark.skipif(not SOLVER.installed, reason=SOLVER.advice)
 
 
 @settings(max_examples=150)
-@given(scenarios(jobs=2))
+@given(st.one_of(scenarios(jobs=2), repeated()))
 def test_what_the_solver_refuses_kai_never_places(scenario: dict[str, Any]) -> None:
     start = read_scenario(scenario)
     session = allocate(start)

@@ -7,19 +7,21 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from packwise.commands.place.scenario import answers, read_scenario
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.candidates import Scores
+from packwise.schedulers.kai.allocate.domains import DomainTree
 from packwise.schedulers.kai.allocate.ranking import Rankings
-from packwise.schedulers.kai.allocate.scene import Pod
-from packwise.schedulers.kai.allocate.state import NodeState
+from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod
+from packwise.schedulers.kai.allocate.state import ClusterState, NodeState, Orders
 from tests.place.checker import faults
-from tests.place.strategies import scenarios
+from tests.place.strategies import RACK, ZONE, repeated, scenarios
 
 
 @settings(max_examples=300)
-@given(scenarios())
+@given(st.one_of(scenarios(), repeated()))
 def test_a_placing_satisfies_every_constraint(scenario: dict[str, Any]) -> None:
     answered = answers(allocate(read_scenario(scenario)))["jobs"]
     placement = {pod: node for job in answered for pod, node in job["placement"].items() if node}
@@ -85,3 +87,31 @@ def test_the_ranking_of_nodes_is_that_of_kais_scores(scenario: dict[str, Any]) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rankings, "of", naive)
         assert answers(allocate(read_scenario(scenario))) == quick
+
+
+@settings(max_examples=300)
+@given(repeated(), st.booleans())
+def test_what_is_remembered_of_domains_is_what_is_there(scenario: dict[str, Any], crossed: bool) -> None:
+    """Orders of domains are kept from one turn to the next, also where values with dots let domains cross."""
+    if crossed:
+        for place, node in enumerate(scenario["nodes"]):
+            node["labels"] |= {ZONE: f"z{'.r' * (place % 2)}", RACK: f"{'r.' * (1 - place % 2)}{place // 3}"}
+    remembered = answers(allocate(read_scenario(scenario)))
+
+    def orders(cluster: ClusterState, tree: DomainTree, group: object) -> Orders:  # noqa: ARG001
+        return Orders(tree)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClusterState, "orders", orders)
+        assert answers(allocate(read_scenario(scenario))) == remembered
+
+
+def test_domains_cross_where_values_hold_dots() -> None:
+    labels = [{ZONE: "z.r", RACK: "0"}, {ZONE: "z", RACK: "r.0"}]
+    nodes = [NodeState(Node(f"n{place}", each, {}), place) for place, each in enumerate(labels)]
+
+    tree = DomainTree(KaiTopology("t", (ZONE, RACK)), nodes)
+
+    assert tree.is_crossed
+    assert [domain.id for domain in tree.domains()] == ["root", "z.r", "z", "z.r.0"]
+    assert not DomainTree(KaiTopology("t", (ZONE, RACK)), nodes[:1]).is_crossed

@@ -11,6 +11,7 @@ __all__ = [
     "Check",
     "Choice",
     "Command",
+    "Comment",
     "Completion",
     "Diff",
     "DiffFormat",
@@ -25,6 +26,7 @@ __all__ = [
     "Migrate",
     "Named",
     "Output",
+    "PlaceFormat",
     "PlaceGangs",
     "Render",
     "Report",
@@ -49,6 +51,9 @@ DiffFormat = Literal["text", "json", "patch", "markdown"]
 
 ReportFormat = Literal["html", "svg", "mermaid"]
 """How a report is drawn."""
+
+PlaceFormat = Literal["text", "json", "markdown"]
+"""How a placing is printed."""
 
 Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
 """What `packwise init` writes a package for: who renders it, or who checks it."""
@@ -151,6 +156,14 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
+class Comment:
+    """`packwise comment`; with `nodes`, files with a cluster's nodes and pods, it says where gangs go."""
+
+    named: Named
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """`packwise explain`; `target` is an object, a line of a file, or one more path: the command looks which."""
 
@@ -184,7 +197,7 @@ class PlaceGangs:
 
     named: Named
     nodes: tuple[str, ...] = ()
-    output: Literal["text", "json"] = "text"
+    output: PlaceFormat = "text"
     add_nodes: tuple[str, ...] = ()
     drain: tuple[str, ...] = ()
     replicas: tuple[str, ...] = ()
@@ -299,6 +312,7 @@ Command = (
     Render
     | Check
     | Diff
+    | Comment
     | Explain
     | Topologies
     | ImportTopology

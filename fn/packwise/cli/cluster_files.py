@@ -14,6 +14,8 @@ from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.input_paths import find_files
 from packwise.schedulers.kai.snapshot import SnapshotError, objects_of, read_snapshot
+from packwise.topology.slurm import is_conf
+from packwise.topology.topograph import CONFIG_MAP, TopographError, with_topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,8 +34,11 @@ def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]]) -
     try:
         return read_snapshot(objects)
     except SnapshotError as error:
-        listed = ", ".join([f'"{path}"' for path in paths])
-        raise UsageError(f"--nodes {listed} {error}") from None
+        raise UsageError(f"--nodes {_listed(paths)} {error}") from None
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join([f'"{path}"' for path in paths])
 
 
 def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
@@ -46,8 +51,14 @@ def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
 
 
 def read_nodes(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
-    """The objects of a cluster in files and folders. Raises UsageError where they show no nodes."""
-    objects = tuple([value for path in paths for value in read_objects(path)])
+    """The objects of a cluster in files and folders, what topograph writes of it as labels of its nodes.
+
+    Raises UsageError where they show no nodes.
+    """
+    try:
+        objects = with_topology([value for path in paths for value in read_objects(path)])
+    except TopographError as error:
+        raise UsageError(f"{_listed(paths)}: {error}") from None
     read_cluster(paths, objects)
     return objects
 
@@ -101,6 +112,9 @@ def _values(data: bytes, name: str) -> Iterator[Value]:
             pass
         else:
             return
+    if is_conf(text):
+        yield {"kind": CONFIG_MAP, "data": {"topology.conf": text}}
+        return
     for document in split_documents(text):
         try:
             yield read(document.text)

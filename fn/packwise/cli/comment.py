@@ -1,117 +1,145 @@
-"""A comment on a pull request: Markdown below GitHub's limit, whatever it is about and whoever wrote that.
-
-Text of the input stands in code blocks and code spans only: there GitHub makes no links, mentions nobody, and reads no
-Markdown or HTML. Source: GitHub Flavored Markdown 0.29, 4.5 and 6.3; docs.github.com "Basic writing and formatting".
-"""
+"""`packwise comment`: what check, diff and place say of a change, as one comment on its pull request."""
 
 from __future__ import annotations
 
-import re
-from html import escape
+from pathlib import PurePath
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from krmfn.record import NamedTuple
-from packwise.cli.report.visible import visible
+from krmfn.result import exit_code, sort_results
+from packwise.cli import markdown
+from packwise.cli.arguments import UsageError
+from packwise.cli.cluster_files import read_cluster, read_nodes
+from packwise.cli.console import show
+from packwise.cli.diff_output import markdown as of_diff
+from packwise.cli.diff_output.result import Compared
+from packwise.cli.groups import read_groups
+from packwise.cli.judgement import judge
+from packwise.cli.markdown import Part, markup
+from packwise.cli.place import baseline_of, place_command, placed_of, refuse_empty
+from packwise.cli.place_output import markdown as of_place
+from packwise.cli.report import markdown as of_check
+from packwise.cli.report.checked import Checked
+from packwise.commands.diff import diff, state_after, state_before
+from packwise.pipeline import render
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-__all__ = ["LIMIT", "Section", "code", "comment", "markup"]
+    from packwise.cli.arguments import Comment, Named
+    from packwise.cli.groups import Checkup, Group
+    from packwise.cli.judgement import Judgement
+    from packwise.commands.diff import State
 
-LIMIT = 65_536
-"""Characters of a comment that GitHub takes, as UTF-16 counts them."""
+__all__ = ["comment"]
 
-_MARGIN = 1_000
+_DIFF = "### What changes for the scheduler"
+_PLACE = "### Where the scheduler places it"
 _LONGEST = 400
-"""Characters of a line that are shown."""
-_MOST_LINES = 24
-"""Lines of an entry that are shown."""
-_RESERVED = 4_000
-"""Characters that every later section is left, a quarter of the room at most."""
-
-_TICKS = re.compile("`+")
+"""Characters of the paths that a marker names."""
 
 
-class Section(NamedTuple):
-    """A part that can be folded. `title` is HTML; each of the `entries` is lines, and is shown whole or counted.
+class _Answer(NamedTuple):
+    """What one command says in the comment, and its exit code."""
 
-    `language` is that of its code block.
-    """
-
-    title: str
-    entries: Sequence[Sequence[str]]
-    is_open: bool = False
-    language: str = "text"
+    part: Part
+    code: int
 
 
-def comment(marker: str, lead: Iterable[str], sections: Iterable[Section], command: str) -> str:
-    """The whole comment; `lead` are paragraphs of Markdown, `command` prints what had to be left out.
-
-    `marker` is invisible: by it a bot knows its comment again.
-    """
-    head = "".join([f"<!-- {marker} -->\n", *(f"{paragraph}\n\n" for paragraph in lead)])
-    room = LIMIT - _MARGIN - _size(head)
-    listed = [section for section in sections if section.entries]
-    parts: list[str] = []
-    left_out = 0
-    for position, section in enumerate(listed):
-        later = len(listed) - position - 1
-        text, count = _folded(section, room - min(room // 4, later * _RESERVED))
-        parts.append(text)
-        room -= _size(text)
-        left_out += count
-    if left_out:
-        entries = "1 entry is" if left_out == 1 else f"{left_out} entries are"
-        parts.append(f"{entries} left out, for GitHub takes no longer comment: {code(command)} prints all.\n")
-    return head + "".join(parts)
+def comment(command: Comment) -> int:
+    """Prints the comment; returns the highest exit code of its commands. Raises UsageError."""
+    checkup = read_groups(command.named)
+    if command.nodes:
+        checkup = checkup.on(read_nodes(command.nodes))
+    judgement = judge(checkup)
+    answers = [_checked(checkup, judgement)]
+    if command.named.baseline is not None:
+        answers.append(_compared(checkup, command.named, frozenset(map(str, judgement.results))))
+    if command.nodes:
+        answers.append(_placed(checkup, command))
+    text = markdown.comment(_marker(command.named.paths), [answer.part for answer in answers])
+    return max([answer.code for answer in answers]) if show(text) else 1
 
 
-def code(text: str) -> str:
-    """`text` as a code span of Markdown."""
-    shown = _cut(visible(text)) or " "
-    ticks = "`" * (max([len(run) for run in _TICKS.findall(shown)], default=0) + 1)
-    space = " " if shown.startswith("`") or shown.endswith("`") else ""
-    return f"{ticks}{space}{shown}{space}{ticks}"
+def _marker(paths: Sequence[str]) -> str:
+    """What tells the comment on these paths from those on others: no text that could end an HTML comment."""
+    named = " ".join([quote(path, safe="/._~") for path in paths])[:_LONGEST]
+    return f"packwise comment {named}".replace("--", "-%2D")
 
 
-def markup(text: str) -> str:
-    """`text` as code in HTML, where Markdown is not read."""
-    return f"<code>{escape(_cut(visible(text)))}</code>"
+def _checked(checkup: Checkup, judgement: Judgement) -> _Answer:
+    files = [file for file in checkup.files if file.left_out is None]
+    checked = Checked(judgement.results, len(files), checkup.text_of, closing=judgement.closing)
+    return _Answer(of_check.part(checked), exit_code(judgement.results))
 
 
-def _folded(section: Section, room: int) -> tuple[str, int]:
-    """The section with as many entries as there is room for, and how many are left out; nothing where none fits."""
-    frame = f"<details{' open' if section.is_open else ''}><summary>{section.title}</summary>\n\n{{}}\n</details>\n\n"
-    # The fence may be as long as the longest line, and the note of what is left out has its place.
-    room -= _size(frame) + 2 * (_LONGEST + 1) + 200
-    lines: list[str] = []
-    shown = 0
-    for entry in section.entries:
-        cut = _entry(entry)
-        room -= sum([_size(line) + 1 for line in cut])
-        if room < 0:
-            break
-        lines += cut
-        shown += 1
-    left_out = len(section.entries) - shown
-    if not shown:
-        return "", left_out
-    fence = "`" * max(3, *[len(run) + 1 for line in lines for run in _TICKS.findall(line)], 0)
-    note = f"\n{left_out} of {len(section.entries)} left out.\n" if left_out else ""
-    return frame.replace("{}", "\n".join([f"{fence}{section.language}", *lines, fence]) + "\n" + note), left_out
+def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
+    """What changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
+    baseline = named.baseline or ""
+    if exit_code(checkup.results):
+        return _Answer(Part([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1)
+    groups = [group for group in checkup.groups if not group.package.is_part]
+    compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
+    code = int(any(each.difference.refusals or not each.difference.compared for each in compared))
+    compared = [_without(each, reported) for each in compared]
+    if len(compared) == 1:
+        return _Answer(of_diff.part(compared[0]), code)
+    parts = [(each.after, of_diff.part(each)) for each in compared]
+    sections = [
+        section._replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
+    ]
+    changed = sum([any(section.entries for section in part.sections) for _, part in parts])
+    lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {markdown.code(baseline)}."]
+    return _Answer(Part(lead, sections, f"packwise diff {baseline} PATH"), code)
 
 
-def _entry(lines: Sequence[str]) -> list[str]:
-    """The lines of an entry as they are shown."""
-    shown = [_cut(visible(line)) for line in lines[:_MOST_LINES]]
-    more = len(lines) - len(shown)
-    return [*shown, f"      … {more} more line{'' if more == 1 else 's'}"] if more > 0 else shown
+def _difference(group: Group, name: str, baseline: str) -> Compared:
+    package = group.package
+    before = package.before or package._replace(items=(), documents=())
+    old, new = _sorted(state_before(before)), _sorted(state_after(package, before.items))
+    return Compared(diff(old, new), baseline, name, old.rendered, new.rendered)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+def _without(compared: Compared, reported: frozenset[str]) -> Compared:
+    difference = compared.difference
+    refusals = tuple([result for result in difference.refusals if str(result) not in reported])
+    return compared._replace(difference=difference._replace(refusals=refusals))
 
 
-def _size(text: str) -> int:
-    """How many characters GitHub counts."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+def _sorted(state: State) -> State:
+    return state._replace(results=sort_results(state.results))
+
+
+def _name(group: Group, named: Named, *, alone: bool) -> str:
+    """What a user calls the files of a group: the path that is named, or the folder of their configuration."""
+    if alone and len(named.paths) == 1:
+        return named.paths[0]
+    return PurePath(group.configurations[0]).parent.as_posix() if group.configurations else "."
+
+
+def _placed(checkup: Checkup, command: Comment) -> _Answer:
+    """Where the gangs go. Raises UsageError where they are of several clusters."""
+    rendered = [(group, each) for group in checkup.groups if (each := render(group.package)).workloads]
+    if len(rendered) > 1:
+        raise UsageError(
+            f"--nodes must go with the workloads of one cluster; got those of {len(rendered)} configurations: name the "
+            "folder of one"
+        )
+    if exit_code(checkup.results) or any(exit_code(each.results) for _, each in rendered):
+        return _Answer(Part([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1)
+    if not rendered:
+        return _Answer(Part([_PLACE, "There is nothing to place."], [], ""), 0)
+    group, own = rendered[0]
+    snapshot = read_cluster(command.nodes, group.package.nodes)
+    refuse_empty(command.nodes, snapshot)
+    try:
+        placed = placed_of(own, snapshot)
+        if command.named.baseline is not None:
+            baseline = baseline_of(command.named.baseline, group.package, placed, snapshot)
+            placed = placed._replace(baseline=baseline)
+    except TooManyPodsError as error:
+        raise UsageError(str(error)) from None
+    part = of_place.part(placed, place_command(command.named, command.nodes))
+    return _Answer(part, int(not placed.placing.fits))

@@ -9,20 +9,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
-from krmfn.result import Severity, exit_code
+from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.explain_output.explained import Explained
+from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import real
-from packwise.cli.inputs import read_inputs
-from packwise.cli.rendered_files import rendered_of
 from packwise.cli.report.lines import as_lines
 from packwise.commands.explain import at_line, explanation_of, location_of, named, names
+from packwise.pipeline import render
 from packwise.wording import closest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from packwise.cli.arguments import Explain
-    from packwise.cli.inputs import Inputs
-    from packwise.commands.explain import Chosen, Explanation
+    from packwise.cli.groups import Checkup, Group
+    from packwise.pipeline import Rendered
 
 __all__ = ["explain"]
 
@@ -41,25 +44,37 @@ class _Target(NamedTuple):
 
 
 def explain(command: Explain) -> int:
-    """Prints the explanation; returns the exit code. Raises UsageError."""
+    """Prints the explanations; returns the exit code. Raises UsageError."""
     target, paths = _target(command.target, command.named.paths)
-    inputs = read_inputs(replace(command.named, paths=paths))
-    rendered = rendered_of(inputs)
-    explanation = explanation_of(inputs.package, rendered)
-    errors = [result for result in rendered.results if result.severity is Severity.ERROR]
+    checkup = read_groups(replace(command.named, paths=paths))
+    rendered = [(group, render(group.package)) for group in checkup.groups]
+    # Files that belong to no cluster have nothing to explain beside those that do.
+    rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
+    results = [*checkup.results, *(result for _, each in rendered for result in each.results)]
+    # A definition that several groups read is wrong once.
+    unique = sort_results({str(result): result for result in results}.values())
+    errors = [result for result in unique if result.severity is Severity.ERROR]
     say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    if rendered.selection is None:
+    explanations = [] if exit_code(checkup.results) else list(_explained(rendered))
+    if not explanations:
         return 1
-    chosen = _chosen(target, explanation, inputs)
+    explanations = _chosen(target, explanations, checkup)
     if command.as_json:
         from packwise.cli.explain_output.json import as_json
 
-        text = as_json(explanation, chosen)
+        text = as_json(explanations)
     else:
         from packwise.cli.explain_output.text import as_text
 
-        text = as_text(explanation, chosen, _width(), coloured=is_coloured(sys.stdout))
-    return exit_code(rendered.results) if show(text) else 1
+        text = as_text(explanations, _width(), coloured=is_coloured(sys.stdout))
+    return exit_code(results) if show(text) else 1
+
+
+def _explained(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Explained]:
+    for group, each in rendered:
+        if each.selection is not None:
+            whole = each._replace(results=sort_results(each.results))
+            yield Explained(explanation_of(group.package, whole), group.configurations)
 
 
 def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[str, ...]]:
@@ -77,40 +92,49 @@ def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[
     return _Target(), (first, *others)
 
 
-def _chosen(target: _Target, explanation: Explanation, inputs: Inputs) -> Chosen | None:
-    """What is asked about; None where that is everything, or where errors keep the render from having it.
+def _chosen(target: _Target, explanations: list[Explained], checkup: Checkup) -> list[Explained]:
+    """The explanations that have what is asked about; all of them where that is everything.
 
-    Raises UsageError where there is nothing of that name or at that place.
+    Where errors keep a render from having it, its explanation has nothing chosen. Raises UsageError where there is
+    nothing of that name or at that place.
     """
     if target.line:
-        return _at_line(target, explanation, inputs)
+        return _at_line(target, explanations, checkup)
     if not target.name:
-        return None
-    chosen = named(explanation, target.name)
-    if chosen is None and explanation.rendered:
-        known = names(explanation)
+        return explanations
+    chosen = [each._replace(chosen=named(each.explanation, target.name)) for each in explanations]
+    there = [each for each in chosen if each.chosen is not None]
+    if not there and all(each.explanation.rendered for each in explanations):
+        known = [name for each in explanations for name in names(each.explanation)]
         suggestion = closest(target.name, known) or f"; there are {len(known)}: `packwise explain PATH` lists them"
         raise UsageError(f'"{target.name}" must be a path, or name a workload or an object of the render{suggestion}')
-    return chosen
+    return there or [each for each in explanations if not each.explanation.rendered]
 
 
-def _at_line(target: _Target, explanation: Explanation, inputs: Inputs) -> Chosen:
+def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -> list[Explained]:
     is_stdin = target.file in (STDIN, "<stdin>")
-    files = [file.path.name for file in inputs.read]
-    # Objects of a ResourceList are in the files that its client read.
-    files += [name for item in explanation.items if (name := location_of(item).file) == target.file]
     wanted = None if is_stdin else real(target.file)
-    chosen = [
-        at_line(explanation, name, target.line)
-        for name in dict.fromkeys(files)
-        if (name is None and is_stdin) or (name is not None and wanted == real(name))
-    ]
-    if not chosen:
+    read = [file.path.name for file in checkup.read]
+    is_read = False
+    there: list[Explained] = []
+    for each in explanations:
+        # Objects of a ResourceList are in the files that its client read.
+        own = [name for item in each.explanation.items if (name := location_of(item).file) == target.file]
+        files = [
+            name
+            for name in dict.fromkeys([*read, *own])
+            if (name is None and is_stdin) or (name is not None and wanted == real(name))
+        ]
+        is_read = is_read or bool(files)
+        at = [at_line(each.explanation, name, target.line) for name in files]
+        chosen = next((each_at for each_at in at if each_at is not None), None)
+        if chosen is not None:
+            there.append(each._replace(chosen=chosen))
+    if not is_read:
         raise UsageError(f'"{target.file}" must be a file that is read; name it, or its folder, as PATH too')
-    at = next((each for each in chosen if each is not None), None)
-    if at is None:
+    if not there:
         raise UsageError(f'"{target.file}" must have an object on line {target.line}')
-    return at
+    return there
 
 
 def _width() -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 __all__ = [
     "CHECK",
     "CHECK_EPILOG",
+    "COMMENT",
+    "COMMENT_EPILOG",
     "COMPLETION",
     "COMPLETION_EPILOG",
     "DIFF",
@@ -113,6 +115,18 @@ examples:
 exit codes: 0 no error, 1 errors were found (updates that are refused, sources that cannot be rendered), 2 wrong usage;
 with --exit-code also 1 when anything changes"""
 
+COMMENT = """\
+Prints one comment for a pull request, in Markdown: what is wrong (check), what changes for the scheduler (diff, with
+--baseline), where it places the gangs and what the change moves (place, with --nodes), in parts that fold. It is
+shorter than what GitHub takes, whatever the change; its first line tells a bot which comment to update."""
+
+COMMENT_EPILOG = """\
+examples:
+  packwise comment clusters/west --baseline git:origin/main > comment.md
+  packwise comment clusters/west --baseline git:origin/main --nodes nodes.json > comment.md
+
+exit codes: 0 no error, 1 errors were found, updates are refused or a gang does not fit, 2 wrong usage"""
+
 EXPLAIN = """\
 Says why the scheduler gets what it gets. Without an object: each workload with its gangs, their groups and sets of
 pods, the levels that bound them, and what is missing. With an object: every value in it with the field it comes from,
@@ -145,13 +159,14 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 TOPOLOGY = """\
 Prints a TopologyRender with the levels that the labels of nodes show: zones, racks, topograph's labels of both
-generations, any key that ends in such a word. Which of them nest is read from the nodes; those that contradict are
-named. `packwise topologies` lists the topologies that your files have."""
+generations or its graph, any key that ends in such a word. Which of them nest is read from the nodes; those that
+contradict are named. `packwise topologies` lists the topologies that your files have."""
 
 TOPOLOGY_EPILOG = """\
 examples:
   kubectl get nodes -o json | packwise topology import -
   packwise topology import nodes.json > topology.yaml
+  packwise topology import topology.conf            # what topograph writes for Slurm
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
@@ -164,6 +179,7 @@ examples:
   kubectl get nodes,pods -A -o json > nodes.json
   packwise place clusters/west --nodes nodes.json
   packwise place clusters/west --nodes nodes.json --replicas llm/decode=6 --further
+  packwise place clusters/west --nodes nodes.json --baseline git:origin/main   # what a change moves
   packwise place clusters/west --nodes nodes.json --drain example.com/rack=r7 -o json
   packwise place scenario.json -o json
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn.run import NO_MEMORY
 from packwise.cli.arguments import (
     Check,
+    Comment,
     Completion,
     Diff,
     Doctor,
@@ -41,6 +42,7 @@ _COMMANDS = {
     Report: ("reporting", "report"),
     Check: ("check", "check"),
     Diff: ("diff", "diff"),
+    Comment: ("comment", "comment"),
     Explain: ("explain", "explain"),
     Topologies: ("topologies", "topologies"),
     ImportTopology: ("topology", "topology"),

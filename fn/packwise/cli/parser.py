@@ -14,6 +14,7 @@ from packwise.cli.arguments import (
     Check,
     Choice,
     Command,
+    Comment,
     Completion,
     Diff,
     Doctor,
@@ -46,7 +47,7 @@ from packwise.cli.options.about import (
 from packwise.cli.options.drawing import add_report, refuse_twice
 from packwise.cli.options.judging import add_check, add_render, refuse_unlike
 from packwise.cli.options.packages import add_init, add_migrate, refuse_earlier
-from packwise.cli.options.questions import add_diff, add_explain, add_place, add_topologies, add_topology
+from packwise.cli.options.questions import add_comment, add_diff, add_explain, add_place, add_topologies, add_topology
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,6 +102,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.exit_code,
         tuple(parsed.exclude),
     ),
+    "comment": lambda parsed: Comment(_named(parsed), tuple(parsed.nodes)),
     "topologies": lambda parsed: Topologies(
         Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json"
     ),
@@ -191,6 +193,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     add_render(commands)
     add_check(commands)
     add_diff(commands)
+    add_comment(commands)
     add_explain(commands)
     add_topologies(commands)
     add_topology(commands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -11,15 +12,18 @@ from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.cluster_files import read_cluster, read_json, read_nodes, read_objects
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.inputs import read_inputs
-from packwise.cli.place_output.placed import Placed
+from packwise.cli.place_output.placed import Baseline, Placed
 from packwise.cli.rendered_files import rendered_of
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import json_text
+from packwise.commands.place.moves import moves
 from packwise.commands.place.placing import FITS, more_replicas, place_gangs, situation, turn_of
 from packwise.commands.place.reasons import free_after, reasons
 from packwise.commands.place.scenario import ScenarioError, answers, is_scenario, read_scenario
 from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas
 from packwise.extras import SOLVER
+from packwise.pipeline import render
+from packwise.schedulers.kai.allocate.scene import PODS
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 
@@ -27,12 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.cli.arguments import PlaceGangs
+    from packwise.cli.arguments import Named, PlaceGangs
     from packwise.commands.place.cure import Second
     from packwise.commands.place.placing import Placing, Situation
+    from packwise.pipeline import Rendered
     from packwise.schedulers.kai.snapshot import Snapshot
+    from packwise.select import Package
 
-__all__ = ["MOST_EXACT", "place"]
+__all__ = ["MOST_EXACT", "baseline_of", "place", "place_command", "placed_of", "refuse_empty"]
 
 MOST_EXACT = 20
 """How many gangs get an exact verdict."""
@@ -58,6 +64,8 @@ def _scenario(command: PlaceGangs) -> int:
             "--nodes must name the cluster: what `kubectl get nodes,pods -A -o json` prints; "
             "only a scenario, one JSON file with nodes and jobs, goes without"
         )
+    if command.output == "markdown":
+        raise UsageError("-o markdown must go with workloads and --nodes; of a scenario there is text or json")
     from packwise.schedulers.kai.allocate import allocate
 
     try:
@@ -75,28 +83,52 @@ def _scenario(command: PlaceGangs) -> int:
 
 def _workloads(command: PlaceGangs) -> int:
     inputs = read_inputs(command.named)
+    package = inputs.package._replace(nodes=read_nodes(command.nodes))
     if not exit_code(inputs.results):
-        items = inputs.package.items
         for text in command.replicas:
-            items = with_replicas(items, text)
-        inputs = replace(inputs, package=inputs.package._replace(items=items))
-    inputs = replace(inputs, package=inputs.package._replace(nodes=read_nodes(command.nodes)))
-    rendered = rendered_of(inputs)
+            package = package._replace(items=with_replicas(package.items, text))
+    rendered = rendered_of(replace(inputs, package=package))
     say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if exit_code(rendered.results):
         return 1
-    there = situation(rendered, _snapshot(command, inputs.package.nodes))
+    snapshot = _snapshot(command, package.nodes)
+    placed = placed_of(rendered, snapshot)
+    there, placing = placed.situation, placed.placing
+    if command.further:
+        placed = placed._replace(further=more_replicas(there, placing))
+    if command.exact:
+        placed = placed._replace(seconds=_seconds(there, placing))
+    if command.named.baseline is not None:
+        placed = placed._replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
+    return int(not placing.fits) if show(_printed(placed, command)) else 1
+
+
+def placed_of(rendered: Rendered, snapshot: Snapshot) -> Placed:
+    """The gangs of a render on the nodes of a cluster. Raises TooManyPodsError."""
+    there = situation(rendered, snapshot)
     placing = place_gangs(there)
     free = free_after(there, placing)
-    placed = Placed(
+    return Placed(
         there,
         {node.name: node for node in there.scene.nodes},
         placing,
         tuple([tuple(reasons(gang, there, free)) for gang in placing.gangs]),
-        more_replicas(there, placing) if command.further else None,
-        _seconds(there, placing) if command.exact else {},
     )
-    return int(not placing.fits) if show(_printed(placed, command)) else 1
+
+
+def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline | None:
+    """What the change of `package` moves; None, which stderr says, where nothing before it can be placed.
+
+    Raises TooManyPodsError.
+    """
+    if package.before is None:
+        return None
+    rendered = render(package.before)
+    if exit_code(rendered.results):
+        say([f"note: {name} has errors, so that places are compared with none"])
+        return None
+    before = placed_of(rendered, snapshot)
+    return Baseline(name, before, moves(before.placing, placed.placing))
 
 
 def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
@@ -117,6 +149,7 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
 def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
     """The cluster that is asked about."""
     snapshot = read_cluster(command.nodes, objects)
+    refuse_empty(command.nodes, snapshot)
     for text in command.add_nodes:
         if is_count(text):
             snapshot = added(snapshot, text)
@@ -131,11 +164,35 @@ def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Sn
     return snapshot
 
 
+def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
+    """Raises UsageError where no node says what it has, as in topograph's output: every gang would be pending."""
+    if all(node.allocatable.keys() <= {PODS} for node in snapshot.nodes):
+        listed = ", ".join([f'"{name}"' for name in nodes])
+        raise UsageError(
+            f"--nodes {listed} must say what nodes have (status.allocatable); topograph's output does not: name what "
+            "`kubectl get nodes,pods -A -o json` prints beside it"
+        )
+
+
 def _printed(placed: Placed, command: PlaceGangs) -> str:
-    if command.output == "json":
-        from packwise.cli.place_output.json import as_json
+    match command.output:
+        case "json":
+            from packwise.cli.place_output.json import as_json
 
-        return as_json(placed)
-    from packwise.cli.place_output.text import as_text
+            return as_json(placed)
+        case "markdown":
+            from packwise.cli.place_output.markdown import as_markdown
 
-    return as_text(placed, coloured=is_coloured(sys.stdout))
+            return as_markdown(placed, place_command(command.named, command.nodes))
+        case "text":
+            from packwise.cli.place_output.text import as_text
+
+            return as_text(placed, coloured=is_coloured(sys.stdout))
+
+
+def place_command(named: Named, nodes: Sequence[str]) -> str:
+    """The command that prints all of a placing."""
+    baseline = () if named.baseline is None else ("--baseline", named.baseline)
+    return shlex.join(
+        ["packwise", "place", *named.paths, *(word for each in nodes for word in ("--nodes", each)), *baseline]
+    )

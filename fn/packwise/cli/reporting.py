@@ -48,7 +48,7 @@ def report(command: Report) -> int:
     """Writes the drawings; returns 0 where every gang fits and there is no error, else 1. Raises UsageError."""
     if STDIN in command.nodes and STDIN in command.named.paths:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')
-    inputs = read_inputs(command.named, apart=True)
+    inputs = read_inputs(command.named)
     if command.nodes:
         inputs = replace(inputs, package=inputs.package._replace(nodes=read_nodes(command.nodes)))
     rendered = rendered_of(inputs)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from packwise.cli.arguments import UsageError
-from packwise.cli.cluster_files import read_cluster, read_objects
+from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import show
 from packwise.cli.report.visible import visible
 from packwise.commands.import_topology import propose
@@ -26,8 +26,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 def topology(command: ImportTopology) -> int:
     """Prints the configuration; returns the exit code. Raises UsageError where no label is a level."""
-    objects = [value for path in command.paths for value in read_objects(path)]
-    proposal = propose(read_cluster(command.paths, objects).nodes)
+    proposal = propose(read_cluster(command.paths, read_nodes(command.paths)).nodes)
     if not proposal.levels:
         raise UsageError(
             "the nodes must have a label by whose values domains are told apart, as topology.kubernetes.io/zone; got "

@@ -27,7 +27,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ("zone", r"topology\.kubernetes\.io/zone|.*[/.-](availability-?)?zone"),
     (
         "datacenter",
-        r"fabric\.topograph\.run/tier-2|network\.topology\.nvidia\.com/(core|datacenter|tier-2)|"
+        r"fabric\.topograph\.run/tier-([2-9]|[1-9]\d+)|network\.topology\.nvidia\.com/(core|datacenter|tier-2)|"
         r"topology\.k8s\.aws/network-node-layer-1|.*[/.-](data-?cent(er|re)|dc|core|room|hall|building)",
     ),
     (
@@ -39,7 +39,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (
         "rack",
         r"fabric\.topograph\.run/tier-0|network\.topology\.nvidia\.com/(leaf|block|accelerator|tier-0)|"
-        r"accelerator\.topograph\.run/domain|topology\.k8s\.aws/network-node-layer-3|"
+        r"accelerator\.topograph\.run/(sub-)?domain|topology\.k8s\.aws/network-node-layer-3|"
         r"cloud\.google\.com/gce-topology-subblock|nvidia\.com/gpu\.clique|"
         r".*[/.-](rack|leaf|tor|sub-?block|clique|nvl-?domain|chassis|switch)",
     ),

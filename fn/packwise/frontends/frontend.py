@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from krmfn.kubeobject import KubeObject
     from packwise.objects.inventory import Inventory
+    from packwise.placement.omission import Omission
     from packwise.placement.plan import Cluster, WorkloadPlan
     from packwise.revisions import Revision
     from packwise.revisions.step import Step
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
     from packwise.topology.uses import ListedTopology, Use
     from packwise.validate.definitions import Definitions
 
-__all__ = ["FrontEnd"]
+__all__ = ["FrontEnd", "OmissionsOf"]
+
+
+class OmissionsOf(Protocol):
+    """What says why values are missing in the objects of a front end's workloads."""
+
+    def __call__(
+        self, plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
+    ) -> Iterable[tuple[WorkloadPlan, Omission]]:
+        """The omissions of those of `plans`, which have no error, that are the front end's; each with its plan."""
+        ...
 
 
 class FrontEnd(Protocol):

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.findings.finding import Rule
-    from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends.frontend import FrontEnd, OmissionsOf
     from packwise.objects.inventory import Inventory
-    from packwise.placement.omission import OmissionsOf
     from packwise.revisions import Revision
     from packwise.schedulers.scheduler import Scheduler
 
@@ -98,6 +97,12 @@ def _osmo() -> FrontEnd:
     return OSMO
 
 
+def _osmo_omissions() -> OmissionsOf:
+    from packwise.frontends.osmo.omissions import omissions
+
+    return omissions
+
+
 def _osmo_rules() -> Iterable[Rule]:
     from packwise.frontends.osmo.rules import RULES
 
@@ -108,6 +113,12 @@ def _dynamo() -> FrontEnd:
     from packwise.frontends.dynamo.frontend import dynamo
 
     return dynamo(_grove())
+
+
+def _dynamo_omissions() -> OmissionsOf:
+    from packwise.frontends.dynamo.omissions import omissions
+
+    return omissions(_grove_omissions())
 
 
 def _dynamo_rules() -> Iterable[Rule]:
@@ -146,8 +157,15 @@ def _volcano() -> Scheduler:
 
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
     FrontEndEntry(_grove, _grove_rules, omissions=_grove_omissions),
-    FrontEndEntry(_osmo, _osmo_rules, osmo_documents.is_document, osmo_documents.may_be_document, _has_osmo_documents),
-    FrontEndEntry(_dynamo, _dynamo_rules, kind=DYNAMO_GRAPH.key),
+    FrontEndEntry(
+        _osmo,
+        _osmo_rules,
+        osmo_documents.is_document,
+        osmo_documents.may_be_document,
+        _has_osmo_documents,
+        omissions=_osmo_omissions,
+    ),
+    FrontEndEntry(_dynamo, _dynamo_rules, kind=DYNAMO_GRAPH.key, omissions=_dynamo_omissions),
 )
 """Every front end, in the order in which their workloads are rendered."""
 

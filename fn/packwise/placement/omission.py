@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
-    from krmfn.kubeobject import KubeObject
     from packwise.objects.place import Origin
-    from packwise.placement.plan import Cluster
 
-__all__ = ["Omission", "OmissionsOf"]
+__all__ = ["Omission"]
 
 
 class Omission(NamedTuple):
@@ -25,7 +22,3 @@ class Omission(NamedTuple):
     asked: str
     why: str
     remedy: str
-
-
-OmissionsOf = Callable[["KubeObject", "Cluster"], Iterable[Omission]]
-"""The omissions of a workload that has no error; nothing for an object of another front end."""

@@ -38,3 +38,10 @@ class Package(NamedTuple):
     is_part: bool = False
     nodes: tuple[Mapping[str, Value], ...] = ()
     folder: str = ""
+
+    @property
+    def before(self) -> Package | None:
+        """The package as it stood before the change under review, its workloads as those that run; None without one."""
+        if self.baseline is None:
+            return None
+        return self._replace(items=self.baseline, documents=self.documents_before)

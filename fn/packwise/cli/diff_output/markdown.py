@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.cli.comment import Section, code, comment, markup
 from packwise.cli.diff_output.result import notes
 from packwise.cli.diff_output.text import changed_kinds, refused_lines, summary
+from packwise.cli.markdown import Part, Section, code, comment, markup
 from packwise.cli.report.lines import count
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.diff_output.result import Compared
 
-__all__ = ["as_markdown"]
+__all__ = ["as_markdown", "part"]
 
 _SIGNS = {"±": "!"}
 """What GitHub colours a line by, where it is another sign."""
@@ -23,6 +23,11 @@ _SIGNS = {"±": "!"}
 
 def as_markdown(compared: Compared) -> str:
     """The whole comment."""
+    return comment("packwise diff", [part(compared)])
+
+
+def part(compared: Compared) -> Part:
+    """What the comparison is in a comment."""
     compared = compared._replace(coloured=False)
     difference = compared.difference
     lead = (
@@ -39,7 +44,7 @@ def as_markdown(compared: Compared) -> str:
         ),
         Section("Notes", [[note] for note in notes(compared)]),
     ]
-    return comment("packwise diff", lead, sections, command)
+    return Part(lead, sections, command)
 
 
 def _changes(compared: Compared) -> Iterator[Section]:

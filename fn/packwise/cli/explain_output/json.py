@@ -11,14 +11,13 @@ from packwise.commands.explain import location_of
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from packwise.cli.explain_output.explained import Explained
     from packwise.commands.explain import (
         Cause,
-        Chosen,
         Emitted,
         EmittedValue,
-        Explanation,
         GangTree,
         SetTree,
         TopologyNode,
@@ -31,16 +30,40 @@ if TYPE_CHECKING:
 
 __all__ = ["as_json"]
 
+_DIFFERENT = {"topologyAwareScheduling": None}
+"""What stands where configurations differ, if that is not an empty text."""
 
-def as_json(explanation: Explanation, chosen: Chosen | None) -> str:
+
+def as_json(explanations: Sequence[Explained]) -> str:
+    """What was asked about, of all configurations in one object; each configuration is listed too."""
+    first, *others = [_whole(each) for each in explanations]
+    for other in others:
+        for key, value in other.items():
+            # What is said of all of them is said where they agree.
+            first[key] = first[key] + value if isinstance(value, list) else _common(key, first[key], value)
+    return json_text(first)
+
+
+def _common(key: str, value: Any, other: Any) -> Any:
+    if key == "rendered":
+        return value and other
+    return value if value == other else _DIFFERENT.get(key, "")
+
+
+def _whole(explained: Explained) -> dict[str, Any]:
     """What was asked about; the trees of all workloads where that is everything."""
+    explanation, chosen = explained.explanation, explained.chosen
     revision = explanation.revision
     trees = explanation.workloads if chosen is None else chosen.workloads
-    whole: dict[str, Any] = {
+    state: dict[str, Any] = {
         "revision": revision,
         "revisionChosenBy": explanation.chosen_by,
         "topologyAwareScheduling": explanation.enabled,
         "rendered": explanation.rendered,
+    }
+    whole: dict[str, Any] = {
+        **state,
+        "configurations": [{"files": list(explained.configurations), **state}],
         "topologies": [_topology(topology) for topology in explanation.topologies],
         "workloads": [_workload(tree, revision) for tree in trees],
         "objects": [],
@@ -59,7 +82,7 @@ def as_json(explanation: Explanation, chosen: Chosen | None) -> str:
         whole["around"] = chosen.around
         whole["copies"] = [each.name for each in chosen.copies]
         whole["missing"] = [_missing(omission, revision) for omission in chosen.missing]
-    return json_text(whole)
+    return whole
 
 
 def _topology(topology: TopologyNode) -> dict[str, Any]:

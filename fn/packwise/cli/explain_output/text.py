@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.value import Value
+    from packwise.cli.explain_output.explained import Explained
     from packwise.commands.explain import (
         Cause,
         Chosen,
@@ -56,10 +57,20 @@ class _Node(NamedTuple):
     colour: int = 0
 
 
-def as_text(explanation: Explanation, chosen: Chosen | None, columns: int, *, coloured: bool) -> str:
-    """What was asked about; the trees of all workloads where that is everything."""
+def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) -> str:
+    """What was asked about, by configuration where there are several."""
     page = _Page(columns, coloured=coloured)
-    page.lines.append(_heading(explanation))
+    for position, each in enumerate(explanations):
+        if position:
+            page.lines.append("")
+        by = f"{', '.join(each.configurations)}: " if len(explanations) > 1 and each.configurations else ""
+        page.lines.append(f"{visible(by)}{_heading(each.explanation)}")
+        _draw(page, each.explanation, each.chosen)
+    return "".join([f"{line}\n" for line in page.lines])
+
+
+def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
+    """What was asked about; the trees of all workloads where that is everything."""
     if chosen is None:
         nodes = [*map(_topology, explanation.topologies), *(_workload(tree) for tree in explanation.workloads)]
     else:
@@ -71,7 +82,6 @@ def as_text(explanation: Explanation, chosen: Chosen | None, columns: int, *, co
         page.lines += ["", "nothing is rendered while there are errors"]
     elif chosen is None and not explanation.workloads:
         page.lines += ["", "no workloads"]
-    return "".join([f"{line}\n" for line in page.lines])
 
 
 class _Page:

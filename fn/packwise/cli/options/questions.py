@@ -1,4 +1,4 @@
-"""Options of the commands that answer questions and write nothing: diff, explain, topologies, topology, place."""
+"""Options of the commands that answer questions: diff, comment, explain, topologies, topology, place."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from typing import Any, get_args
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
     DiffFormat,
+    PlaceFormat,
 )
-from packwise.cli.options.sources import add_config, add_context, add_crds, add_nodes, add_paths, add_text_or_json
+from packwise.cli.options.sources import (
+    NODES,
+    add_config,
+    add_context,
+    add_crds,
+    add_nodes,
+    add_paths,
+    add_text_or_json,
+)
 
-__all__ = ["add_diff", "add_explain", "add_place", "add_topologies", "add_topology"]
+__all__ = ["add_comment", "add_diff", "add_explain", "add_place", "add_topologies", "add_topology"]
 
 
 def add_diff(commands: Any) -> None:
@@ -34,6 +43,17 @@ def add_diff(commands: Any) -> None:
     diff.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
     add_config(diff)
     add_crds(diff)
+
+
+def add_comment(commands: Any) -> None:
+    """Adds the command `comment`."""
+    text = "say of a change what check, diff and place say, as one comment on its pull request"
+    comment = commands.add_parser(
+        "comment", help=text, description=help_texts.COMMENT, epilog=help_texts.COMMENT_EPILOG
+    )
+    add_paths(comment)
+    add_nodes(comment, f"say where the gangs go, and what the change moves, on the nodes of a cluster: {NODES}")
+    add_context(comment)
 
 
 def add_explain(commands: Any) -> None:
@@ -76,7 +96,8 @@ def add_topology(commands: Any) -> None:
         "paths",
         nargs="+",
         metavar="NODES",
-        help='what `kubectl get nodes -o json` prints (or yaml), a folder of such files, or "-" for stdin',
+        help="what `kubectl get nodes -o json` prints (or yaml), what topograph writes (instances, topology.conf, "
+        'topology.yaml), a folder of such files, or "-" for stdin',
     )
 
 
@@ -87,10 +108,15 @@ def add_place(commands: Any) -> None:
     add_paths(place)
     add_nodes(
         place,
-        "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
-        "folder of such files, as often as needed; only a scenario goes without",
+        f"the cluster: {NODES}; only a scenario goes without",
     )
-    add_text_or_json(place)
+    place.add_argument(
+        "-o",
+        "--output",
+        choices=get_args(PlaceFormat),
+        default="text",
+        help="how to print: text for people, json for scripts, markdown as a comment on a pull request (default: text)",
+    )
     add_context(place)
     place.add_argument(
         "--add-nodes",

@@ -12,7 +12,23 @@ from packwise.cli.arguments import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["add_config", "add_context", "add_crds", "add_nodes", "add_paths", "add_text_or_json", "add_verbosity"]
+__all__ = [
+    "NODES",
+    "add_config",
+    "add_context",
+    "add_crds",
+    "add_nodes",
+    "add_paths",
+    "add_text_or_json",
+    "add_verbosity",
+]
+
+
+NODES = (
+    "what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a folder of such "
+    "files, as often as needed; what topograph writes (instances, topology.conf, topology.yaml) labels the nodes"
+)
+"""What files of a cluster's nodes are."""
 
 
 def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:

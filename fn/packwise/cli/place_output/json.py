@@ -10,6 +10,7 @@ from packwise.commands.place.reasons import level_word
 if TYPE_CHECKING:
     from packwise.cli.place_output.placed import Placed
     from packwise.commands.place.cure import Second
+    from packwise.commands.place.moves import Move
     from packwise.commands.place.placing import GangAnswer
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
 
@@ -32,12 +33,33 @@ def as_json(placed: Placed) -> str:
             {"namespace": namespace, "workload": name, "replicas": count}
             for (namespace, name), count in placed.further.items()
         ]
+    if placed.baseline is not None:
+        whole["baseline"] = placed.baseline.name
+        whole["changes"] = [_move(move) for move in placed.baseline.moves]
     return json_text(whole)
+
+
+def _move(move: Move) -> dict[str, Any]:
+    gang = move.after or move.before
+    return {
+        "namespace": "" if gang is None else gang.gang.job.namespace,
+        "name": "" if gang is None else gang.gang.job.name,
+        "change": move.fate.value,
+        "pods": move.pods,
+        "before": None if move.before is None else _podsets(move.before),
+        "after": None if move.after is None else _podsets(move.after),
+    }
+
+
+def _podsets(gang: GangAnswer) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "nodes": [{"name": node, "pods": count} for node, count in spread]}
+        for name, spread in gang.spread
+    ]
 
 
 def _gang(placed: Placed, gang: GangAnswer, reasons: tuple[str, ...]) -> dict[str, Any]:
     job = gang.gang.job
-    nodes = sorted({node for _, spread in gang.spread for node, _ in spread})
     return {
         "namespace": job.namespace,
         "name": job.name,
@@ -46,11 +68,8 @@ def _gang(placed: Placed, gang: GangAnswer, reasons: tuple[str, ...]) -> dict[st
         "state": gang.answer.state,
         "pods": len(job.pods),
         "placedPods": gang.placed,
-        "domain": placed.domain_of(gang, nodes),
-        "podSets": [
-            {"name": name, "nodes": [{"name": node, "pods": count} for node, count in spread]}
-            for name, spread in gang.spread
-        ],
+        "domain": placed.domain_of(gang),
+        "podSets": _podsets(gang),
         "nearest": None if gang.nearest is None else _shortage(placed, gang.nearest),
         "reasons": list(reasons),
         "message": gang.answer.message,

@@ -11,17 +11,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from packwise.commands.place.cure import Second
+    from packwise.commands.place.moves import Move
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.schedulers.kai.allocate.scene import Node
 
-__all__ = ["Placed"]
+__all__ = ["Baseline", "Placed"]
+
+
+class Baseline(NamedTuple):
+    """The state before a change, which the user calls `name`, placed on the same nodes; what the change moves."""
+
+    name: str
+    placed: Placed
+    moves: tuple[Move, ...]
 
 
 class Placed(NamedTuple):
     """The nodes by name, the placing, the reasons of each gang by its place in it, and how many more replicas fit.
 
     `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
-    the gang.
+    the gang. `baseline` is the state before the change under review, None where nobody named one.
     """
 
     situation: Situation
@@ -30,7 +39,9 @@ class Placed(NamedTuple):
     reasons: tuple[tuple[str, ...], ...]
     further: Mapping[tuple[str, str], int] | None = None
     seconds: Mapping[int, Second] = {}
+    baseline: Baseline | None = None
 
-    def domain_of(self, gang: GangAnswer, nodes: list[str]) -> str:
-        """The domain that the nodes share; "" where they share none."""
-        return common_domain(topology_of(self.situation, gang), [self.nodes[name] for name in nodes])
+    def domain_of(self, gang: GangAnswer) -> str:
+        """The domain that the nodes of the gang share; "" where they share none, or there are none."""
+        names = sorted({node for _, spread in gang.spread for node, _ in spread})
+        return common_domain(topology_of(self.situation, gang), [self.nodes[name] for name in names]) if names else ""

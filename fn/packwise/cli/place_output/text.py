@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from krmfn.result import Severity
 from packwise.cli.report.lines import SEVERITIES, tinted
 from packwise.cli.report.visible import visible, width
 from packwise.commands.place.exact import Verdict
+from packwise.commands.place.moves import Fate
 from packwise.commands.place.placing import FITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from packwise.cli.place_output.placed import Placed
+    from packwise.cli.place_output.placed import Baseline, Placed
     from packwise.commands.place.cure import Second
+    from packwise.commands.place.moves import Move
     from packwise.commands.place.placing import GangAnswer
 
-__all__ = ["as_text"]
+__all__ = ["as_text", "further_lines", "gang_lines", "move_line", "moves_summary", "summary", "where"]
 
 _SHOWN_NODES = 12
 _STATES = {
@@ -26,26 +29,48 @@ _STATES = {
     "pending": "does not fit",
     "notready": "is not tried",
 }
+_FATES = {
+    Fate.NO_LONGER_FITS: ("no longer fits", "no longer fit"),
+    Fate.FITS_NOW: ("fits now", "fit now"),
+    Fate.LOSES_PODS: ("loses pods", "lose pods"),
+    Fate.MOVES: ("moves", "move"),
+    Fate.ADDED: ("added", "added"),
+    Fate.REMOVED: ("removed", "removed"),
+}
+"""What the change does to a gang, the worst first."""
 
 
 def as_text(placed: Placed, *, coloured: bool) -> str:
-    """The lines of all gangs, and what the cluster has then."""
+    """The lines of all gangs, what the cluster has then, and what the change does to places."""
     lines: list[str] = []
-    for index, (gang, reasons) in enumerate(zip(placed.placing.gangs, placed.reasons, strict=True)):
-        lines += [*_gang(placed, gang, reasons, coloured=coloured), *_second(placed.seconds.get(index)), ""]
-    fitting = sum(gang.fits for gang in placed.placing.gangs)
-    total, before, after = placed.placing.gpus
-    lines.append(f"{fitting} of {_count(len(placed.placing.gangs), 'gang')} fit")
-    nodes = _count(placed.placing.nodes, "node")
-    lines.append(f"{nodes}, {_count(total, 'GPU')}: {before} in use before, {after} then")
-    lines += _further(placed)
+    for index in range(len(placed.placing.gangs)):
+        lines += [*gang_lines(placed, index, coloured=coloured), ""]
+    lines += summary(placed)
+    if placed.further:
+        lines += ["", "further replicas that fit beside these:", *further_lines(placed)]
+    baseline = placed.baseline
+    if baseline is not None:
+        lines += ["", f"from {visible(baseline.name)}: {moves_summary(baseline)}"]
+        lines += [f"  {move_line(placed, move)}" for move in baseline.moves]
     return "".join([f"{line}\n" for line in lines])
 
 
-def _gang(placed: Placed, gang: GangAnswer, reasons: Sequence[str], *, coloured: bool) -> Iterator[str]:
+def summary(placed: Placed) -> tuple[str, str]:
+    """How many gangs fit, and what the cluster has then."""
+    placing = placed.placing
+    fitting = sum(gang.fits for gang in placing.gangs)
+    total, before, after = placing.gpus
+    return (
+        f"{fitting} of {_count(len(placing.gangs), 'gang')} fit",
+        f"{_count(placing.nodes, 'node')}, {_count(total, 'GPU')}: {before} in use before, {after} then",
+    )
+
+
+def gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
+    """What becomes of the gang at `index`: its nodes, or what is in its way."""
+    gang = placed.placing.gangs[index]
     job, answer = gang.gang.job, gang.answer
-    nodes = sorted({node for _, spread in gang.spread for node, _ in spread})
-    domain = placed.domain_of(gang, nodes) if nodes else ""
+    domain = placed.domain_of(gang)
     state = tinted(
         _STATES[answer.state],
         SEVERITIES[Severity.INFO if answer.state in FITS else Severity.ERROR],
@@ -53,9 +78,20 @@ def _gang(placed: Placed, gang: GangAnswer, reasons: Sequence[str], *, coloured:
     )
     where = f", in {visible(domain)}" if domain else ""
     yield (
-        f"{visible(job.namespace)}/{visible(job.name)} (queue {visible(job.queue)}): {state}, "
+        f"{_name(gang)} (queue {visible(job.queue)}): {state}, "
         f"{gang.placed} of {_count(len(job.pods), 'pod')} placed{where}"
     )
+    yield from _spread(gang)
+    for reason in placed.reasons[index]:
+        yield f"  {visible(reason)}"
+    if answer.message:
+        yield from _message(answer.message)
+    for note in gang.gang.notes:
+        yield f"  note: {visible(note)}"
+    yield from _second(placed.seconds.get(index))
+
+
+def _spread(gang: GangAnswer) -> Iterator[str]:
     size = max([width(visible(name)) for name, _ in gang.spread], default=0)
     for name, spread in gang.spread:
         shown = [visible(node) if count == 1 else f"{visible(node)} ×{count}" for node, count in spread[:_SHOWN_NODES]]
@@ -63,12 +99,39 @@ def _gang(placed: Placed, gang: GangAnswer, reasons: Sequence[str], *, coloured:
             shown.append(f"and {len(spread) - _SHOWN_NODES} more nodes")
         padding = " " * (size - width(visible(name)))
         yield f"  {visible(name)}{padding}  {', '.join(shown)}"
-    for reason in reasons:
-        yield f"  {visible(reason)}"
-    if answer.message:
-        yield from _message(answer.message)
-    for note in gang.gang.notes:
-        yield f"  note: {visible(note)}"
+
+
+def moves_summary(baseline: Baseline) -> str:
+    """How many gangs the change adds, removes, moves, and how many no longer fit or fit now."""
+    counts = Counter(move.fate for move in baseline.moves)
+    words = [
+        f"{counts[fate]} {singular if counts[fate] == 1 else plural}"
+        for fate, (singular, plural) in _FATES.items()
+        if counts[fate]
+    ]
+    return ", ".join(words) or "every gang stays where it is"
+
+
+def move_line(placed: Placed, move: Move) -> str:
+    """What the change does to a gang, and where it goes."""
+    gang = move.after or move.before
+    before = where(placed.baseline.placed, move.before) if placed.baseline is not None and move.before else ""
+    after = where(placed, move.after) if move.after else ""
+    way = " → ".join([text for text in (before, after) if text])
+    pods = f", {_count(move.pods, 'pod')} to another node" if move.fate is Fate.MOVES else ""
+    return f"{_FATES[move.fate][0]}: {'' if gang is None else _name(gang)}: {way}{pods}"
+
+
+def where(placed: Placed, gang: GangAnswer) -> str:
+    """Where the pods of a gang go, in a few words."""
+    if not gang.fits:
+        return _STATES[gang.answer.state]
+    domain, pods = placed.domain_of(gang), f"{gang.placed} of {_count(len(gang.gang.job.pods), 'pod')}"
+    return f"{pods} in {visible(domain)}" if domain else f"{pods}"
+
+
+def _name(gang: GangAnswer) -> str:
+    return f"{visible(gang.gang.job.namespace)}/{visible(gang.gang.job.name)}"
 
 
 def _second(second: Second | None) -> Iterator[str]:
@@ -93,14 +156,12 @@ def _message(message: str) -> Iterator[str]:
         yield f"       and {len(lines) - _SHOWN_NODES} more lines; -o json has all"
 
 
-def _further(placed: Placed) -> Iterator[str]:
-    if placed.further:
-        yield ""
-        yield "further replicas that fit beside these:"
-        size = max(width(visible(f"{namespace}/{name}")) for namespace, name in placed.further)
-        for (namespace, name), count in placed.further.items():
-            full = visible(f"{namespace}/{name}")
-            yield f"  {full}{' ' * (size - width(full))}  {count if count < 100 else '100 or more'}"
+def further_lines(placed: Placed) -> Iterator[str]:
+    """How many more replicas of each workload fit."""
+    size = max([width(visible(f"{namespace}/{name}")) for namespace, name in placed.further or {}], default=0)
+    for (namespace, name), count in (placed.further or {}).items():
+        full = visible(f"{namespace}/{name}")
+        yield f"  {full}{' ' * (size - width(full))}  {count if count < 100 else '100 or more'}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.result import Severity
-from packwise.cli.comment import Section, code, comment
+from packwise.cli.markdown import Part, Section, code, comment
 from packwise.cli.report.lines import as_lines, count
 
 if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.report.checked import Checked
 
-__all__ = ["as_markdown"]
+__all__ = ["as_markdown", "part"]
 
 
 def as_markdown(checked: Checked) -> str:
     """The whole comment."""
+    return comment("packwise check", [part(checked)])
+
+
+def part(checked: Checked) -> Part:
+    """What the check is in a comment."""
     results = checked.results
     files = "1 file" if checked.files == 1 else f"{checked.files} files"
     lead = [f"### packwise check: {count(results) or 'no findings'} in {files}"]
@@ -28,7 +33,7 @@ def as_markdown(checked: Checked) -> str:
         for listed in by_severity
         if listed
     ]
-    return comment("packwise check", lead, sections, "packwise check")
+    return Part(lead, sections, "packwise check")
 
 
 def _lines(result: Result) -> list[str]:

@@ -206,7 +206,7 @@ class _Trees:
             ]
         )
         others = tuple([each for each in emitted if each.gang is None and identity(each.item.value)[:2] != POD.key])
-        missing = (*self._missing.get(id(item), ()), *unwritten(placements, self._rendered))
+        missing = (*self._missing.get(id(plan), ()), *unwritten(placements, self._rendered))
         written = self._kept.get(identity(value_of(item)), item)
         return WorkloadTree(source, item, written, gangs, others, missing, self._results(item))
 

@@ -29,16 +29,16 @@ _EMIT = "product.md, emit"
 
 
 def omissions_of(rendered: Rendered, inventory: Inventory) -> Mapping[int, list[Omission]]:
-    """What each workload without an error asks for and no object says, by its identity in memory."""
+    """What each workload without an error asks for and no object says, by the identity of its plan in memory."""
     if rendered.selection is None or rendered.known is None:
         return {}
     cluster = cluster_of(rendered.selection, rendered.known)
-    sources = omission_sources(inventory)
-    return {
-        id(plan.workload): [omission for omissions in sources for omission in omissions(plan.workload, cluster)]
-        for plan in rendered.plans
-        if value_of(plan.workload) and not has_errors(plan.findings)
-    }
+    plans = [plan for plan in rendered.plans if value_of(plan.workload) and not has_errors(plan.findings)]
+    by_plan: dict[int, list[Omission]] = {}
+    for omissions in omission_sources(inventory):
+        for plan, omission in omissions(plans, inventory, cluster, rendered.selection.settings):
+            by_plan.setdefault(id(plan), []).append(omission)
+    return by_plan
 
 
 def unwritten(placements: Iterable[Placement], rendered: Rendered) -> Iterator[Omission]:

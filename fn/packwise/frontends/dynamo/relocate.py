@@ -61,18 +61,19 @@ class Derived(NamedTuple):
             return node
         return node._replace(
             sets=tuple([
-                pods._replace(origin=self._origin(pods.origin), bounds=self._bounds(pods.bounds)) for pods in node.sets
+                pods._replace(origin=self.origin(pods.origin), bounds=self._bounds(pods.bounds)) for pods in node.sets
             ]),
             bounds=None if node.bounds is None else self._bounds(node.bounds),
-            origin=self._origin(node.origin),
-            owner=self._origin(node.owner),
-            naming=None if node.naming is None else self._origin(node.naming),
+            origin=self.origin(node.origin),
+            owner=self.origin(node.owner),
+            naming=None if node.naming is None else self.origin(node.naming),
         )  # fmt: skip
 
     def _bounds(self, bounds: Bounds) -> Bounds:
-        return bounds if bounds.origin is None else bounds._replace(origin=self._origin(bounds.origin))
+        return bounds if bounds.origin is None else bounds._replace(origin=self.origin(bounds.origin))
 
-    def _origin(self, origin: Origin) -> Origin:
+    def origin(self, origin: Origin) -> Origin:
+        """`origin` in the graph, where it is in the derived object."""
         place = origin.place
         if place.item is not self.item:
             return origin

@@ -16,13 +16,15 @@ from packwise.objects.place import Origin, Place
 from packwise.placement.omission import Omission
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.podcliqueset import ScalingGroup
-    from packwise.placement.plan import Cluster
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import Cluster, WorkloadPlan
     from packwise.revisions import Revision
+    from packwise.settings import TopologyRender
 
 __all__ = ["omissions"]
 
@@ -30,10 +32,19 @@ _CONSTRAINT = "operator.md 7, TC translation"
 _MAPS = "grove-releases.md 3.3"
 
 
-def omissions(workload: KubeObject, cluster: Cluster) -> Iterator[Omission]:
-    """What the operator leaves out of the PodGangs of `workload`, by place; nothing for another kind."""
-    if identity(workload.value)[:2] != POD_CLIQUE_SET.key:
-        return
+def omissions(
+    plans: Sequence[WorkloadPlan],
+    inventory: Inventory,  # noqa: ARG001
+    cluster: Cluster,
+    settings: TopologyRender,  # noqa: ARG001
+) -> Iterator[tuple[WorkloadPlan, Omission]]:
+    """What the operator leaves out of the PodGangs of PodCliqueSets, by place."""
+    for plan in plans:
+        if identity(plan.workload.value)[:2] == POD_CLIQUE_SET.key:
+            yield from ((plan, omission) for omission in _omissions(plan.workload, cluster))
+
+
+def _omissions(workload: KubeObject, cluster: Cluster) -> Iterator[Omission]:
     pcs = PodCliqueSet.read(default(workload.value, cluster.revision, create=False))
     for path, domain, why, remedy in lost_domains(pcs, cluster):
         yield Omission(Origin(Place(workload, path), _CONSTRAINT), f'domain "{domain}"', why, remedy)

@@ -48,7 +48,8 @@ class Backend(NamedTuple):
 class Pool(NamedTuple):
     """A pool; `keys` stand broadest first, as OSMO wants them. `place` is where it is written.
 
-    `layered` tells that it stands in Helm values, which are laid over others.
+    `layered` tells that it stands in Helm values, which are laid over others. `templates` are the names of the pod
+    templates that all of its pods have.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Pool(NamedTuple):
     gpu: GpuShare = GpuShare()
     guarantee: int = -1
     layered: bool = False
+    templates: tuple[str, ...] = ()
 
     @property
     def partial(self) -> bool:
@@ -96,6 +98,7 @@ def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str
         model.default_platform or None,
         GpuShare() if gpu is None else GpuShare(gpu.guarantee, gpu.maximum, gpu.weight),
         -1 if gpu is None else gpu.guarantee,
+        templates=tuple(model.common_pod_template),
     )
 
 

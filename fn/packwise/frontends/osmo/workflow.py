@@ -35,6 +35,7 @@ class Resource(NamedTuple):
     memory: str | None = None
     storage: str | None = None
     platform: str | None = None
+    nodes_excluded: tuple[str, ...] = ()
 
 
 class Task(NamedTuple):
@@ -119,4 +120,5 @@ def _resource(name: str, spec: schema.ResourceSpec) -> Resource:
         spec.memory,
         spec.storage,
         spec.platform or None,
+        tuple(spec.nodesExcluded),
     )

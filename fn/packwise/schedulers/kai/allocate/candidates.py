@@ -5,6 +5,7 @@ Source: placement.md 4.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from krmfn.record import NamedTuple
@@ -52,16 +53,19 @@ class Scores:
     def __init__(self, tree: DomainTree, depth: int, domains: Sequence[Domain]) -> None:
         self._paths = tree.paths
         self._depth = depth
-        count = len(domains)
-        # In floats, as KAI computes it: in whole numbers the quotient would differ where it is not exact.
-        self._by_domain = {
-            domain: int(((index + 1) / count) * _SCORES) * _SCORE for index, domain in enumerate(domains)
-        }
+        self._by_domain = dict(zip(domains, _scores(len(domains)), strict=True))
 
     def of(self, node: NodeState) -> int | None:
         """The score of a node; None where it is in none of the domains."""
         path = self._paths.get(node.name)
         return None if path is None else self._by_domain.get(path[self._depth + 1])
+
+
+@lru_cache(maxsize=16)
+def _scores(count: int) -> tuple[int, ...]:
+    """The scores of so many domains, in their order."""
+    # In floats, as KAI computes it: in whole numbers the quotient would differ where it is not exact.
+    return tuple([int(((index + 1) / count) * _SCORES) * _SCORE for index in range(count)])
 
 
 class Candidates(NamedTuple):
@@ -196,7 +200,7 @@ def _fitting(
     fitting: list[Domain] = []
     for depth in range(levels.finest, levels.coarsest - 1, -1):
         if depth in ordered:
-            fitting += [domain for domain in ordered[depth] if accounting.fits_below(domain)]
+            fitting += accounting.fitting(ordered, depth)
         else:
             # Above the start nothing is counted, so that only pods which ask for nothing fit.
             above = sorted(tree.at(depth), key=lambda domain: domain.id)

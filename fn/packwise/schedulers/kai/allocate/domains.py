@@ -44,13 +44,17 @@ class Domain:
 
 
 class DomainTree:
-    """A topology over the nodes of a cluster. `paths` gives each node's domains from the root down."""
+    """A topology over the nodes of a cluster. `paths` gives each node's domains from the root down.
+
+    `is_crossed`: whether a domain stands below two others, since values hold dots.
+    """
 
     def __init__(self, topology: KaiTopology, nodes: Iterable[NodeState]) -> None:
         self.topology = topology
         self.root = Domain(ROOT, -1, None)
         self.by_depth: list[dict[str, Domain]] = [{} for _ in topology.levels]
         self.paths: dict[str, tuple[Domain, ...]] = {}
+        self.is_crossed = False
         self._common_of_all: dict[int, Domain] = {}
         self._linked: set[tuple[Domain, Domain]] = set()
         for node in nodes:
@@ -72,6 +76,7 @@ class DomainTree:
                 domain = self.by_depth[depth][identifier] = Domain(identifier, depth, path[-1])
             if (path[-1], domain) not in self._linked:
                 self._linked.add((path[-1], domain))
+                self.is_crossed = self.is_crossed or domain.parent is not path[-1]
                 path[-1].children.append(domain)
             path.append(domain)
         for domain in path:

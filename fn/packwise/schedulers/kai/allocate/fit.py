@@ -5,6 +5,7 @@ Source: placement.md 4c to 4f.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from packwise.schedulers.kai.allocate.domains import add_amounts
@@ -45,6 +46,7 @@ class Accounting:
         self._holds: Holds | None = (
             cluster.holds(tree, self.largest) if self.largest is not None and not self._asks_nothing else None
         )
+        self._orders = cluster.orders(tree, (tuple(self._asked), self.largest, len(pods)))
 
     def held(self, domain: Domain) -> int | None:
         """How many of the pods the domain has room for; None where sums are compared."""
@@ -115,14 +117,30 @@ class Accounting:
     def levels(self, deepest: int) -> dict[int, list[Domain]]:
         """The domains of `start` by depth, down to the level `deepest`, the tightest of each parent first."""
         levels = {self.start.depth: [self.start]}
+        known = self._orders.children
         for depth in range(self.start.depth + 1, deepest + 1):
-            levels[depth] = [
-                child
-                for domain in levels[depth - 1]
-                # Children stand in order of their ids, which decides among equals.
-                for child in sorted(domain.children, key=lambda child: -self._ratio(child.idle))
-            ]
+            ordered = [known.get(domain) or self._ordered(domain) for domain in levels[depth - 1]]
+            levels[depth] = list(chain.from_iterable(ordered))
         return levels
+
+    def fitting(self, levels: Mapping[int, Sequence[Domain]], depth: int) -> list[Domain]:
+        """The domains of one of these levels that KAI counts the pods into, in their order."""
+        if depth == self.start.depth:
+            return [self.start] if self.fits_below(self.start) else []
+        known = self._orders.fitting
+        fitting = [known[domain] if domain in known else self._fitting(domain) for domain in levels[depth - 1]]
+        return list(chain.from_iterable(fitting))
+
+    def _ordered(self, domain: Domain) -> list[Domain]:
+        # Children stand in order of their ids, which decides among equals.
+        ordered = sorted(domain.children, key=lambda child: -self._ratio(child.idle))
+        self._orders.children[domain] = ordered
+        return ordered
+
+    def _fitting(self, domain: Domain) -> list[Domain]:
+        ordered = self._orders.children.get(domain) or self._ordered(domain)
+        fitting = self._orders.fitting[domain] = [child for child in ordered if self.fits_below(child)]
+        return fitting
 
 
 def _total(pods: Sequence[Pod]) -> dict[str, int]:

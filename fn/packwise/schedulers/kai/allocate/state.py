@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from packwise.schedulers.kai.allocate.domains import DomainTree, add_amounts
 from packwise.schedulers.kai.allocate.scene import PODS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from packwise.schedulers.kai.allocate.domains import Domain
     from packwise.schedulers.kai.allocate.scene import Node, Pod, Request, Scene
 
-__all__ = ["ClusterState", "Holds", "NodeState"]
+__all__ = ["ClusterState", "Holds", "NodeState", "Orders"]
 
 _KEPT_SHAPES = 16
 """Requests of which it is remembered how many pods each node holds."""
@@ -73,6 +73,31 @@ class Holds:
         return self._by_domain[domain]
 
 
+class Orders:
+    """The children of each domain of a tree as one group of pods looks at them, and those that it fits in.
+
+    Both are remembered until a node below changes.
+    """
+
+    def __init__(self, tree: DomainTree) -> None:
+        self._tree = tree
+        self.children: dict[Domain, list[Domain]] = {}
+        self.fitting: dict[Domain, list[Domain]] = {}
+        self.seen = 0
+
+    def update(self, node: NodeState) -> None:
+        """Takes in that the node has more or less left."""
+        if self._tree.is_crossed:
+            self.children.clear()
+            self.fitting.clear()
+        for domain in self._tree.paths.get(node.name, ()):
+            self.children.pop(domain, None)
+            self.fitting.pop(domain, None)
+
+
+_Known = TypeVar("_Known", Holds, Orders)
+
+
 class ClusterState:
     """Nodes in order of their names, the trees of their topologies, and the pods placed so far, in order."""
 
@@ -87,7 +112,8 @@ class ClusterState:
         self.largest = _largest(scene.nodes)
         self.placed: list[tuple[Pod, NodeState]] = []
         self._changed: list[NodeState] = []
-        self._holds: OrderedDict[tuple[str, Request], Holds] = OrderedDict()
+        self._holds: OrderedDict[Hashable, Holds] = OrderedDict()
+        self._orders: OrderedDict[Hashable, Orders] = OrderedDict()
 
     def total(self) -> Mapping[str, int]:
         """What all nodes have together, whether in use or not."""
@@ -126,18 +152,25 @@ class ClusterState:
 
     def holds(self, tree: DomainTree, request: Request) -> Holds:
         """How many pods of `request` each domain of the tree has room for."""
-        key = (tree.topology.name, request)
-        holds = self._holds.pop(key, None)
-        if holds is None:
-            holds = Holds(tree, request)
+        return self._kept(self._holds, (tree.topology.name, request), lambda: Holds(tree, request))
+
+    def orders(self, tree: DomainTree, group: Hashable) -> Orders:
+        """The orders of the tree's domains for pods; `group` is all by which they depend on the pods."""
+        return self._kept(self._orders, (tree.topology.name, group), lambda: Orders(tree))
+
+    def _kept(self, kept: OrderedDict[Hashable, _Known], key: Hashable, make: Callable[[], _Known]) -> _Known:
+        """What is kept by that key, the last few that were asked for, with all changes since."""
+        known = kept.pop(key, None)
+        if known is None:
+            known = make()
         else:
-            for node in dict.fromkeys(self._changed[holds.seen :]):
-                holds.update(node)
-        holds.seen = len(self._changed)
-        self._holds[key] = holds
-        if len(self._holds) > _KEPT_SHAPES:
-            self._holds.popitem(last=False)
-        return holds
+            for node in dict.fromkeys(self._changed[known.seen :]):
+                known.update(node)
+        known.seen = len(self._changed)
+        kept[key] = known
+        if len(kept) > _KEPT_SHAPES:
+            kept.popitem(last=False)
+        return known
 
 
 def _largest(nodes: tuple[Node, ...]) -> Mapping[str, int]:

@@ -1,0 +1,153 @@
+"""What a graph says and its PodGangs do not, and what would change it. Source: dynamo.md 2.4, 3.4 and 3.7 to 3.11."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krmfn.kubeobject import KubeObject
+from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1
+from packwise.frontends.dynamo.graph import Graph
+from packwise.frontends.dynamo.relocate import Derived
+from packwise.frontends.dynamo.shape import QUEUE, shape_of
+from packwise.frontends.dynamo.values import mapping
+from packwise.objects.identity import identity
+from packwise.objects.kinds import DYNAMO_GRAPH
+from packwise.objects.place import Origin, Place
+from packwise.placement.omission import Omission
+from packwise.revisions.dynamo import NEWEST, RELEASES, Known, release_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.dynamo.graph import Component
+    from packwise.frontends.frontend import OmissionsOf
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import Cluster, WorkloadPlan
+    from packwise.revisions.dynamo import Release
+    from packwise.settings import TopologyRender
+
+__all__ = ["omissions"]
+
+_MEMBERS = "operator.md 7, podgroups"
+"""The rule of Grove's omissions about replicas beyond minAvailable."""
+
+
+def omissions(of_sets: OmissionsOf) -> OmissionsOf:
+    """The omissions of graphs; `of_sets` are those of the PodCliqueSets that they become."""
+
+    def of_graphs(
+        plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
+    ) -> Iterator[tuple[WorkloadPlan, Omission]]:
+        name = settings.dynamo.release
+        release = NEWEST if name is None else release_of(name)
+        for plan in plans:
+            if release is None or not plan.previews or identity(plan.workload.value)[:2] != DYNAMO_GRAPH.key:
+                continue
+            asked = _Asked(plan.workload, release, settings, cluster)
+            for _, omission in of_sets([plan._replace(workload=asked.derived.item)], inventory, cluster, settings):
+                if asked.is_written(omission):
+                    yield plan, asked.relocated(omission)
+            yield from ((plan, omission) for omission in asked.own())
+
+    return of_graphs
+
+
+class _Asked:
+    """What one graph asks for."""
+
+    def __init__(self, item: KubeObject, release: Release, settings: TopologyRender, cluster: Cluster) -> None:
+        converted = as_v1beta1(item.value)
+        self._item, self._release, self._settings, self._cluster = item, release, settings, cluster
+        self._graph = Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA)
+        shape = shape_of(self._graph, release, settings.dynamo)
+        self._written = converted.trace
+        self.derived = Derived(KubeObject.new(shape.value), item, shape.trace.after(converted.trace), "")
+
+    def is_written(self, omission: Omission) -> bool:
+        """Whether the graph asks for it: labels that Dynamo adds itself are nobody's loss."""
+        path = omission.origin.place.path
+        return path[0] != "metadata" or self.derived.trace.written(path).path[-1:] == path[-1:]
+
+    def relocated(self, omission: Omission) -> Omission:
+        """What is left out of the PodGangs of the PodCliqueSet, at the field of the graph."""
+        remedy = omission.remedy
+        if omission.origin.rule == _MEMBERS:
+            component = self._component_at(omission.origin.place.path)
+            if component is not None and component.is_multinode:
+                first = next(release for release in RELEASES if release.multinode_min_available)
+                remedy = f"Dynamo {first.name} is the first whose gangs wait for all nodes of a replica"
+            elif self._release.min_available is Known.NO:
+                remedy = f"a component of Dynamo {self._release.name} has no minAvailable"
+        return omission._replace(origin=self.derived.origin(omission.origin), remedy=remedy)
+
+    def own(self) -> Iterator[Omission]:
+        """What Dynamo's operator leaves out of the PodCliqueSet."""
+        yield from self._topology_name()
+        yield from self._metadata()
+        yield from self._queue()
+        for component in self._graph.components:
+            if component.waits_for_checkpoint and component.replicas:
+                path = component.path("replicas") if component.replicas_written else component.path()
+                asked = f'replicas {component.replicas} of component "{component.name}"'
+                why = "they wait for a checkpoint, which a preview does not see"
+                yield self._omission(path, asked, why, "startupPolicy: Immediate", "dynamo.md 3.11")
+        policy = mapping(self._graph.experimental.get("kvTransferPolicy"))
+        for field in ("domain", "labelKey"):
+            if policy.get(field):
+                path = ("spec", "experimental", "kvTransferPolicy", field)
+                why = "it routes requests; no gang is placed by it"
+                yield self._omission(
+                    path, f'{field} "{policy[field]}"', why, "write a topologyConstraint", "dynamo.md 3.7"
+                )
+
+    def _topology_name(self) -> Iterator[Omission]:
+        constraint, default = self._graph.constraint, self._cluster.revision.default_topology
+        if constraint is None or self._release.constraint == "pack" or constraint.topology_name in ("", default):
+            return
+        first = next(release for release in RELEASES if release.constraint == "pack")
+        why = f'Dynamo {self._release.name} hands no name on, so that Grove\'s own topology, "{default}", counts'
+        remedy = f"Dynamo {first.name} is the first release that hands it on"
+        path = ("spec", "topologyConstraint", "clusterTopologyName")
+        yield self._omission(path, f'topology "{constraint.topology_name}"', why, remedy, "dynamo.md 3.7")
+
+    def _metadata(self) -> Iterator[Omission]:
+        """Labels and annotations of the graph itself, which has others for its pods."""
+        metadata = mapping(self._graph.value.get("metadata"))
+        for part, own in (("labels", self._graph.own_labels), ("annotations", self._graph.own_annotations)):
+            for key in sorted(mapping(metadata.get(part))):
+                if key in own or key.startswith(("nvidia.com/", "packwise.dev/")):
+                    continue
+                why = f"Dynamo copies spec.{part} into the PodCliqueSet, and none of the graph's own {part}"
+                yield self._omission(
+                    ("metadata", part, key), f"{part[:-1]} {key}", why, f"write it to spec.{part}", "dynamo.md 3.9"
+                )
+
+    def _queue(self) -> Iterator[Omission]:
+        queue = self._graph.annotations.get(QUEUE, "").strip()
+        path = ("metadata", "annotations", QUEUE)
+        if queue and not self._settings.dynamo.kai_scheduler:
+            why = "`dynamo.kaiScheduler` of the TopologyRender says that Dynamo does not use KAI"
+            yield self._omission(path, f'queue "{queue}"', why, "set it to true", "dynamo.md 3.8")
+            return
+        for component in self._graph.components if queue else ():
+            named = component.pod_spec.get("schedulerName")
+            if named and named != "kai-scheduler":
+                asked = f'queue "{queue}" of component "{component.name}"'
+                why = f'its pods name the scheduler "{named}"'
+                yield self._omission(path, asked, why, "leave out its schedulerName", "dynamo.md 3.8")
+
+    def _component_at(self, path: FieldPath) -> Component | None:
+        """The component that a part of the PodCliqueSet is made of."""
+        place = self.derived.trace.written(path).path
+        return next(
+            (
+                each
+                for each in self._graph.components
+                if (at := self._written.written(each.path()).path) and place[: len(at)] == at
+            ),
+            None,
+        )
+
+    def _omission(self, path: FieldPath, asked: str, why: str, remedy: str, rule: str) -> Omission:
+        return Omission(Origin(Place(self._item, self._written.written(path).path), rule), asked, why, remedy)

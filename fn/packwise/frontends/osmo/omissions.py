@@ -1,0 +1,124 @@
+"""What a workflow says and its PodGroups and Pods do not, and what would change it. Source: osmo.md 1 to 5."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packwise.frontends.osmo.document import read_documents
+from packwise.frontends.osmo.placements import tree_of
+from packwise.frontends.osmo.pool import pool_of
+from packwise.frontends.osmo.recognition import document_places
+from packwise.frontends.osmo.rules import Submission
+from packwise.objects.place import Origin
+from packwise.placement.model import Gang, GangPod
+from packwise.placement.omission import Omission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.osmo.workflow import Group, Requirement, Resource, Workflow
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import Cluster, WorkloadPlan
+    from packwise.settings import TopologyRender
+
+__all__ = ["omissions"]
+
+_TREE, _POD = "osmo.md 4", "osmo.md 5, Pod"
+
+
+def omissions(
+    plans: Sequence[WorkloadPlan],
+    inventory: Inventory,
+    cluster: Cluster,  # noqa: ARG001
+    settings: TopologyRender,
+) -> Iterator[tuple[WorkloadPlan, Omission]]:
+    """What is left out of the objects of workflows."""
+    documents = read_documents(document_places(inventory), settings.osmo.values)
+    workflows = {workflow.name: workflow for workflow in documents.workflows}
+    for plan in plans:
+        gang = next((each.node for each in plan.placements if isinstance(each.node, Gang)), None)
+        workflow = None if gang is None else workflows.get(gang.workload)
+        if workflow is None or workflow.place.item is not plan.workload:
+            continue
+        pool = pool_of(workflow.pool, workflow.place.item.file, documents.rendered_pools)
+        if pool is not None:
+            submission = Submission(workflow, pool, settings.osmo)
+            yield from ((plan, omission) for omission in _of(plan, submission))
+
+
+def _of(plan: WorkloadPlan, submission: Submission) -> Iterator[Omission]:
+    workflow, pool = submission.workflow, submission.pool
+    for group in workflow.groups:
+        yield from _bounds(submission, group)
+    used = {task.resource for task in workflow.tasks()}
+    for name, resource in workflow.resources.items():
+        if name not in used:
+            yield from _unused(workflow, resource)
+        elif resource.nodes_excluded:
+            origin = _origin(workflow, (*resource.path, "nodesExcluded"), _POD)
+            why = "OSMO keeps pods off these nodes when it submits the workflow; the pods rendered here do not"
+            yield Omission(origin, f'nodesExcluded of resource "{name}"', why, "")
+    yield from _labels(plan, workflow)
+    if pool.templates:
+        asked = f'pod template{"" if len(pool.templates) == 1 else "s"} "{", ".join(pool.templates)}" of the pool'
+        why = "OSMO lays them over pods when it submits the workflow; what they say is not among the input"
+        yield Omission(Origin(pool.place.below("common_pod_template"), _POD), asked, why, "")
+
+
+def _bounds(submission: Submission, group: Group) -> Iterator[Omission]:
+    """Levels that all tasks of a group share, of which one constraint can state two: a bound and a wish within it."""
+    tree = tree_of(submission, group)
+    bounds, levels, workflow = tree.bounds, submission.pool.levels, submission.workflow
+    if bounds is None:
+        return
+    stated = [level.domain for level in (bounds.required, bounds.preferred) if level is not None]
+    for step in tree.shared:
+        key = levels[step.level].domain
+        entry = _entry(submission, group, key)
+        if key in stated or entry is None:
+            continue
+        path, requirement = entry
+        kind = "required" if requirement.required else "preferred"
+        finer = bounds.required.domain if bounds.required is not None else ""
+        if finer and submission.pool.key_names.index(finer) > step.level:
+            why, remedy = f'all of the group must be in one "{finer}" anyway, which is within it', ""
+        else:
+            why = f'a constraint of KAI prefers one level, and "{stated[-1]}" is the finest'
+            remedy = f'require "{key}", or leave "{stated[-1]}" out'
+        yield Omission(_origin(workflow, path, _TREE), f'{kind} "{key}" of group "{group.name}"', why, remedy)
+
+
+def _entry(submission: Submission, group: Group, key: str) -> tuple[FieldPath, Requirement] | None:
+    """The first requirement of that key among the tasks of a group, and its path."""
+    for task in group.tasks:
+        resource = submission.workflow.resources.get(task.resource)
+        for place, requirement in enumerate(resource.topology if resource is not None else ()):
+            if resource is not None and requirement.key == key:
+                return (*resource.path, "topology", place), requirement
+    return None
+
+
+def _unused(workflow: Workflow, resource: Resource) -> Iterator[Omission]:
+    if resource.topology:
+        keys = ", ".join(dict.fromkeys([each.key for each in resource.topology]))
+        origin = _origin(workflow, (*resource.path, "topology"), _TREE)
+        why = "no task has this resource"
+        remedy = f"name it in a task: `resource: {resource.name}`"
+        yield Omission(origin, f'topology "{keys}" of resource "{resource.name}"', why, remedy)
+
+
+def _labels(plan: WorkloadPlan, workflow: Workflow) -> Iterator[Omission]:
+    """Labels of the workflow that OSMO's own take the place of."""
+    pod = next((each.node for each in plan.placements if isinstance(each.node, GangPod)), None)
+    metadata = pod.value.get("metadata") if pod is not None else None
+    written = metadata.get("labels") if isinstance(metadata, dict) else None
+    carried = written if isinstance(written, dict) else {}
+    for key, value in workflow.labels.items() if carried else ():
+        if carried.get(key) != value:
+            origin = _origin(workflow, ("workflow", "labels", key), _POD)
+            yield Omission(origin, f"label {key}", "OSMO's own label of that name counts", "give it another key")
+
+
+def _origin(workflow: Workflow, path: FieldPath, rule: str) -> Origin:
+    return Origin(workflow.at(path), rule)
