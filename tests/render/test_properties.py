@@ -25,7 +25,7 @@ from .packages import CONDITIONS, EARLIER, Listed, config, config_of, flow_list,
 
 # Its entry with the separators around it, which go along where a revision has no conditions for the workload.
 EARLIER_CONDITIONS = re.compile(
-    rf"""(?:, *)?["']?{re.escape(CONDITIONS)}["']?: *["']?(?:{"|".join(map(re.escape, EARLIER))})["']?"""
+    rf"""(?:,\s*)?["']?{re.escape(CONDITIONS)}["']?: *["']?(?:{"|".join(map(re.escape, EARLIER))})["']?"""
     r"(?:, *)?(?: *(?:#.*)?\r?\n\s*)?"
 )
 UNCONSTRAINED = f"""\
