@@ -28,6 +28,7 @@ LAYERS = (
     ("pipeline",),
     ("discovery",),
     ("commands", "function"),
+    ("fleet",),
     ("cli",),
     ("__main__",),
 )
