@@ -17,6 +17,9 @@ __all__ = [
     "Doctor",
     "Explain",
     "Fix",
+    "Fleet",
+    "FleetFormat",
+    "FleetVerb",
     "Format",
     "Function",
     "ImportTopology",
@@ -43,6 +46,12 @@ Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown
 
 DiffFormat = Literal["text", "json", "patch", "markdown"]
 """How a comparison is printed."""
+
+FleetVerb = Literal["render", "check", "diff", "place"]
+"""What is done with every package of a fleet."""
+
+FleetFormat = Literal["text", "json", "markdown"]
+"""How the summary of a fleet is printed."""
 
 Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
 """What `packwise init` writes a package for: who renders it, or who checks it."""
@@ -187,6 +196,32 @@ class PlaceGangs:
 
 
 @dataclass(frozen=True, slots=True)
+class Fleet:
+    """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
+
+    With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
+    `nodes` are those of the clusters. `jobs` is the number of processes, `scheduler` the address of Dask's in their
+    place. `cache` is where answers are kept, None for the user's own folder, unless nothing `is_cached`. With
+    `exit_code`, a change counts as an error does.
+    """
+
+    verb: FleetVerb
+    root: str
+    folder: str | None = None
+    output: FleetFormat = "text"
+    baseline: str | None = None
+    changed_since: str | None = None
+    nodes: str | None = None
+    jobs: int = 1
+    scheduler: str | None = None
+    cache: str | None = None
+    is_cached: bool = True
+    exit_code: bool = False
+    exclude: tuple[str, ...] = ()
+    verbosity: Verbosity = Verbosity.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
 class Migrate:
     """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
 
@@ -276,6 +311,7 @@ Command = (
     | Topologies
     | ImportTopology
     | PlaceGangs
+    | Fleet
     | Migrate
     | Rules
     | Completion
