@@ -228,8 +228,8 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
             [
                 (
                     "base/kustomization.yaml",
-                    "packwise belongs in the outermost kustomization: a/kustomization.yaml builds on this one, and what "
-                    "it changes comes after packwise",
+                    "packwise belongs in the outermost kustomization: a/kustomization.yaml builds on this one, and "
+                    "what it changes comes after packwise",
                 )
             ],
             id="a base that runs packwise",

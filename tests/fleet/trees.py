@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from packwise.commands.fleet import MemoryTree
 from tests.cli.calling import CONFIG, WORKLOAD
 
-__all__ = ["FUNCTION", "FLEET", "KPTFILE", "PIPELINE", "overlay", "tree"]
+__all__ = ["FLEET", "FUNCTION", "KPTFILE", "PIPELINE", "overlay", "tree"]
 
 FUNCTION = CONFIG.replace(
     "  name: topology\n",
-    "  name: topology\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: packwise, args: [fn]}\n",
+    "  name: topology\n  annotations:\n    config.kubernetes.io/function: |\n"
+    "      exec: {path: packwise, args: [fn]}\n",
 )
 """A configuration by which kustomize runs packwise."""
 

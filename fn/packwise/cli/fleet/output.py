@@ -40,6 +40,8 @@ class Output:
         if result.status is Status.FAILING:
             return result
         folder = self._folder / self._below(result.folder)
+        if folder.exists() and not folder.is_dir():
+            return _failing(result, [_unwritable(folder.as_posix(), "Not a directory")])
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
             with locked(folder.parent):
@@ -47,10 +49,7 @@ class Output:
         except FieldError as error:
             return _failing(result, [error_result(error)])
         except OSError as error:
-            message = f'must be a folder that can be written; got "{error.strerror}"'
-            return _failing(
-                result, [Result(message, file=ResultFile(str(error.filename)), tags={"rule": WRITTEN.name})]
-            )
+            return _failing(result, [_unwritable(str(error.filename), error.strerror or str(error))])
 
 
 def _written(result: PackageResult, folder: Path, plan: FolderPlan) -> PackageResult:
@@ -64,6 +63,11 @@ def _written(result: PackageResult, folder: Path, plan: FolderPlan) -> PackageRe
     apply(folder, changes, at_once=True)
     number = len(changes.contents) + len(changes.removed)
     return result._replace(status=Status.ADDED if is_new else Status.CHANGED, written=number)
+
+
+def _unwritable(path: str, reason: str) -> Result:
+    message = f'must be a folder that can be written; got "{reason}"'
+    return Result(message, file=ResultFile(path), tags={"rule": WRITTEN.name})
 
 
 def _failing(result: PackageResult, results: Iterable[Result]) -> PackageResult:

@@ -95,9 +95,12 @@ def numbers(report: FleetReport) -> Iterator[str]:
         if not summary.pending:
             yield f"{counted(summary.gangs, 'gang')} {'fits' if summary.gangs == 1 else 'fit'} {where}"
         else:
-            yield f"{summary.pending} of {counted(summary.gangs, 'gang')} do not fit {where}, in {summary.with_pending}"
+            verb = "does" if summary.pending == 1 else "do"
+            of_all = f"{summary.pending} of {counted(summary.gangs, 'gang')}"
+            yield f"{of_all} {verb} not fit {where}, in {summary.with_pending}"
         if summary.no_longer_fits:
-            yield f"{counted(summary.no_longer_fits, 'gang')} no longer fit"
+            gangs = summary.no_longer_fits
+            yield f"{counted(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
     if summary.written:
         yield f"{counted(summary.written, 'file')} written"
 
