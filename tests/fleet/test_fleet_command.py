@@ -68,7 +68,7 @@ def test_the_json_keeps_its_schema(name: str) -> None:
     value = json.loads((ROOT / "testdata" / "fleet" / f"{name}.json").read_text(encoding="utf-8"))
 
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(schema).validate(value)
+    jsonschema.validate(value, schema, jsonschema.Draft202012Validator)
 
 
 @pytest.mark.usefixtures("fleet")
