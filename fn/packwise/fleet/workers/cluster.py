@@ -176,7 +176,6 @@ class ClusterPool(Generic[T, R]):
 def _connected(scheduler: str) -> Any:
     """A client of the scheduler, which keeps its own messages to itself."""
     wanted = 'must be the address of a Dask scheduler, "tcp://HOST:8786"'
-    # A client that cannot read its address complains once more when it is collected.
     if re.fullmatch(r"(tcp|tls|wss?)://.+:\d{1,5}", scheduler) is None:
         raise WorkersError(f'--scheduler {wanted}; got "{scheduler}"')
     if not DASK.installed:
@@ -186,12 +185,16 @@ def _connected(scheduler: str) -> Any:
 
     from distributed import Client
 
+    class QuietClient(Client):
+        def __del__(self) -> None:
+            """Does nothing: one that never connected would wait for its scheduler once more, and complain."""
+
     for name in list(logging.root.manager.loggerDict):
         if name.startswith("distributed"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         with warnings.catch_warnings(action="ignore"):
-            return Client(scheduler, timeout=_TO_CONNECT, set_as_default=False)
+            return QuietClient(scheduler, timeout=_TO_CONNECT, set_as_default=False)
     except (OSError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise WorkersError(f'--scheduler {wanted}; "{scheduler}" does not answer: {reason}') from None
