@@ -8,6 +8,7 @@ from typing import Literal
 
 __all__ = [
     "STDIN",
+    "Cache",
     "Check",
     "Choice",
     "Command",
@@ -187,6 +188,18 @@ class PlaceGangs:
 
 
 @dataclass(frozen=True, slots=True)
+class Cache:
+    """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
+
+    With `prunes`, entries are removed until the others have `size` bytes at most; None for the usual bound.
+    """
+
+    place: str | None = None
+    prunes: bool = False
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Migrate:
     """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
 
@@ -276,6 +289,7 @@ Command = (
     | Topologies
     | ImportTopology
     | PlaceGangs
+    | Cache
     | Migrate
     | Rules
     | Completion

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.run import NO_MEMORY
 from packwise.cli.arguments import (
+    Cache,
     Check,
     Completion,
     Diff,
@@ -43,6 +44,7 @@ _COMMANDS = {
     Topologies: ("topologies", "topologies"),
     ImportTopology: ("topology", "topology"),
     PlaceGangs: ("place", "place"),
+    Cache: ("cache", "cache"),
     Migrate: ("migrate", "migrate"),
     Rules: ("rules", "rules"),
     Completion: ("completion", "completion"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
     STDIN,
+    Cache,
     Check,
     Choice,
     Command,
@@ -42,6 +43,7 @@ from packwise.cli.options.about import (
     add_schema,
     add_version,
 )
+from packwise.cli.options.caching import add_cache, refuse_without_prune
 from packwise.cli.options.judging import add_check, add_render, refuse_unlike
 from packwise.cli.options.packages import add_init, add_migrate, refuse_earlier
 from packwise.cli.options.questions import add_diff, add_explain, add_place, add_topologies, add_topology
@@ -67,6 +69,8 @@ def parse(arguments: Sequence[str]) -> Command:
         refuse_earlier(commands[name], parsed)
     if parsed.command == "check":
         refuse_unlike(commands[name], parsed)
+    if parsed.command == "cache":
+        refuse_without_prune(commands[name], parsed)
     return _COMMANDS[parsed.command](parsed)
 
 
@@ -112,6 +116,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.further,
         parsed.exact,
     ),
+    "cache": lambda parsed: Cache(parsed.place, parsed.action == "prune", parsed.max_size),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths),
         parsed.to,
@@ -190,6 +195,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     add_topologies(commands)
     add_topology(commands)
     add_place(commands)
+    add_cache(commands)
     add_migrate(commands)
     add_rules(commands)
     add_init(commands)

@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.fleet.workers.pool import OUT_OF_MEMORY, Lost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from packwise.fleet.workers.pool import Pool
 
@@ -36,7 +36,7 @@ Workers = Processes | Cluster
 """Where tasks run."""
 
 
-def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Iterator[tuple[int, R | Lost]]:
+def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Generator[tuple[int, R | Lost]]:
     """The index of each task and its result, as they complete.
 
     Tasks and results are pickled where they leave this process, and `work` is by its name. `tasks` is read no further
