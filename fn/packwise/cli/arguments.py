@@ -8,6 +8,7 @@ from typing import Literal
 
 __all__ = [
     "STDIN",
+    "Cache",
     "Check",
     "Choice",
     "Command",
@@ -201,7 +202,8 @@ class Fleet:
 
     With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
     `nodes` are those of the clusters. `jobs` is the number of processes, `scheduler` the address of Dask's in their
-    place. `cache` is where answers are kept, None for the user's own folder, unless nothing `is_cached`. With
+    place. `cache` is where answers are kept, None for the user's own folder, unless nothing `is_cached`; a folder
+    keeps to `cache_size` bytes. With
     `exit_code`, a change counts as an error does.
     """
 
@@ -216,9 +218,22 @@ class Fleet:
     scheduler: str | None = None
     cache: str | None = None
     is_cached: bool = True
+    cache_size: int | None = None
     exit_code: bool = False
     exclude: tuple[str, ...] = ()
     verbosity: Verbosity = Verbosity.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
+
+    With `prunes`, entries are removed until the others have `size` bytes at most; None for the usual bound.
+    """
+
+    place: str | None = None
+    prunes: bool = False
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +327,7 @@ Command = (
     | ImportTopology
     | PlaceGangs
     | Fleet
+    | Cache
     | Migrate
     | Rules
     | Completion

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "CACHE",
+    "CACHE_EPILOG",
     "CHECK",
     "CHECK_EPILOG",
     "COMPLETION",
@@ -168,6 +170,18 @@ examples:
   packwise place scenario.json -o json
 
 exit codes: 0 all gangs fit, 1 one does not or errors were found, 2 wrong usage"""
+
+CACHE = """\
+Says how large the cache of a fleet is; `cache prune` removes the entries that were not used for longest. Runs share a
+cache, and prune a folder themselves; a bucket they do not."""
+
+CACHE_EPILOG = """\
+examples:
+  packwise cache
+  packwise cache prune --max-size 500Mi
+  packwise cache prune --cache s3://ci-cache/packwise --max-size 10Gi
+
+exit codes: 0 no error, 1 the cache cannot be read or written, 2 wrong usage"""
 
 MIGRATE = """\
 Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at

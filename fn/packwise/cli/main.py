@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krmfn.run import NO_MEMORY
 from packwise.cli.arguments import (
+    Cache,
     Check,
     Completion,
     Diff,
@@ -45,6 +46,7 @@ _COMMANDS = {
     ImportTopology: ("topology", "topology"),
     PlaceGangs: ("place", "place"),
     Fleet: ("fleet.command", "fleet"),
+    Cache: ("cache", "cache"),
     Migrate: ("migrate", "migrate"),
     Rules: ("rules", "rules"),
     Completion: ("completion", "completion"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
     STDIN,
+    Cache,
     Check,
     Choice,
     Command,
@@ -43,6 +44,7 @@ from packwise.cli.options.about import (
     add_schema,
     add_version,
 )
+from packwise.cli.options.caching import add_cache, refuse_without_prune
 from packwise.cli.options.fleet import add_fleet, refuse_unlike_verb
 from packwise.cli.options.judging import add_check, add_render, refuse_unlike
 from packwise.cli.options.packages import add_init, add_migrate, refuse_earlier
@@ -71,6 +73,8 @@ def parse(arguments: Sequence[str]) -> Command:
         refuse_unlike(commands[name], parsed)
     if parsed.command == "fleet":
         refuse_unlike_verb(commands[name], parsed)
+    if parsed.command == "cache":
+        refuse_without_prune(commands[name], parsed)
     return _COMMANDS[parsed.command](parsed)
 
 
@@ -128,10 +132,12 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.scheduler,
         parsed.cache,
         parsed.is_cached,
+        parsed.cache_size,
         parsed.exit_code,
         tuple(parsed.exclude),
         Verbosity(parsed.verbosity),
     ),
+    "cache": lambda parsed: Cache(parsed.place, parsed.action == "prune", parsed.max_size),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths),
         parsed.to,
@@ -211,6 +217,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     add_topology(commands)
     add_place(commands)
     add_fleet(commands)
+    add_cache(commands)
     add_migrate(commands)
     add_rules(commands)
     add_init(commands)

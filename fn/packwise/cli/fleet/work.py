@@ -99,7 +99,18 @@ class _Read(NamedTuple):
 
 
 def work(request: Request) -> Answer:
-    """The answer to a request. What fails is an answer too."""
+    """The answer to a request. What fails is an answer too: one package never stops a fleet."""
+    try:
+        return _answer(request)
+    except MemoryError:
+        raise
+    except Exception as error:  # A defect of packwise.
+        reason = f"packwise fails on it ({type(error).__name__}: {error}); please report that"
+        client = (request.after or request.before or _NOBODY).client.value
+        return Answer(request.key, _payload(lost(request.folder, client, reason), {}), is_kept=False)
+
+
+def _answer(request: Request) -> Answer:
     after = None if request.after is None else _read(request.after, request)
     before = None if request.before is None else _read(request.before, request)
     client = (request.after or request.before or _NOBODY).client.value
@@ -118,8 +129,11 @@ def work(request: Request) -> Answer:
     else:
         result = _checked(blank, after, before)
     is_kept = (after is None or after.is_kept) and (before is None or before.is_kept)
-    payload = json.dumps({"result": result.to_value(), **texts}, ensure_ascii=True).encode()
-    return Answer(request.key, zlib.compress(payload, 1), is_kept)
+    return Answer(request.key, _payload(result, texts), is_kept)
+
+
+def _payload(result: PackageResult, texts: Mapping[str, Any]) -> bytes:
+    return zlib.compress(json.dumps({"result": result.to_value(), **texts}, ensure_ascii=True).encode(), 1)
 
 
 def result_of(payload: bytes) -> PackageResult:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from packwise.cli import help_texts
 from packwise.cli.arguments import FleetFormat, FleetVerb
+from packwise.cli.options.caching import add_size
 from packwise.cli.options.sources import add_verbosity
 
 __all__ = ["add_fleet", "refuse_unlike_verb"]
@@ -72,6 +73,7 @@ def _add_workers(fleet: argparse.ArgumentParser) -> None:
     kept.add_argument(
         "--no-cache", dest="is_cached", action="store_false", help="keep no results, and take none of earlier runs"
     )
+    add_size(fleet, "--cache-size", "how much a cache in a folder keeps at most")
 
 
 def _number(text: str) -> int:

@@ -6,23 +6,22 @@ The scheduler and the workers are trusted as this process is: what they send is 
 from __future__ import annotations
 
 import os
+import pickle
 import re
 from contextlib import suppress
-from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from krmfn.record import NamedTuple
 from packwise.extras import DASK
-from packwise.fleet.build import Build, build
+from packwise.fleet.build import build
 from packwise.fleet.workers.pool import OUT_OF_MEMORY, Lost, WorkersError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ClusterPool"]
+__all__ = ["ClusterPool", "answer_of"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,13 +39,6 @@ _LEAST_IN_FLIGHT = 64
 """Tasks handed over at least: what an autoscaler sees waiting, it starts workers for."""
 
 
-class _OtherBuild(NamedTuple):
-    """In the place of a result: the worker at `address` has another packwise."""
-
-    address: str
-    build: Build
-
-
 class ClusterPool(Generic[T, R]):
     """The workers of the Dask cluster whose scheduler is at an address.
 
@@ -55,7 +47,8 @@ class ClusterPool(Generic[T, R]):
 
     def __init__(self, scheduler: str, work: Callable[[T], R]) -> None:
         self._scheduler = scheduler
-        self._work = partial(_work_with, build(), work)
+        self._work = work
+        self._call = _shipped()
         self._done: SimpleQueue[int] = SimpleQueue()
         self._futures: dict[int, Any] = {}
         self._client = _connected(scheduler)
@@ -73,7 +66,10 @@ class ClusterPool(Generic[T, R]):
 
     def submit(self, number: int, task: T) -> None:
         """Hands the task to the scheduler, under a name of its own: two equal tasks are two."""
-        future = self._client.submit(self._work, task, key=f"packwise-{os.urandom(12).hex()}", pure=False)
+        # As bytes: a worker that cannot read its messages ends, and says nothing.
+        task_as_bytes = pickle.dumps((build(), self._work, task))
+        key = f"packwise-{os.urandom(12).hex()}"
+        future = self._client.submit(self._call, task_as_bytes, key=key, pure=False)
         self._futures[number] = future
         self._expect(number)
 
@@ -119,30 +115,18 @@ class ClusterPool(Generic[T, R]):
         if isinstance(error, MemoryError):
             return (Lost(OUT_OF_MEMORY),)
         if error is not None:
-            raise self._explained(error)
+            raise error
         try:
             # The answer may still go while it is on its way.
             answer = future.result(timeout=_LOOK) if future.status == "finished" else None
         except TimeoutError:
-            answer = None
-        if isinstance(answer, _OtherBuild):
+            return None
+        if isinstance(answer, str):
             raise WorkersError(
-                f"the Dask worker at {answer.address} must have the packwise of this machine, {build()}; "
-                f"it has {answer.build}: start scheduler and workers from one image"
+                f"the Dask workers at {self._scheduler} must have the packwise of this machine, {build()}; "
+                f"{answer}: start scheduler and workers from one image that has packwise[dask]"
             )
         return answer
-
-    def _explained(self, error: BaseException) -> BaseException:
-        """The error itself, or in words that the cluster has no packwise at all."""
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ModuleNotFoundError | AttributeError) and "packwise" in str(cause):
-                return WorkersError(
-                    f"scheduler and workers at {self._scheduler} must have the packwise of this machine, {build()}; "
-                    f'got "{cause}": start them from an image with packwise[dask]'
-                )
-            cause = cause.__cause__
-        return error
 
     def _refuse_other_version(self) -> None:
         """Raises WorkersError where the scheduler's distributed is of another version: they do not speak alike."""
@@ -176,7 +160,6 @@ class ClusterPool(Generic[T, R]):
 def _connected(scheduler: str) -> Any:
     """A client of the scheduler, which keeps its own messages to itself."""
     wanted = 'must be the address of a Dask scheduler, "tcp://HOST:8786"'
-    # A client that cannot read its address complains once more when it is collected.
     if re.fullmatch(r"(tcp|tls|wss?)://.+:\d{1,5}", scheduler) is None:
         raise WorkersError(f'--scheduler {wanted}; got "{scheduler}"')
     if not DASK.installed:
@@ -186,12 +169,16 @@ def _connected(scheduler: str) -> Any:
 
     from distributed import Client
 
+    class QuietClient(Client):
+        def __del__(self) -> None:
+            """Does nothing: one that never connected would wait for its scheduler once more, and complain."""
+
     for name in list(logging.root.manager.loggerDict):
         if name.startswith("distributed"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         with warnings.catch_warnings(action="ignore"):
-            return Client(scheduler, timeout=_TO_CONNECT, set_as_default=False)
+            return QuietClient(scheduler, timeout=_TO_CONNECT, set_as_default=False)
     except (OSError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise WorkersError(f'--scheduler {wanted}; "{scheduler}" does not answer: {reason}') from None
@@ -201,11 +188,34 @@ _ONE_AT_A_TIME = Lock()
 """A worker may have several threads; packwise gains nothing by them, and its libraries promise nothing."""
 
 
-def _work_with(expected: Build, work: Callable[[T], R], task: T) -> tuple[R] | _OtherBuild:
-    """What a worker runs. A worker that joins late is looked at as the first are."""
-    if build() != expected:
-        from distributed import get_worker
+def _shipped() -> Callable[[bytes], tuple[object] | str]:
+    """What a worker runs, shipped by value, as functions within functions are: it also runs where no packwise is."""
 
-        return _OtherBuild(get_worker().address, build())
+    def call(task_as_bytes: bytes) -> tuple[object] | str:
+        try:
+            from packwise.fleet.workers.cluster import answer_of
+        except ImportError as error:
+            from distributed import get_worker
+
+            return f"{get_worker().address} has none: {error}"
+        return answer_of(task_as_bytes)
+
+    return call
+
+
+def answer_of(task_as_bytes: bytes) -> tuple[object] | str:
+    """The result of a task on a worker; a text where this worker has another packwise than the task comes from.
+
+    Each task asks for that, since workers may join at any time.
+    """
+    from distributed import get_worker
+
+    other = f"{get_worker().address} has {build()}"
+    try:
+        expected, work, task = pickle.loads(task_as_bytes)  # noqa: S301
+    except (AttributeError, ImportError, TypeError):
+        return other
+    if build() != expected:
+        return other
     with _ONE_AT_A_TIME:
         return (work(task),)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import traceback
@@ -133,7 +134,11 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Iterable[Con
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            pipe.send(_answer(work, pipe.recv()))
+            answer = _answer(work, pipe.recv())
+            try:
+                pipe.send(answer)
+            except (AttributeError, TypeError, pickle.PicklingError) as error:
+                pipe.send(_raised(error))
 
 
 def _exit(*_: object) -> NoReturn:
@@ -146,7 +151,16 @@ def _answer(work: Callable[[T], R], task: T) -> R | Lost | _Raised:
     except MemoryError:
         return Lost(OUT_OF_MEMORY)
     except Exception as error:
-        return _Raised(error, traceback.format_exc())
+        return _raised(error)
+
+
+def _raised(error: Exception) -> _Raised:
+    """The error that is being handled, as the other process can have it."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301
+    except Exception:
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    return _Raised(error, traceback.format_exc())
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
