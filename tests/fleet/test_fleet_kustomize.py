@@ -206,6 +206,11 @@ VARIANTS = {
         "data.txt": "x\n",
         "topology.yaml": FUNCTION,
     },
+    "data": {
+        "kustomization.yaml": overlay("configMapGenerator: [{name: c, files: [data.txt]}]", resources="../base"),
+        "data.txt": 'config.kubernetes.io/local-config: "true"\n',
+        "topology.yaml": FUNCTION,
+    },
     "component": {
         "kustomization.yaml": overlay("components: [../parts]", resources="../base"),
         "topology.yaml": FUNCTION,

@@ -245,6 +245,23 @@ def test_the_kustomize_of_a_worker_must_be_the_one_that_was_asked_for(
     assert builds(log) == 0
 
 
+def test_a_defect_of_packwise_fails_its_package_alone(call: Call, monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
+    def fail(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(work, "judge", fail)
+        ran = call("fleet", "check", "plain/1")
+
+    assert ran.code == 1
+    assert ran.stdout.endswith(
+        "  error: plain/1: was not finished: packwise fails on it (RecursionError: too deep); please report that "
+        "[fleet-lost]\n"
+    )
+    assert call("fleet", "check", "plain/1").code == 0
+    assert builds(log) == 0
+
+
 def test_how_far_it_is() -> None:
     assert meter_text(500, 2000, 10.0) == f"[{'#' * 10:40}] 500 of 2000 packages, 50.0 a second, 0:30 left"
     assert meter_text(1, 2000, 0.0) == f"[{'':40}] 1 of 2000 packages, 0.0 a second, 0:00 left"

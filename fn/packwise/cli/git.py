@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -66,8 +67,9 @@ class Commit:
         names, contents = self._reader.stdin, self._reader.stdout
         if names is None or contents is None:
             raise UsageError("git must have a stdin and a stdout")
-        names.write(f"{blob}\n".encode())
-        names.flush()
+        with suppress(BrokenPipeError):
+            names.write(f"{blob}\n".encode())
+            names.flush()
         size = contents.readline().rstrip(b"\n").rsplit(b" ", 1)[-1]
         if not size.isdigit():
             raise UsageError(_lacking(self.name, "."))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from packwise.cli.git import program_on_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 __all__ = ["KustomizeError", "build", "kustomize_version"]
 
@@ -44,17 +44,20 @@ def kustomize_version() -> str:
     return _run(["version"], None).decode("utf-8", "replace").strip()
 
 
-def build(files: Mapping[str, bytes], path: str, kustomization: Mapping[str, object]) -> bytes:
+def build(
+    files: Mapping[str, bytes], path: str, kustomization: Mapping[str, object], data: Collection[str] = ()
+) -> bytes:
     """What kustomize builds of `files`, in which `kustomization` takes the place of the one at `path`.
 
-    Objects that a build would drop last, those of local configuration, are among it. Raises KustomizeError.
+    `data` are the paths of files whose content goes into ConfigMaps and Secrets, and so into their names. Objects that
+    a build would drop last, those of local configuration, are among the answer. Raises KustomizeError.
     """
     with TemporaryDirectory(prefix="packwise-fleet-", ignore_cleanup_errors=True) as folder:
         top = Path(folder).resolve()
-        for name, data in files.items():
+        for name, content in files.items():
             at = top / name
             at.parent.mkdir(parents=True, exist_ok=True)
-            at.write_bytes(data.replace(_LOCAL, _KEPT))
+            at.write_bytes(content if name in data else content.replace(_LOCAL, _KEPT))
         (top / path).write_text(json.dumps(kustomization), encoding="utf-8")
         built = _run(["build", str((top / path).parent)], top)
         return built.replace(_KEPT, _LOCAL)

@@ -28,7 +28,7 @@ from packwise.cli.read import decode, entries_of
 from packwise.cli.reader import Reader, error_result, items_of, readable_items
 from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.commands.diff import Action, diff, state_after, state_before
-from packwise.commands.fleet.kustomization import file_of
+from packwise.commands.fleet.kustomization import Kustomizations, file_of
 from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of, without_packwise
 from packwise.commands.fleet.result import PackageResult, Status, kept_findings
 from packwise.commands.fleet.rules import BUILD, FIT, LOST
@@ -185,7 +185,9 @@ def _read(side: Side, request: Request) -> _Read:
         if kustomize_version() != request.kustomize:
             here = f"kustomize must be {request.kustomize}, as where the fleet was started; got {kustomize_version()}"
             raise KustomizeError(here)
-        built = decode(build(dict(side.files), at, kustomization), InputPath())
+        reached = Kustomizations(tree)
+        reached.inputs(side.folder)
+        built = decode(build(dict(side.files), at, kustomization, reached.data), InputPath())
     except KustomizeError as error:
         file = ResultFile(file_of(tree, side.folder) or side.folder)
         result = Result(str(error), file=file, tags={"rule": BUILD.name})

@@ -6,9 +6,8 @@ import argparse
 from typing import Any, get_args
 
 from packwise.cli import help_texts
-from packwise.cli.arguments import FleetFormat, FleetVerb
+from packwise.cli.arguments import FleetFormat, FleetVerb, Verbosity
 from packwise.cli.options.caching import add_size
-from packwise.cli.options.sources import add_verbosity
 
 __all__ = ["add_fleet", "refuse_unlike_verb"]
 
@@ -29,7 +28,15 @@ def add_fleet(commands: Any) -> None:
     fleet.add_argument("--report", choices=get_args(FleetFormat), help="how render prints its summary (default: text)")
     _add_scope(fleet)
     _add_workers(fleet)
-    add_verbosity(fleet)
+    fleet.add_argument(
+        "-v",
+        "--verbose",
+        dest="verbosity",
+        action="store_const",
+        const=int(Verbosity.VERBOSE),
+        default=int(Verbosity.NORMAL),
+        help="print every group of packages, and every package of it",
+    )
 
 
 def _add_scope(fleet: argparse.ArgumentParser) -> None:

@@ -98,12 +98,16 @@ def _plugin_entry(tree: Tree, folder: str, field: str, position: int, entry: str
 
 
 class Kustomizations:
-    """The kustomizations of a tree, each looked at once however many build on it."""
+    """The kustomizations of a tree, each looked at once however many build on it.
 
-    __slots__ = ("_known", "_tree")
+    `data` are the files among these that become the data of ConfigMaps and Secrets, byte for byte.
+    """
+
+    __slots__ = ("_known", "_tree", "data")
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
+        self.data = set[str]()
         self._known: dict[str, Inputs] = {}
 
     def inputs(self, folder: str) -> Inputs:
@@ -129,6 +133,7 @@ class Kustomizations:
             return Inputs((file,), (_unreadable(file, error),))
         walk = _Walk(self._tree, file)
         walk.look_at(value)
+        self.data |= walk.data
         for base in dict.fromkeys(walk.bases):
             walk.add(self._inputs(base, (*outer, folder)))
             walk.problems += self._misplaced(base, file)
@@ -156,7 +161,7 @@ class Kustomizations:
 class _Walk:
     """What one kustomization names."""
 
-    __slots__ = ("_file", "_folder", "_tree", "bases", "files", "problems")
+    __slots__ = ("_file", "_folder", "_tree", "bases", "data", "files", "problems")
 
     def __init__(self, tree: Tree, file: str) -> None:
         self._tree = tree
@@ -164,6 +169,7 @@ class _Walk:
         self._folder = posixpath.dirname(file)
         self.bases: list[str] = []
         self.files = {file}
+        self.data = set[str]()
         self.problems: list[Problem] = []
 
     def add(self, inputs: Inputs) -> None:
@@ -210,9 +216,10 @@ class _Walk:
     def _of_makers(self, makers: Value) -> None:
         for maker in makers if isinstance(makers, list) else ():
             if isinstance(maker, dict):
-                self._names(entry.rpartition("=")[2] for entry in words_of(maker.get("files")))
-                env = maker.get("env")
-                self._names([*words_of(maker.get("envs")), *([env] if isinstance(env, str) and env else [])])
+                files = [entry.rpartition("=")[2] for entry in words_of(maker.get("files"))]
+                files += [*words_of(maker.get("envs")), *_texts([maker], "env")]
+                self._names(files)
+                self.data |= {_target(self._tree, self._file, entry)[0] for entry in files}
 
     def _names(self, entries: Iterable[str], *, may_be_folder: bool = False) -> None:
         for entry in entries:

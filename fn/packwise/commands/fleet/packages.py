@@ -150,11 +150,7 @@ class Packages:
         return FleetPackage(folder, client, tuple(sorted({*files, *_above(self._tree, folder)})), tuple(problems))
 
     def _configures(self, path: str) -> bool:
-        try:
-            data = self._tree.read(path)
-        except OSError:
-            return False
-        return _CONFIGURATION.search(data) is not None and any(
+        return _holds(self._tree, path, _CONFIGURATION) and any(
             _is_configuration(item) for item in objects_at(self._tree, path)
         )
 
@@ -162,11 +158,10 @@ class Packages:
         """The files by which the kustomization of a folder runs packwise; its own for a configuration in it."""
         file = file_of(self._tree, folder)
         try:
-            # Most kustomizations are bases, and need no closer look.
-            if file is None or not _PLUGIN.search(self._tree.read(file)):
+            if file is None or not _holds(self._tree, file, _PLUGIN):
                 return set()
             value = mapping_at(self._tree, file)
-        except (OSError, YamlError):
+        except YamlError:
             return set()
         entries = [entry for entry in plugin_entries(self._tree, folder, value) if entry.is_packwise]
         return {item.file or "" for entry in entries for item in entry.objects}
@@ -215,6 +210,14 @@ def _above(tree: Tree, folder: str) -> Iterator[str]:
             path = posixpath.join(folder, name)
             if tree.is_file(path):
                 yield path
+
+
+def _holds(tree: Tree, path: str, words: re.Pattern[bytes]) -> bool:
+    """Whether the file can be read, and has one of the words: most have none, and need no closer look."""
+    try:
+        return words.search(tree.read(path)) is not None
+    except OSError:
+        return False
 
 
 def _is_there(folder: str, command: str) -> bool:  # noqa: ARG001
@@ -314,7 +317,7 @@ def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str]) -> list[Problem]:
     documents = {
         file: tuple([item.value for item in objects_at(tree, file)])
         for file in own
-        if file == path or b"TopologyRender" in tree.read(file)
+        if file == path or _holds(tree, file, _CONFIGURATION)
     }
     return [*problems, *kpt_clients(documents, _is_there)[1]]
 
