@@ -234,13 +234,14 @@ def test_processes_end_after_their_task_where_the_driver_was_killed(tmp_path: Pa
     workers = [int(note) for note in wait_for_notes(tmp_path, 2)]
 
     driver.kill()
-    _, stderr = driver.communicate()
+    driver.wait()
     assert all(map(is_alive, workers))
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
 
     for worker in workers:
         wait_for_end(worker)
     os.close(reader)
+    _, stderr = driver.communicate()
     assert stderr == ""
 
 
