@@ -18,6 +18,9 @@ __all__ = [
     "Doctor",
     "Explain",
     "Fix",
+    "Fleet",
+    "FleetFormat",
+    "FleetVerb",
     "Format",
     "Function",
     "ImportTopology",
@@ -44,6 +47,12 @@ Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown
 
 DiffFormat = Literal["text", "json", "patch", "markdown"]
 """How a comparison is printed."""
+
+FleetVerb = Literal["render", "check", "diff", "place"]
+"""What is done with every package of a fleet."""
+
+FleetFormat = Literal["text", "json", "markdown"]
+"""How the summary of a fleet is printed."""
 
 Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
 """What `packwise init` writes a package for: who renders it, or who checks it."""
@@ -188,6 +197,34 @@ class PlaceGangs:
 
 
 @dataclass(frozen=True, slots=True)
+class Fleet:
+    """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
+
+    With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
+    `nodes` are those of the clusters. `jobs` is the number of processes, `scheduler` the address of Dask's in their
+    place. `cache` is where answers are kept, None for the user's own folder, unless nothing `is_cached`; a folder
+    keeps to `cache_size` bytes. With
+    `exit_code`, a change counts as an error does.
+    """
+
+    verb: FleetVerb
+    root: str
+    folder: str | None = None
+    output: FleetFormat = "text"
+    baseline: str | None = None
+    changed_since: str | None = None
+    nodes: str | None = None
+    jobs: int = 1
+    scheduler: str | None = None
+    cache: str | None = None
+    is_cached: bool = True
+    cache_size: int | None = None
+    exit_code: bool = False
+    exclude: tuple[str, ...] = ()
+    verbosity: Verbosity = Verbosity.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
 class Cache:
     """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
 
@@ -289,6 +326,7 @@ Command = (
     | Topologies
     | ImportTopology
     | PlaceGangs
+    | Fleet
     | Cache
     | Migrate
     | Rules

@@ -14,6 +14,8 @@ __all__ = [
     "DOCTOR",
     "DOCTOR_EPILOG",
     "EPILOG",
+    "FLEET",
+    "FLEET_EPILOG",
     "FUNCTION",
     "FUNCTION_EPILOG",
     "HELP",
@@ -52,6 +54,7 @@ commands for people and CI:
   packwise place clusters/west --nodes nodes.json
   packwise rules topology-hierarchy
   packwise migrate clusters/west --to upstream --dry-run
+  packwise fleet diff clusters --changed-since git:origin/main -o markdown
 
 as a KRM function of kustomize and kpt:
   packwise fn
@@ -278,6 +281,21 @@ examples:
   packwise completion fish > ~/.config/fish/completions/packwise.fish
 
 exit codes: 0 no error, 2 wrong usage"""
+
+FLEET = """\
+Looks for packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. Renders,
+checks, compares or places each one by itself, and says of all together what changes and what fails. Kustomizations are
+built by kustomize, which must be on PATH; no function and no program that a repository names is run, and nothing is
+fetched. Results are kept, so that a package that did not change is not rendered again."""
+
+FLEET_EPILOG = """\
+examples:
+  packwise fleet check clusters --jobs 4
+  packwise fleet diff clusters --changed-since git:origin/main -o markdown
+  packwise fleet render clusters -o rendered
+  packwise fleet place clusters --nodes nodes/
+
+exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"""
 
 FUNCTION = """\
 The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig

@@ -20,6 +20,7 @@ from packwise.cli.arguments import (
     Doctor,
     Explain,
     Fix,
+    Fleet,
     Function,
     ImportTopology,
     Init,
@@ -44,6 +45,7 @@ from packwise.cli.options.about import (
     add_version,
 )
 from packwise.cli.options.caching import add_cache, refuse_without_prune
+from packwise.cli.options.fleet import add_fleet, refuse_unlike_verb
 from packwise.cli.options.judging import add_check, add_render, refuse_unlike
 from packwise.cli.options.packages import add_init, add_migrate, refuse_earlier
 from packwise.cli.options.questions import add_diff, add_explain, add_place, add_topologies, add_topology
@@ -69,6 +71,8 @@ def parse(arguments: Sequence[str]) -> Command:
         refuse_earlier(commands[name], parsed)
     if parsed.command == "check":
         refuse_unlike(commands[name], parsed)
+    if parsed.command == "fleet":
+        refuse_unlike_verb(commands[name], parsed)
     if parsed.command == "cache":
         refuse_without_prune(commands[name], parsed)
     return _COMMANDS[parsed.command](parsed)
@@ -115,6 +119,23 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         tuple(parsed.replicas),
         parsed.further,
         parsed.exact,
+    ),
+    "fleet": lambda parsed: Fleet(
+        parsed.verb,
+        parsed.root,
+        parsed.output if parsed.verb == "render" else None,
+        (parsed.report if parsed.verb == "render" else parsed.output) or "text",
+        parsed.baseline,
+        parsed.changed_since,
+        parsed.nodes,
+        parsed.jobs,
+        parsed.scheduler,
+        parsed.cache,
+        parsed.is_cached,
+        parsed.cache_size,
+        parsed.exit_code,
+        tuple(parsed.exclude),
+        Verbosity(parsed.verbosity),
     ),
     "cache": lambda parsed: Cache(parsed.place, parsed.action == "prune", parsed.max_size),
     "migrate": lambda parsed: Migrate(
@@ -195,6 +216,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     add_topologies(commands)
     add_topology(commands)
     add_place(commands)
+    add_fleet(commands)
     add_cache(commands)
     add_migrate(commands)
     add_rules(commands)
