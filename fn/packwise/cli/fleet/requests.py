@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -25,6 +26,10 @@ __all__ = ["Nodes", "Requests", "Rooted", "digest_of", "reach_of"]
 
 _FORMAT = 1
 """Of answers; another number is another answer to the same request."""
+
+
+_SMALL = 64 << 10
+"""Bytes of a content whose digest is kept, and so the content."""
 
 
 class BlobTree(Tree, Protocol):
@@ -166,10 +171,16 @@ def _key(request: Request) -> str:
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 
+@lru_cache(1024)
+def _kept_digest(data: bytes) -> str:
+    """The digest of a content: those of bases are asked for once for every overlay."""
+    return sha256(data).hexdigest()
+
+
 def _digests(side: Side) -> Iterator[object]:
     yield side.folder
     yield side.client.value
     for path, data in side.files:
-        yield path, sha256(data).hexdigest()
+        yield path, _kept_digest(data) if len(data) <= _SMALL else sha256(data).hexdigest()
     for problem in side.problems:
         yield problem.file, problem.message

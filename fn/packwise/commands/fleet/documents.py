@@ -1,7 +1,11 @@
-"""The documents of a file in a tree: their values, and the objects among them."""
+"""The documents of a file in a tree: their values, and the objects among them.
+
+Clusters are alike, and each file is asked about several times: the texts that were read last are not read again.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from krmfn.kubeobject import KubeObject
@@ -14,20 +18,19 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.commands.fleet.tree import Tree
 
-__all__ = ["mapping_at", "objects_at", "objects_in", "text_at"]
+__all__ = ["mapping_at", "objects_at", "objects_in"]
 
+_KEPT = 512
+"""How many texts are kept with what they say."""
 
-def text_at(tree: Tree, path: str) -> str:
-    """The text of a file; "" where it cannot be read, which whoever renders the package reports."""
-    try:
-        return tree.read(path).decode("utf-8", "replace")
-    except OSError:
-        return ""
+_LONGEST = 20_000
+"""Characters of a text that is kept."""
 
 
 def mapping_at(tree: Tree, path: str) -> Mapping[str, Value]:
     """The mapping that a file holds. Raises YamlError where it is no YAML, or something else."""
-    value = read(text_at(tree, path))
+    text = _text_at(tree, path)
+    value = _kept_value(text) if len(text) <= _LONGEST else read(text)
     if not isinstance(value, dict):
         raise YamlError("must be a mapping", 1, 1)
     return value
@@ -35,16 +38,40 @@ def mapping_at(tree: Tree, path: str) -> Mapping[str, Value]:
 
 def objects_at(tree: Tree, path: str) -> Iterator[KubeObject]:
     """The mappings among the documents of a file; what is no YAML is left out."""
-    return objects_in(text_at(tree, path), path)
+    return objects_in(_text_at(tree, path), path)
 
 
 def objects_in(text: str, path: str) -> Iterator[KubeObject]:
     """The mappings among the documents of `text`, which stands in the file at `path`."""
+    for source, value in _kept_mappings(text) if len(text) <= _LONGEST else _mappings(text):
+        yield KubeObject.cut(source._replace(file=path), value)
+
+
+def _text_at(tree: Tree, path: str) -> str:
+    """The text of a file; "" where it cannot be read, which whoever renders the package reports."""
+    try:
+        return tree.read(path).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+@lru_cache(_KEPT)
+def _kept_value(text: str) -> Value:
+    return read(text)
+
+
+@lru_cache(_KEPT)
+def _kept_mappings(text: str) -> list[tuple[Source, Mapping[str, Value]]]:
+    return _mappings(text)
+
+
+def _mappings(text: str) -> list[tuple[Source, Mapping[str, Value]]]:
+    mappings: list[tuple[Source, Mapping[str, Value]]] = []
     for document in split_documents(text):
-        source = Source(document.text, (), document.line, 1, path)
         try:
-            value = read(source.text)
+            value = read(document.text)
         except YamlError:
             continue
         if isinstance(value, dict):
-            yield KubeObject.cut(source, value)
+            mappings.append((Source(document.text, (), document.line), value))
+    return mappings

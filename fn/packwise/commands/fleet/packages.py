@@ -46,6 +46,7 @@ SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 """Names of files that say what others are, hidden ones too."""
 
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
+_PLUGIN = re.compile(rb"transformers|validators|generators")
 _FUNCTION = "config.kubernetes.io/function"
 _CHART = "Chart.yaml"
 _AFTER = "managedByLabel"
@@ -161,8 +162,11 @@ class Packages:
         """The files by which the kustomization of a folder runs packwise; its own for a configuration in it."""
         file = file_of(self._tree, folder)
         try:
-            value: Mapping[str, Value] = {} if file is None else mapping_at(self._tree, file)
-        except YamlError:
+            # Most kustomizations are bases, and need no closer look.
+            if file is None or not _PLUGIN.search(self._tree.read(file)):
+                return set()
+            value = mapping_at(self._tree, file)
+        except (OSError, YamlError):
             return set()
         entries = [entry for entry in plugin_entries(self._tree, folder, value) if entry.is_packwise]
         return {item.file or "" for entry in entries for item in entry.objects}
