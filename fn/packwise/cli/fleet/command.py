@@ -132,7 +132,7 @@ def _cached(command: Fleet) -> AbstractContextManager[Cache | None]:
     if place is None:
         return nullcontext()
     try:
-        return open_cache(place, lambda line: say([line]), command.cache_size or DEFAULT_SIZE)
+        return open_cache(place, lambda line: say([line]), DEFAULT_SIZE if command.cache_size is None else command.cache_size)
     except CacheError as error:
         raise UsageError(str(error)) from None
 
