@@ -13,10 +13,11 @@ from time import sleep
 
 import pytest
 
+from packwise.cli.fleet.work import Request
 from packwise.fleet.build import build
 from packwise.fleet.workers import Cluster, Lost, WorkersError, cluster, run
 from tests.absent import without
-from tests.cli.calling import CONFIG, WORKLOAD, listing, write
+from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.fleet import tasks
 from tests.places import ROOT
 
@@ -34,13 +35,28 @@ def fleet(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def start(fleet: Path, output: str, *options: str) -> subprocess.Popen[str]:
+    """A render into a new folder."""
+    shutil.rmtree(fleet / output, ignore_errors=True)
+    command = [sys.executable, "-P", "-m", "packwise", "fleet", "render", "clusters", "-o", output, "--report", "json"]
+    return subprocess.Popen([*command, *options], cwd=fleet, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def end(running: subprocess.Popen[str], folder: Path) -> str:
+    """All that a render wrote, and printed."""
+    stdout, stderr = running.communicate()
+    assert (running.returncode, stderr) == (0, "")
+    return stdout + listing(folder)
+
+
 def rendered(fleet: Path, *options: str) -> str:
-    """All that a render writes into a new folder, and prints."""
-    shutil.rmtree(fleet / "out", ignore_errors=True)
-    command = [sys.executable, "-P", "-m", "packwise", "fleet", "render", "clusters", "-o", "out", "--report", "json"]
-    done = subprocess.run([*command, *options], cwd=fleet, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout + listing(fleet / "out")
+    return end(start(fleet, "out", *options), fleet / "out")
+
+
+def wait_for_the_first(running: subprocess.Popen[str], folder: Path) -> None:
+    """Until the render wrote a package, or is over."""
+    while running.poll() is None and not (folder.is_dir() and any(folder.iterdir())):
+        sleep(0.005)
 
 
 class Dask:
@@ -101,10 +117,10 @@ def test_dask_gives_the_same_bytes_with_a_worker_that_is_killed_and_without(flee
     dask.add_worker()
 
     assert rendered(fleet, "--no-cache", "--scheduler", dask.address) == here
-    command = [sys.executable, "-P", "-m", "packwise", "fleet", "check", "clusters", "--scheduler", dask.address]
-    with subprocess.Popen([*command, "--no-cache"], cwd=fleet, stdout=subprocess.DEVNULL) as running:
-        first.kill()
-        assert running.wait() == 0
+    running = start(fleet, "out", "--no-cache", "--scheduler", dask.address)
+    wait_for_the_first(running, fleet / "out")
+    first.kill()
+    assert end(running, fleet / "out") == here
     assert rendered(fleet, "--no-cache", "--scheduler", dask.address) == here
 
 
@@ -116,6 +132,44 @@ def test_a_task_whose_dask_worker_is_killed_in_the_middle_runs_on_another(dask: 
 
     assert sorted(run(marked, tasks.end_once, Cluster(dask.address))) == [(index, index) for index in range(20)]
     assert (tmp_path / "killed").exists()
+
+
+# --- A cache ---
+
+
+def test_jobs_that_share_a_cache_give_the_same_bytes(fleet: Path) -> None:
+    here = rendered(fleet, "--no-cache")
+    folders = [f"out-{number}" for number in range(3)]
+
+    jobs = [start(fleet, folder, "--cache", "kept") for folder in folders]
+
+    for job, folder in zip(jobs, folders, strict=True):
+        assert end(job, fleet / folder) == here
+
+
+@pytest.mark.usefixtures("fleet")
+def test_a_warm_cache_renders_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(request: Request) -> None:
+        raise AssertionError(request.folder)
+
+    words = ("fleet", "render", "clusters", "--report", "json", "--cache", "kept")
+    cold = call(*words)
+    monkeypatch.setattr("packwise.cli.fleet.run.work", refuse)
+
+    assert call(*words) == cold
+
+
+def test_a_damaged_entry_is_rendered_again(fleet: Path, call: Call) -> None:
+    words = ("fleet", "render", "clusters", "--report", "json", "--cache", "kept")
+    cold = call(*words)
+    entries = sorted(path for path in (fleet / "kept").iterdir() if path.name != "CACHEDIR.TAG")
+    whole = entries[0].read_bytes()
+    for number, entry in enumerate(entries):
+        entry.write_bytes(entry.read_bytes()[: 100 * number])
+
+    assert len(entries) == NUMBER
+    assert call(*words) == cold
+    assert entries[0].read_bytes() == whole
 
 
 # --- What a cluster can lack ---
