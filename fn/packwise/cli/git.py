@@ -63,15 +63,15 @@ class Commit:
         """The content that git calls so. Raises UsageError where git lacks it."""
         if self._reader is None:
             self._reader = _started(self.top, "cat-file", "--batch")
-        wanted, given = self._reader.stdin, self._reader.stdout
-        if wanted is None or given is None:
+        names, contents = self._reader.stdin, self._reader.stdout
+        if names is None or contents is None:
             raise UsageError("git must have a stdin and a stdout")
-        wanted.write(f"{blob}\n".encode())
-        wanted.flush()
-        size = given.readline().rstrip(b"\n").rsplit(b" ", 1)[-1]
+        names.write(f"{blob}\n".encode())
+        names.flush()
+        size = contents.readline().rstrip(b"\n").rsplit(b" ", 1)[-1]
         if not size.isdigit():
             raise UsageError(_lacking(self.name, "."))
-        return given.read(int(size) + 1)[:-1]
+        return contents.read(int(size) + 1)[:-1]
 
     def close(self) -> None:
         """Ends the process of git."""

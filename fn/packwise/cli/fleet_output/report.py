@@ -76,9 +76,9 @@ def numbers(report: FleetReport) -> Iterator[str]:
     """What is to be said of all packages together, in a line each."""
     summary = report.summary
     if summary.errors or summary.warnings:
-        found = [counted(summary.errors, "error")] if summary.errors else []
-        found += [counted(summary.warnings, "warning")] if summary.warnings else []
-        yield ", ".join(found)
+        errors = [counted(summary.errors, "error")] if summary.errors else []
+        warnings = [counted(summary.warnings, "warning")] if summary.warnings else []
+        yield ", ".join([*errors, *warnings])
     if summary.workloads:
         yield f"{counted(summary.workloads, 'workload')} judged"
     if summary.recreated:
