@@ -20,7 +20,7 @@ from packwise.cli.git import Commit
 from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
 from packwise.commands.fleet import PackageResult, Status, summarized
-from packwise.fleet.cache import DEFAULT_SIZE, CacheError, default_place, open_cache
+from packwise.fleet.cache import CacheError, default_place, open_cache
 from packwise.fleet.workers import Cluster, Processes
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _cached(command: Fleet) -> AbstractContextManager[Cache | None]:
     if place is None:
         return nullcontext()
     try:
-        return open_cache(place, lambda line: say([line]), command.cache_size or DEFAULT_SIZE)
+        return open_cache(place, lambda line: say([line]), command.cache_size)
     except CacheError as error:
         raise UsageError(str(error)) from None
 

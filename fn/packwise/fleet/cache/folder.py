@@ -59,10 +59,11 @@ class Folder:
             if error.errno == errno.ELOOP:
                 return b""
             raise
+        status = os.fstat(opened)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(opened)
+            return b""
         with os.fdopen(opened, "rb") as file:
-            status = os.fstat(opened)
-            if not stat.S_ISREG(status.st_mode):
-                return b""
             entry = file.read(LARGEST + 1)
         if time() - status.st_mtime > _SAME_USE:
             with suppress(OSError):

@@ -117,13 +117,14 @@ def _reason(error: OSError) -> str:
     return error.strerror or str(error).partition("\n")[0] or type(error).__name__
 
 
-def open_cache(place: str, warn: Callable[[str], None], size: int = DEFAULT_SIZE) -> Cache:
-    """The cache at a folder, or at an fsspec URL (`s3://BUCKET/PREFIX`), kept to `size` bytes where it is a folder.
+def open_cache(place: str, warn: Callable[[str], None], size: int | None = None) -> Cache:
+    """The cache at a folder, or at an fsspec URL (`s3://BUCKET/PREFIX`), kept to `size` bytes where it is a folder
+    (None: DEFAULT_SIZE).
 
     `warn` gets the lines about what the place refuses. Raises CacheError where the URL needs a library that is not
     installed, or is none that fsspec knows.
     """
-    return Cache(open_store(place), size, warn)
+    return Cache(open_store(place), DEFAULT_SIZE if size is None else size, warn)
 
 
 def open_store(place: str) -> Store:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import warnings
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -69,7 +70,9 @@ class ClusterPool(Generic[T, R]):
         # As bytes: a worker that cannot read its messages ends, and says nothing.
         task_as_bytes = pickle.dumps((build(), self._work, task))
         key = f"packwise-{os.urandom(12).hex()}"
-        future = self._client.submit(self._call, task_as_bytes, key=key, pure=False)
+        with warnings.catch_warnings(action="ignore"):
+            # Of a task of ten megabytes it says how data are better handed over.
+            future = self._client.submit(self._call, task_as_bytes, key=key, pure=False)
         self._futures[number] = future
         self._expect(number)
 
@@ -165,7 +168,6 @@ def _connected(scheduler: str) -> Any:
     if not DASK.installed:
         raise WorkersError(f"--scheduler must have its library: {DASK.advice}")
     import logging
-    import warnings
 
     from distributed import Client
 
