@@ -27,6 +27,7 @@ LAYERS = (
     ("select", "frontends", "schedulers", "render", "annotate", "discovery"),
     ("pipeline",),
     ("commands", "function"),
+    ("fleet",),
     ("cli",),
     ("__main__",),
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from packwise.extras import COMPLETION, CRDS, OSMO, PATCH, SOLVER, Extra
+from packwise.extras import COMPLETION, CRDS, DASK, FSSPEC, OSMO, PATCH, SOLVER, Extra
 from tests.absent import without
 from tests.cli.calling import CONFIG, WORKLOAD, write
 from tests.cli.test_cli_crds import crd
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("extra", [COMPLETION, CRDS, OSMO, PATCH, SOLVER], ids=lambda extra: extra.name)
+@pytest.mark.parametrize("extra", [COMPLETION, CRDS, DASK, FSSPEC, OSMO, PATCH, SOLVER], ids=lambda extra: extra.name)
 def test_each_is_an_extra_of_the_distribution(extra: Extra) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -40,7 +40,7 @@ def test_each_is_an_extra_of_the_distribution(extra: Extra) -> None:
 
 
 def test_without_any_of_them_everything_else_works(folder: Path) -> None:
-    modules = [extra.module for extra in (COMPLETION, CRDS, OSMO, PATCH, SOLVER)]
+    modules = [extra.module for extra in (COMPLETION, CRDS, DASK, FSSPEC, OSMO, PATCH, SOLVER)]
     for words in (["check", "in"], ["render", "in", "-o", "out"], ["diff", "in", "out"], ["topologies", "in"]):
         command = [sys.executable, "-m", "packwise", *words]
         done = subprocess.run(command, cwd=folder, env=without(*modules), capture_output=True, text=True, check=False)

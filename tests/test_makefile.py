@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from packwise.extras import SOLVER
+from packwise.extras import DASK, FSSPEC, SOLVER
 from tests.fuzz.targets import TARGETS
 from tests.places import ROOT
 
@@ -104,8 +104,8 @@ def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> Non
     # Both distributions of the repository are built from it, and so in no lock.
     libraries = {re.split(r"[\[<>=]", requirement)[0] for requirement in asked} - {"krmfn", "packwise"}
     assert libraries <= set(development)
-    # The image does without the solver, which is not in `all`.
-    assert libraries - {SOLVER.library} <= set(runtime)
+    # The image does without what is not in `all`.
+    assert libraries - {extra.library for extra in (DASK, FSSPEC, SOLVER)} <= set(runtime)
     assert runtime.items() | build.items() <= development.items()
     assert [f"hatchling=={build['hatchling']}"] == project["build-system"]["requires"]
 

@@ -14,7 +14,18 @@ import pytest
 from tests.places import ROOT
 from tests.reports import NOTED, Site, sites
 
-CASES = ("cli", "diff", "discovery", "frontends", "migrate", "render", "repositories", "schedulers", "validate")
+CASES = (
+    "cli",
+    "diff",
+    "discovery",
+    "fleet",
+    "frontends",
+    "migrate",
+    "render",
+    "repositories",
+    "schedulers",
+    "validate",
+)
 """The folders of tests that assert whole outputs of cases and tables."""
 
 ELSEWHERE = re.compile(r"\bSHARED\b|\bshared\b|goldens")

@@ -34,7 +34,7 @@ def grouped(results: Sequence[Result], shown: int = SHOWN) -> list[Shown]:
     Results are of one form when severity and rule are the same, and the messages but for quoted values and numbers. A
     single result is never left out: a line would say so.
     """
-    forms = [_form(result) for result in results]
+    forms = [form_of(result) for result in results]
     sizes: dict[tuple[str, str, str], int] = {}
     for form in forms:
         sizes[form] = sizes.get(form, 0) + 1
@@ -69,5 +69,5 @@ def rest_line(shown: Shown, hint: str) -> str:
     return f"{shown.result.severity.value}: … and {shown.alike} more{f' [{rule}]' if rule else ''}; {hint}"
 
 
-def _form(result: Result) -> tuple[str, str, str]:
+def form_of(result: Result) -> tuple[str, str, str]:
     return result.severity.value, result.tags.get("rule", ""), _VARIABLE.sub("…", result.message)

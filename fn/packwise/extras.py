@@ -6,7 +6,7 @@ from functools import cache
 
 from krmfn.record import NamedTuple
 
-__all__ = ["COMPLETION", "CRDS", "OSMO", "PATCH", "SOLVER", "Extra"]
+__all__ = ["COMPLETION", "CRDS", "DASK", "FSSPEC", "OSMO", "PATCH", "SOLVER", "Extra"]
 
 
 class Extra(NamedTuple):
@@ -32,6 +32,12 @@ COMPLETION = Extra("completion", "shtab", "shtab")
 
 CRDS = Extra("crds", "cel-expr-python", "cel_expr_python")
 """CEL rules of CustomResourceDefinitions, and RE2 for their patterns."""
+
+DASK = Extra("dask", "distributed", "distributed")
+"""Dask: the workers of a fleet, beyond one machine."""
+
+FSSPEC = Extra("fsspec", "fsspec", "fsspec")
+"""Object stores, for the cache that a fleet's jobs share."""
 
 OSMO = Extra("osmo", "jinja2", "jinja2")
 """Templates of OSMO's workflows."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 __all__ = [
     "STDIN",
+    "Cache",
     "Check",
     "Choice",
     "Command",
@@ -19,6 +20,9 @@ __all__ = [
     "Drawing",
     "Explain",
     "Fix",
+    "Fleet",
+    "FleetFormat",
+    "FleetVerb",
     "Format",
     "Function",
     "ImportTopology",
@@ -54,6 +58,12 @@ ReportFormat = Literal["html", "svg", "mermaid"]
 
 PlaceFormat = Literal["text", "json", "markdown"]
 """How a placing is printed."""
+
+FleetVerb = Literal["render", "check", "diff", "place"]
+"""What is done with every package of a fleet."""
+
+FleetFormat = Literal["text", "json", "markdown"]
+"""How the summary of a fleet is printed."""
 
 Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
 """What `packwise init` writes a package for: who renders it, or who checks it."""
@@ -227,6 +237,46 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Fleet:
+    """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
+
+    With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
+    `nodes` are those of the clusters. `jobs` is the number of processes, `scheduler` the address of Dask's in their
+    place. `cache` is where answers are kept, None for the user's own folder, unless nothing `is_cached`; a folder
+    keeps to `cache_size` bytes. With
+    `exit_code`, a change counts as an error does.
+    """
+
+    verb: FleetVerb
+    root: str
+    folder: str | None = None
+    output: FleetFormat = "text"
+    baseline: str | None = None
+    changed_since: str | None = None
+    nodes: str | None = None
+    jobs: int = 1
+    scheduler: str | None = None
+    cache: str | None = None
+    is_cached: bool = True
+    cache_size: int | None = None
+    exit_code: bool = False
+    exclude: tuple[str, ...] = ()
+    verbosity: Verbosity = Verbosity.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
+
+    With `prunes`, entries are removed until the others have `size` bytes at most; None for the usual bound.
+    """
+
+    place: str | None = None
+    prunes: bool = False
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Migrate:
     """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
 
@@ -318,6 +368,8 @@ Command = (
     | ImportTopology
     | PlaceGangs
     | Report
+    | Fleet
+    | Cache
     | Migrate
     | Rules
     | Completion

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.schedulers.kai.snapshot import Snapshot
 
-__all__ = ["read_cluster", "read_json", "read_nodes", "read_objects"]
+__all__ = ["objects_in", "read_cluster", "read_json", "read_nodes", "read_objects"]
 
 _ZIP = b"PK\x03\x04"
 _IN_ZIP = "snapshot.json"
@@ -45,9 +45,13 @@ def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
     """The objects in a file, a folder, or on stdin. Raises UsageError."""
     files, _ = find_files(path)
     for file in files:
-        name = file.name or "<stdin>"
-        for value in _values(_bytes(file.name), name):
-            yield from objects_of(value)
+        yield from objects_in(_bytes(file.name), file.name or "<stdin>")
+
+
+def objects_in(data: bytes, name: str) -> Iterator[Mapping[str, Value]]:
+    """The objects in the content of the file `name`. Raises UsageError."""
+    for value in _values(_unzipped(data, name) if data.startswith(_ZIP) else data, name):
+        yield from objects_of(value)
 
 
 def read_nodes(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["files_in_commit"]
+__all__ = ["Commit", "files_in_commit", "left_out_of", "program_on_path"]
 
 _OPTIONS = (
     "--no-pager",
@@ -44,6 +45,41 @@ _VARIABLES = {
     # Its messages are quoted, in the same words everywhere.
     "LC_ALL": "C",
 }
+
+
+class Commit:
+    """The files of a commit by path: `blobs` has git's name of each content. Links are not listed.
+
+    Reads through one process of git that lives until `close`. Raises UsageError: no git, no repository, no commit.
+    """
+
+    def __init__(self, commit: str, path: str) -> None:
+        self.name = commit
+        at = Path(path)
+        self.top = _top(_nearest_folder(at), path)
+        self.blobs = {str(entry.path): entry.blob for entry in _entries(self.top, _commit(self.top, commit), [])}
+        self._reader: subprocess.Popen[bytes] | None = None
+
+    def content(self, blob: str) -> bytes:
+        """The content that git calls so. Raises UsageError where git lacks it."""
+        if self._reader is None:
+            self._reader = _started(self.top, "cat-file", "--batch")
+        names, contents = self._reader.stdin, self._reader.stdout
+        if names is None or contents is None:
+            raise UsageError("git must have a stdin and a stdout")
+        with suppress(BrokenPipeError):
+            names.write(f"{blob}\n".encode())
+            names.flush()
+        size = contents.readline().rstrip(b"\n").rsplit(b" ", 1)[-1]
+        if not size.isdigit():
+            raise UsageError(_lacking(self.name, "."))
+        return contents.read(int(size) + 1)[:-1]
+
+    def close(self) -> None:
+        """Ends the process of git."""
+        if self._reader is not None:
+            self._reader.kill()
+            self._reader.communicate()
 
 
 class _GitError(UsageError):
@@ -78,15 +114,11 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
     ]
     contents = _contents(top, [entry.blob for entry in (*files, *markers)])
     if contents is None:
-        raise UsageError(
-            f'"git:{commit}" must be here with every file of "{path}"; git lacks one, as in a partial clone, and '
-            f"packwise fetches nothing; where you trust the repository, this fetches them: "
-            f"git archive {commit} {path} > {os.devnull}"
-        )
+        raise UsageError(_lacking(commit, path))
     marked = {
         entry.path: text.decode("utf-8", "replace") for entry, text in zip(markers, contents[len(files) :], strict=True)
     }
-    left_out = _left_out([entry.path for entry in files], marked, target, list(exclude))
+    left_out = left_out_of([entry.path for entry in files], marked, target, list(exclude))
     named: list[tuple[InputPath, bytes]] = []
     for entry, content in zip(files, contents, strict=False):
         if entry.path == target:
@@ -96,6 +128,14 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
         name = f"{commit}:{(at / part).as_posix()}"
         named.append((InputPath(name, str(part), left_out.get(entry.path), is_named=False), content))
     return named
+
+
+def _lacking(commit: str, path: str) -> str:
+    return (
+        f'"git:{commit}" must be here with every file of "{path}"; git lacks one, as in a partial clone, and '
+        f"packwise fetches nothing; where you trust the repository, this fetches them: "
+        f"git archive {commit} {path} > {os.devnull}"
+    )
 
 
 _MARKERS = frozenset({GITIGNORE, *LANDMARKS})
@@ -113,10 +153,10 @@ def _entries(top: Path, revision: str, paths: Iterable[str]) -> list[_Entry]:
     return entries
 
 
-def _left_out(
+def left_out_of(
     files: list[PurePosixPath], markers: Mapping[PurePosixPath, str], target: PurePosixPath, exclude: list[str]
 ) -> dict[PurePosixPath, LeftOut]:
-    """The files that are not judged, as far as paths tell."""
+    """Those of `files` in the folder `target` that are not judged, as far as paths and the texts of `markers` tell."""
     start = "" if str(target) == "." else str(target)
     texts = {str(path): text for path, text in markers.items() if path.name != GITIGNORE}
     ignoring = {
@@ -206,11 +246,8 @@ def _within(at: Path, top: Path, path: str) -> str:
 
 
 def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
-    program = _program()
-    if program is None:
-        raise UsageError("reading a commit needs git, which is not on PATH")
     done = subprocess.run(  # noqa: S603
-        [program, *_OPTIONS, *words],
+        [_program(), *_OPTIONS, *words],
         cwd=folder,
         env=_environment(),
         input=b"" if stdin is None else stdin,
@@ -223,10 +260,31 @@ def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
     return done.stdout
 
 
-def _program() -> str | None:
-    """Where git is; what PATH names relative to the current folder may be of the checked package."""
+def _started(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    """Git with open pipes; what it complains of is not read."""
+    return subprocess.Popen(  # noqa: S603
+        [_program(), *_OPTIONS, *words],
+        cwd=folder,
+        env=_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # Ctrl-C is for packwise, which ends git itself.
+        start_new_session=True,
+    )
+
+
+def _program() -> str:
+    program = program_on_path("git")
+    if program is None:
+        raise UsageError("reading a commit needs git, which is not on PATH")
+    return program
+
+
+def program_on_path(name: str) -> str | None:
+    """Where a program is; what PATH names relative to the current folder may be of the checked package."""
     entries = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()]
-    program = shutil.which("git", path=os.pathsep.join(entries))
+    program = shutil.which(name, path=os.pathsep.join(entries))
     return program if program is not None and Path(program).is_absolute() else None
 
 

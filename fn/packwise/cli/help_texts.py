@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "CACHE",
+    "CACHE_EPILOG",
     "CHECK",
     "CHECK_EPILOG",
     "COMMENT",
@@ -14,6 +16,8 @@ __all__ = [
     "DOCTOR",
     "DOCTOR_EPILOG",
     "EPILOG",
+    "FLEET",
+    "FLEET_EPILOG",
     "FUNCTION",
     "FUNCTION_EPILOG",
     "HELP",
@@ -55,6 +59,7 @@ commands for people and CI:
   packwise report clusters/west --nodes nodes.json -o report.html
   packwise rules topology-hierarchy
   packwise migrate clusters/west --to upstream --dry-run
+  packwise fleet diff clusters --changed-since git:origin/main -o markdown
 
 as a KRM function of kustomize and kpt:
   packwise fn
@@ -185,6 +190,18 @@ examples:
 
 exit codes: 0 all gangs fit, 1 one does not or errors were found, 2 wrong usage"""
 
+CACHE = """\
+Says how large the cache of a fleet is; `cache prune` removes the entries that were not used for longest. Runs share a
+cache, and prune a folder themselves; a bucket they do not."""
+
+CACHE_EPILOG = """\
+examples:
+  packwise cache
+  packwise cache prune --max-size 500Mi
+  packwise cache prune --cache s3://ci-cache/packwise --max-size 10Gi
+
+exit codes: 0 no error, 1 the cache cannot be read or written, 2 wrong usage"""
+
 MIGRATE = """\
 Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at
 its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
@@ -283,6 +300,21 @@ examples:
   packwise completion fish > ~/.config/fish/completions/packwise.fish
 
 exit codes: 0 no error, 2 wrong usage"""
+
+FLEET = """\
+Looks for packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. Renders,
+checks, compares or places each one by itself, and says of all together what changes and what fails. Kustomizations are
+built by kustomize, which must be on PATH; no function and no program that a repository names is run, and nothing is
+fetched. Results are kept, so that a package that did not change is not rendered again."""
+
+FLEET_EPILOG = """\
+examples:
+  packwise fleet check clusters --jobs 4
+  packwise fleet diff clusters --changed-since git:origin/main -o markdown
+  packwise fleet render clusters -o rendered
+  packwise fleet place clusters --nodes nodes/
+
+exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"""
 
 FUNCTION = """\
 The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig

@@ -34,12 +34,13 @@ _MOST_GROUPS = 3
 class Judgement(NamedTuple):
     """The sorted `results` of all groups; `closing` is what a summary says of groups and of files left out.
 
-    `groups` says it of each group, where they are too many for a summary.
+    `groups` says it of each group, where they are too many for a summary. `workloads` is how many were judged.
     """
 
     results: tuple[Result, ...]
     closing: str
     groups: tuple[str, ...] = ()
+    workloads: int = 0
 
 
 def judge(checkup: Checkup) -> Judgement:
@@ -64,7 +65,9 @@ def judge(checkup: Checkup) -> Judgement:
     # A definition that several groups read is wrong once.
     unique = {str(result): result for result in results}
     listed = tuple(groups) if len(groups) > _MOST_GROUPS else ()
-    return Judgement(sort_results(without_echoes(unique.values())), _closing(counted, checkup.left_out), listed)
+    number = sum(each.workloads for _, each in rendered)
+    closing = _closing(counted, checkup.left_out)
+    return Judgement(sort_results(without_echoes(unique.values())), closing, listed, number)
 
 
 def closing_of(rendered: Rendered, left_out: Iterable[tuple[str, LeftOut]]) -> str:

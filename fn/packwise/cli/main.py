@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from krmfn.run import NO_MEMORY
 from packwise.cli.arguments import (
+    Cache,
     Check,
     Comment,
     Completion,
     Diff,
     Doctor,
     Explain,
+    Fleet,
     Function,
     ImportTopology,
     Init,
@@ -47,6 +49,8 @@ _COMMANDS = {
     Topologies: ("topologies", "topologies"),
     ImportTopology: ("topology", "topology"),
     PlaceGangs: ("place", "place"),
+    Fleet: ("fleet.command", "fleet"),
+    Cache: ("cache", "cache"),
     Migrate: ("migrate", "migrate"),
     Rules: ("rules", "rules"),
     Completion: ("completion", "completion"),

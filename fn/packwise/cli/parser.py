@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
     STDIN,
+    Cache,
     Check,
     Choice,
     Command,
@@ -20,6 +21,7 @@ from packwise.cli.arguments import (
     Doctor,
     Explain,
     Fix,
+    Fleet,
     Function,
     ImportTopology,
     Init,
@@ -44,7 +46,9 @@ from packwise.cli.options.about import (
     add_schema,
     add_version,
 )
+from packwise.cli.options.caching import add_cache, refuse_without_prune
 from packwise.cli.options.drawing import add_report, refuse_twice
+from packwise.cli.options.fleet import add_fleet, refuse_unlike_verb
 from packwise.cli.options.judging import add_check, add_render, refuse_unlike
 from packwise.cli.options.packages import add_init, add_migrate, refuse_earlier
 from packwise.cli.options.questions import add_comment, add_diff, add_explain, add_place, add_topologies, add_topology
@@ -72,6 +76,10 @@ def parse(arguments: Sequence[str]) -> Command:
         refuse_unlike(commands[name], parsed)
     if parsed.command == "report":
         refuse_twice(commands[name], parsed)
+    if parsed.command == "fleet":
+        refuse_unlike_verb(commands[name], parsed)
+    if parsed.command == "cache":
+        refuse_without_prune(commands[name], parsed)
     return _COMMANDS[parsed.command](parsed)
 
 
@@ -119,6 +127,24 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.exact,
     ),
     "report": lambda parsed: Report(_named(parsed), tuple(parsed.output), tuple(parsed.nodes), parsed.source_url),
+    "fleet": lambda parsed: Fleet(
+        parsed.verb,
+        parsed.root,
+        parsed.output if parsed.verb == "render" else None,
+        (parsed.report if parsed.verb == "render" else parsed.output) or "text",
+        parsed.baseline,
+        parsed.changed_since,
+        parsed.nodes,
+        parsed.jobs,
+        parsed.scheduler,
+        parsed.cache,
+        parsed.is_cached,
+        parsed.cache_size,
+        parsed.exit_code,
+        tuple(parsed.exclude),
+        Verbosity(parsed.verbosity),
+    ),
+    "cache": lambda parsed: Cache(parsed.place, parsed.action == "prune", parsed.max_size),
     "migrate": lambda parsed: Migrate(
         tuple(parsed.paths),
         parsed.to,
@@ -199,6 +225,8 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     add_topology(commands)
     add_place(commands)
     add_report(commands)
+    add_fleet(commands)
+    add_cache(commands)
     add_migrate(commands)
     add_rules(commands)
     add_init(commands)

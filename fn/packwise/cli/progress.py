@@ -1,8 +1,9 @@
-"""A bar on stderr while many files are read: on a terminal only, and gone at the end."""
+"""How far a run is, on stderr: on a terminal only, and gone at the end."""
 
 from __future__ import annotations
 
 import sys
+from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,10 +11,12 @@ if TYPE_CHECKING:
 
     from packwise.cli.input_paths import InputPath
 
-__all__ = ["tracked"]
+__all__ = ["Meter", "meter_text", "tracked"]
 
 _MANY = 100
 _WIDTH = 40
+_BETWEEN = 0.1
+"""Seconds between two drawings."""
 
 
 def tracked(files: Sequence[InputPath]) -> Iterator[InputPath]:
@@ -29,6 +32,42 @@ def tracked(files: Sequence[InputPath]) -> Iterator[InputPath]:
             yield file
     finally:
         _draw(" " * (_WIDTH + 38))
+
+
+class Meter:
+    """A bar with the rate and the time that is left, of `total` packages. Nothing but a terminal ever sees it."""
+
+    __slots__ = ("_done", "_drawn", "_is_shown", "_start", "_total", "_width")
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._is_shown = total > 1 and sys.stderr.isatty()
+        self._start = self._drawn = monotonic()
+        self._width = 0
+
+    def advance(self) -> None:
+        """One package more is done."""
+        self._done += 1
+        now = monotonic()
+        if self._is_shown and now - self._drawn >= _BETWEEN:
+            self._drawn = now
+            text = meter_text(self._done, self._total, now - self._start)
+            _draw(f"{text:{self._width}}")
+            self._width = max(self._width, len(text))
+
+    def clear(self) -> None:
+        """Takes the bar away."""
+        if self._width:
+            _draw(" " * self._width)
+
+
+def meter_text(done: int, total: int, seconds: float) -> str:
+    """`[####    ] 812 of 2000 packages, 14.2 a second, 1:24 left`."""
+    rate = done / seconds if seconds > 0 else 0.0
+    left = round((total - done) / rate) if rate else 0
+    bar = "#" * (done * _WIDTH // total)
+    return f"[{bar:{_WIDTH}}] {done} of {total} packages, {rate:.1f} a second, {left // 60}:{left % 60:02} left"
 
 
 def _draw(text: str) -> None:

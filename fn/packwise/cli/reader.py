@@ -17,7 +17,7 @@ from packwise.objects.index import READABLE
 from packwise.settings.recognition import is_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pathspec import GitIgnoreSpec
 
@@ -86,7 +86,12 @@ class Reader:
         """Each file that `paths` named in a commit of git."""
         from packwise.cli.git import files_in_commit
 
-        contents = {file: data for path in paths for file, data in files_in_commit(commit, path, self._exclude)}
+        return self.read_contents(
+            {file: data for path in paths for file, data in files_in_commit(commit, path, self._exclude)}
+        )
+
+    def read_contents(self, contents: Mapping[InputPath, bytes]) -> list[InputFile]:
+        """Each file of which the content is at hand, in their order."""
         return self._kept([_decoded(file, contents[file]) for file in self._listed(contents)])
 
     def _listed(self, paths: Iterable[InputPath]) -> list[InputPath]:

@@ -11,6 +11,7 @@ from packwise.cli.console import show
 from packwise.cli.folder import RULES as FOLDER_RULES
 from packwise.cli.input_paths import RULES as PATH_RULES
 from packwise.cli.write import RULES as WRITE_RULES
+from packwise.commands.fleet.rules import RULES as FLEET_RULES
 from packwise.commands.migrate import RULES as MIGRATE_RULES
 from packwise.pipeline.rules import rule_table
 from packwise.wording import closest
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
 __all__ = ["RULES_BY_NAME", "rule_named", "rules"]
 
 RULES_BY_NAME: dict[str, Rule] = {
-    rule.name: rule for rule in (*rule_table(), *PATH_RULES, *FOLDER_RULES, *WRITE_RULES, *MIGRATE_RULES)
+    rule.name: rule
+    for rule in (
+        *rule_table(),
+        *PATH_RULES,
+        *FOLDER_RULES,
+        *WRITE_RULES,
+        *MIGRATE_RULES,
+        *FLEET_RULES,
+    )
 }
 """Every rule by its name: those of a render, of the command line, of migrations."""
 

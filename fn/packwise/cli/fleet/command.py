@@ -1,0 +1,151 @@
+"""`packwise fleet`: what a change reaches, handed to workers, and the answers in sum."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packwise.cli.arguments import UsageError, Verbosity
+from packwise.cli.console import is_coloured, say, show
+from packwise.cli.fleet.commit import CommitTree
+from packwise.cli.fleet.disk import DiskTree
+from packwise.cli.fleet.output import Output
+from packwise.cli.fleet.requests import Nodes, Requests, Rooted, reach_of
+from packwise.cli.fleet.run import run_through
+from packwise.cli.fleet_output.report import FleetReport, shown
+from packwise.cli.git import Commit
+from packwise.cli.input_paths import real, top_of
+from packwise.cli.inputs import COMMIT
+from packwise.commands.fleet import PackageResult, Status, summarized
+from packwise.fleet.cache import CacheError, default_place, open_cache
+from packwise.fleet.workers import Cluster, Processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from packwise.cli.arguments import Fleet
+    from packwise.fleet.cache import Cache
+
+__all__ = ["fleet"]
+
+
+def fleet(command: Fleet) -> int:
+    """Runs the verb on all packages that are to be looked at; returns the exit code. Raises UsageError."""
+    top, root = _root_of(command)
+    with ExitStack() as stack:
+        disk = DiskTree(top, root, command.folder, command.exclude)
+        after = Rooted.of(disk, root)
+        before = _before(command, disk, root, stack)
+        if not after.packages.clients and (before is None or not before.packages.clients):
+            raise UsageError(
+                f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
+                "that runs packwise; it holds none"
+            )
+        results = _results(command, after, before)
+    report = FleetReport(
+        command.verb,
+        Path(command.root).as_posix(),
+        summarized([shown(result, top) for result in results]),
+        tuple(sorted([shown(result, top) for result in results], key=lambda result: result.folder)),
+        command.changed_since or command.baseline or "",
+        is_coloured(sys.stdout),
+        command.verbosity is Verbosity.VERBOSE,
+    )
+    is_shown = show(_printer(command.output)(report))
+    return max(_code(report, command), int(not is_shown))
+
+
+def _root_of(command: Fleet) -> tuple[str, str]:
+    """The top of the repository, and the root's folder below it."""
+    path = Path(command.root)
+    if not path.is_dir():
+        raise UsageError(f'"{command.root}" must be a folder with packages')
+    at = real(path)
+    top = top_of(at)
+    below = Path(at).relative_to(top).as_posix()
+    return top, "" if below == "." else below
+
+
+def _before(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Rooted | None:
+    """The state before the change, where one is named."""
+    name = command.changed_since or command.baseline
+    if name is None:
+        if command.verb == "diff":
+            raise UsageError("fleet diff must be given --baseline or --changed-since, as in --baseline git:main")
+        return None
+    if command.changed_since and command.baseline and command.changed_since != command.baseline:
+        raise UsageError("--changed-since and --baseline must name the same commit where both are given")
+    if name.startswith(COMMIT):
+        commit = Commit(name.removeprefix(COMMIT), command.root)
+        stack.callback(commit.close)
+        return Rooted.of(CommitTree(commit, root, disk, command.exclude), root)
+    if command.changed_since:
+        raise UsageError(f'--changed-since must name a commit, as in git:main; got "{name}"')
+    if not Path(name).is_dir():
+        raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
+    at = real(name)
+    top = top_of(at)
+    below = Path(at).relative_to(top).as_posix()
+    below = "" if below == "." else below
+    return Rooted.of(DiskTree(top, below, None, command.exclude), below)
+
+
+def _results(command: Fleet, after: Rooted, before: Rooted | None) -> list[PackageResult]:
+    """What became of every package, in no order."""
+    names = after.names()
+    baseline = before if command.baseline is not None or command.verb == "diff" else None
+    nodes = None if command.nodes is None else Nodes(command.nodes)
+    requests = Requests(command.verb, after, baseline, nodes, writes=command.folder is not None)
+    results: list[PackageResult] = []
+    if before is not None and (command.verb == "diff" or command.changed_since is not None):
+        reached = reach_of(before, after, _form(before))
+        names = [*reached.reached, *reached.added]
+        untouched = [(name, Status.UNCHANGED) for name in reached.untouched]
+        if command.verb == "diff":
+            names += reached.removed
+        else:
+            untouched += [(name, Status.REMOVED) for name in reached.removed]
+        for name, status in untouched:
+            rooted = after if status is Status.UNCHANGED else before
+            folder = rooted.folder(name)
+            results.append(PackageResult(after.folder(name), rooted.packages.clients[folder].value, status))
+    workers = Processes(command.jobs) if command.scheduler is None else Cluster(command.scheduler)
+    output = None if command.folder is None else Output(Path(command.folder), after.below)
+    with _cached(command) as cache:
+        results += run_through(sorted(names), requests, workers, cache, output)
+    return results
+
+
+def _form(before: Rooted) -> str:
+    """A name of git as the state before has them."""
+    tree = before.tree
+    return tree.form if isinstance(tree, CommitTree) else ""
+
+
+def _cached(command: Fleet) -> AbstractContextManager[Cache | None]:
+    """Where answers are kept; None where they are not. Raises UsageError."""
+    place = (command.cache or default_place()) if command.is_cached else None
+    if place is None:
+        return nullcontext()
+    try:
+        return open_cache(place, lambda line: say([line]), command.cache_size)
+    except CacheError as error:
+        raise UsageError(str(error)) from None
+
+
+def _printer(name: str) -> Callable[[FleetReport], str]:
+    # Each format is a module of fleet_output/, imported only where it is asked for.
+    module = import_module(f"packwise.cli.fleet_output.{name}")
+    print_report: Callable[[FleetReport], str] = getattr(module, f"as_{name}")
+    return print_report
+
+
+def _code(report: FleetReport, command: Fleet) -> int:
+    """1 where a package fails or something does not fit; where that was asked for, where something changes."""
+    summary = report.summary
+    changed = [status for status, _ in summary.statuses if status not in (Status.UNCHANGED, Status.PASSING)]
+    return int(bool(summary.number(Status.FAILING) or summary.pending or (command.exit_code and changed)))

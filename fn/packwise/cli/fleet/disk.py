@@ -1,0 +1,169 @@
+"""The files of a repository on disk as a tree: walked once, read where they are asked for. No link is followed."""
+
+from __future__ import annotations
+
+import errno
+import os
+from bisect import bisect_left
+from collections import OrderedDict
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krmfn.run import MAX_INPUT, read_input
+from packwise.cli.input_paths import contains, landmarks_above, real
+from packwise.cli.lock import JOURNAL, refuse_interrupted
+from packwise.commands.fleet.packages import SAYING
+from packwise.commands.fleet.tree import below
+from packwise.discovery import GITIGNORE, Ignored, globs, ignored_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Contents", "DiskTree", "blob_of"]
+
+_KEPT = 32 << 20
+"""Bytes of contents that are kept: those of shared bases, which every package reads."""
+
+_LOOKED_UP = 20_000
+"""Paths of which it is kept what stands there."""
+
+
+def blob_of(data: bytes, name: str = "") -> str:
+    """What git calls this content, in the form of its name `name`: SHA-256 where that has 64 digits."""
+    header = b"blob %d\0" % len(data)
+    return (sha256 if len(name) == 64 else sha1)(header + data, usedforsecurity=False).hexdigest()
+
+
+class Contents:
+    """The contents that were read last, by path, up to a number of bytes."""
+
+    __slots__ = ("_kept", "_size")
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+
+    def get(self, path: str) -> bytes | None:
+        """The content, if it is kept still."""
+        data = self._kept.get(path)
+        if data is not None:
+            self._kept.move_to_end(path)
+        return data
+
+    def keep(self, path: str, data: bytes) -> bytes:
+        """Keeps `data`, and lets go of what was not asked for longest. Returns `data`."""
+        self._kept[path] = data
+        self._size += len(data)
+        while self._size > _KEPT:
+            self._size -= len(self._kept.popitem(last=False)[1])
+        return data
+
+
+class DiskTree:
+    """The files below `top`, the top of a repository; those in the folder `root` of it are listed.
+
+    The folder `output`, hidden files, what `.gitignore` names and the globs `exclude` are not listed. Raises OSError
+    where a folder cannot be read; InterruptedChangeError where a change of files in it was interrupted.
+    """
+
+    def __init__(self, top: str, root: str, output: str | None = None, exclude: Iterable[str] = ()) -> None:
+        self.top = top
+        self._top = Path(top)
+        self._output = None if output is None else real(output)
+        self._excluded = globs(exclude)
+        self._excludes = any(True for _ in exclude)
+        self._kinds: dict[str, str] = {}
+        self._contents = Contents()
+        self._files: list[str] = []
+        self._files = self._walked(root)
+
+    def is_file(self, path: str) -> bool:
+        """As `Tree` has it."""
+        return self._kind(path) == "file"
+
+    def is_folder(self, path: str) -> bool:
+        """As `Tree` has it."""
+        return self._kind(path) == "folder"
+
+    def files_below(self, folder: str) -> Sequence[str]:
+        """As `Tree` has it, of folders in the root."""
+        return below(self._files, folder)
+
+    def read(self, path: str) -> bytes:
+        """As `Tree` has it."""
+        kept = self._contents.get(path)
+        if kept is not None:
+            return kept
+        with (self._top / path).open("rb") as file:
+            data = read_input(file)
+        if len(data) > MAX_INPUT:
+            raise OSError(errno.EFBIG, f"more than {MAX_INPUT >> 20} MiB", path)
+        return self._contents.keep(path, data)
+
+    def blob(self, path: str, name: str = "") -> str:
+        """What git calls the content of the file, in the form of `name`. Raises OSError where it cannot be read."""
+        return blob_of(self.read(path), name)
+
+    def _kind(self, path: str) -> str:
+        at = bisect_left(self._files, path)
+        if at < len(self._files) and self._files[at] == path:
+            return "file"
+        kind = self._kinds.get(path)
+        if kind is None:
+            if len(self._kinds) > _LOOKED_UP:
+                self._kinds.clear()
+            kind = self._kinds[path] = self._looked_up(path)
+        return kind
+
+    def _looked_up(self, path: str) -> str:
+        at = self._top / path
+        try:
+            if real(at) != str(at):
+                # A link, or below one.
+                return ""
+            return "folder" if at.is_dir() else "file" if at.is_file() else ""
+        except (OSError, ValueError):
+            return ""
+
+    def _walked(self, root: str) -> list[str]:
+        _, ignoring = landmarks_above(str(self._top / root), self.top)
+        folders = [(root, ignored_from(ignoring, root))]
+        files: list[str] = []
+        while folders:
+            folder, rules = folders.pop()
+            folders += self._listed(folder, rules, files)
+        files.sort()
+        return files
+
+    def _listed(self, folder: str, rules: Ignored, files: list[str]) -> list[tuple[str, Ignored]]:
+        """The folders directly in `folder`; its files are added to `files`."""
+        at = self._top / folder
+        with os.scandir(at) as opened:
+            entries = list(opened)
+        names = {entry.name for entry in entries}
+        if JOURNAL in names:
+            refuse_interrupted(at)
+        prefix = f"{folder}/" if folder else ""
+        if GITIGNORE in names:
+            rules = rules.within(folder, self.read(prefix + GITIGNORE).decode("utf-8", "replace"))
+        inner: list[tuple[str, Ignored]] = []
+        for entry in entries:
+            path = prefix + entry.name
+            if (entry.name.startswith(".") and entry.name not in SAYING) or entry.is_symlink():
+                continue
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if self._is_pruned(path, rules, is_folder=is_folder):
+                continue
+            if is_folder:
+                inner.append((path, rules))
+            elif entry.is_file(follow_symlinks=False):
+                files.append(path)
+        return inner
+
+    def _is_pruned(self, path: str, rules: Ignored, *, is_folder: bool) -> bool:
+        if rules.specs and rules.by(path, is_folder=is_folder) is not None:
+            return True
+        if self._excludes and self._excluded.match_file(f"{path}/" if is_folder else path):
+            return True
+        return is_folder and self._output is not None and contains(self._output, str(self._top / path))

@@ -1,0 +1,107 @@
+"""A build of kustomize that can run nothing and reach nothing but what it is given.
+
+The files are a copy of exactly those that the kustomization names, without links, in a folder of their own. Functions
+and plugins are switched off, PATH is empty, so that no git is there to fetch with, and HTTP goes to a proxy that does
+not exist. Source: kustomize v5.8.2, `build --help`, internal/loader; net/http, ProxyFromEnvironment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from packwise.cli.git import program_on_path
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+__all__ = ["KustomizeError", "build", "kustomize_version"]
+
+_ADVICE = (
+    "must be on PATH to build kustomizations: https://kubectl.docs.kubernetes.io/installation/kustomize, or "
+    "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2"
+)
+_MOST_SECONDS = 120
+_NOWHERE = "http://127.0.0.1:9"
+
+_LOCAL = b"config.kubernetes.io/local-config"
+_KEPT = b"config.kubernetes.io/local-confih"
+"""In the place of the annotation for which a build drops objects: a function within the build sees them still."""
+
+
+class KustomizeError(Exception):
+    """Kustomize is not there, or refuses a kustomization; the text is its own."""
+
+
+@cache
+def kustomize_version() -> str:
+    """The version of kustomize on PATH. Raises KustomizeError where there is none."""
+    return _run(["version"], None).decode("utf-8", "replace").strip()
+
+
+def build(
+    files: Mapping[str, bytes], path: str, kustomization: Mapping[str, object], data: Collection[str] = ()
+) -> bytes:
+    """What kustomize builds of `files`, in which `kustomization` takes the place of the one at `path`.
+
+    `data` are the paths of files whose content goes into ConfigMaps and Secrets, and so into their names. Objects that
+    a build would drop last, those of local configuration, are among the answer. Raises KustomizeError.
+    """
+    with TemporaryDirectory(prefix="packwise-fleet-", ignore_cleanup_errors=True) as folder:
+        top = Path(folder).resolve()
+        for name, content in files.items():
+            at = top / name
+            at.parent.mkdir(parents=True, exist_ok=True)
+            at.write_bytes(content if name in data else content.replace(_LOCAL, _KEPT))
+        (top / path).write_text(json.dumps(kustomization), encoding="utf-8")
+        built = _run(["build", str((top / path).parent)], top)
+        return built.replace(_KEPT, _LOCAL)
+
+
+def _run(words: list[str], top: Path | None) -> bytes:
+    program = program_on_path("kustomize")
+    if program is None:
+        raise KustomizeError(f"kustomize {_ADVICE}")
+    try:
+        with subprocess.Popen(  # noqa: S603
+            [program, *words],
+            cwd=top,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            try:
+                output, complaint = process.communicate(timeout=_MOST_SECONDS)
+            except BaseException:
+                # Ctrl-C too: nothing outlives packwise.
+                process.kill()
+                raise
+    except subprocess.TimeoutExpired:
+        raise KustomizeError(f"kustomize must build it within {_MOST_SECONDS} seconds") from None
+    if process.returncode != 0:
+        raise KustomizeError(_complaint(complaint, top))
+    return output
+
+
+def _complaint(complaint: bytes, top: Path | None) -> str:
+    """What kustomize says, by the paths of the repository."""
+    text = complaint.decode("utf-8", "replace").strip().removeprefix("Error: ")
+    if top is not None:
+        text = text.replace(f"{top}{os.sep}", "").replace(str(top), ".")
+    return text or "kustomize ends without a word"
+
+
+def _environment() -> dict[str, str]:
+    return {
+        "PATH": "",
+        "HOME": os.devnull,
+        "LC_ALL": "C",
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NOWHERE),
+        "NO_PROXY": "",
+    }

@@ -1,0 +1,106 @@
+"""A run: requests to the cache and to workers, answers to results and, of a render, to the output folder."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from packwise.cli.arguments import UsageError
+from packwise.cli.console import say
+from packwise.cli.fleet.work import lost, plan_of, result_of, work
+from packwise.cli.progress import Meter
+from packwise.fleet.workers import Lost, WorkersError, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from packwise.cli.fleet.output import Output
+    from packwise.cli.fleet.requests import Requests
+    from packwise.cli.fleet.work import Answer, Request
+    from packwise.commands.fleet import PackageResult
+    from packwise.fleet.cache import Cache
+    from packwise.fleet.workers import Workers
+
+__all__ = ["run_through"]
+
+
+def run_through(
+    names: Sequence[str], requests: Requests, workers: Workers, cache: Cache | None, output: Output | None
+) -> list[PackageResult]:
+    """The result of each package of `names`, in no order.
+
+    Raises UsageError where no worker can run; KeyboardInterrupt, after a word on how far it came.
+    """
+    going = _Run(requests, cache, output, Meter(len(names)))
+    try:
+        with closing(run(going.tasks(names), work, workers)) as answers:
+            for index, answer in answers:
+                going.answered(index, answer)
+    except WorkersError as error:
+        raise UsageError(str(error)) from None
+    except KeyboardInterrupt:
+        going.meter.clear()
+        done = f"stopped: {len(going.results)} of {len(names)} packages are done"
+        say([done if cache is None else f"{done}; the same command goes on from there"])
+        raise
+    finally:
+        going.meter.clear()
+    return going.results
+
+
+class _Run:
+    """What is under way: folder and client of each package that has no answer yet, by the index of its task."""
+
+    __slots__ = ("_cache", "_output", "_requests", "_waiting", "meter", "results")
+
+    def __init__(self, requests: Requests, cache: Cache | None, output: Output | None, meter: Meter) -> None:
+        self._requests = requests
+        self._cache = cache
+        self._output = output
+        self._waiting: dict[int, tuple[str, str]] = {}
+        self.meter = meter
+        self.results: list[PackageResult] = []
+
+    def tasks(self, names: Sequence[str]) -> Iterator[Request]:
+        """The requests that the cache has no answer to; what it has becomes a result at once."""
+        number = 0
+        for name in names:
+            request = self._requests.request(name)
+            if self._is_known(request):
+                continue
+            side = request.after or request.before
+            self._waiting[number] = request.folder, "" if side is None else side.client.value
+            number += 1
+            yield request
+
+    def answered(self, index: int, answer: Answer | Lost) -> None:
+        """Takes what a worker answers."""
+        folder, client = self._waiting.pop(index)
+        if isinstance(answer, Lost):
+            self._add(lost(folder, client, answer.reason))
+            return
+        if self._cache is not None and answer.is_kept:
+            self._cache.put(answer.key, answer.payload)
+        self._take(answer.payload)
+
+    def _is_known(self, request: Request) -> bool:
+        """Whether the cache has the answer, which is a result then."""
+        payload = None if self._cache is None else self._cache.get(request.key)
+        if payload is None:
+            return False
+        try:
+            self._take(payload)
+        except (ValueError, KeyError, TypeError):
+            # Whoever else writes to the cache wrote something else.
+            return False
+        return True
+
+    def _take(self, payload: bytes) -> None:
+        result = result_of(payload)
+        if self._output is not None:
+            result = self._output.written(result, lambda: plan_of(payload))
+        self._add(result)
+
+    def _add(self, result: PackageResult) -> None:
+        self.results.append(result)
+        self.meter.advance()

@@ -1,0 +1,1 @@
+"""What `packwise fleet` prints: text, json, markdown, one module each."""

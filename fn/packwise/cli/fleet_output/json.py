@@ -1,0 +1,73 @@
+"""A fleet for programs. Its schema: docs/reference/fleet.schema.json."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from packwise.cli.report.json import finding_fields
+from packwise.cli.report.visible import json_text
+
+if TYPE_CHECKING:
+    from packwise.cli.fleet_output.report import FleetReport
+    from packwise.commands.fleet import PackageResult
+
+__all__ = ["as_json"]
+
+
+def as_json(report: FleetReport) -> str:
+    """The summary, and each package in order of its folder."""
+    summary = report.summary
+    return json_text({
+        "verb": report.verb,
+        "root": report.root,
+        "since": report.since or None,
+        "summary": {
+            "packages": summary.packages,
+            "statuses": {status.value: number for status, number in summary.statuses},
+            "errors": summary.errors,
+            "warnings": summary.warnings,
+            "workloads": summary.workloads,
+            "objects": summary.objects,
+            "topologiesRecreated": summary.recreated,
+            "gangs": _gangs(summary.gangs_created, summary.gangs_deleted, summary.gangs_changed),
+            "constraintsLost": summary.dropped,
+            "placed": None if not summary.placed else {
+                "packages": summary.placed,
+                "gangs": summary.gangs,
+                "pending": summary.pending,
+                "noLongerFit": summary.no_longer_fits,
+            },
+            "filesWritten": summary.written,
+        },
+        "packages": [_package(result) for result in report.results],
+    })  # fmt: skip
+
+
+def _package(result: PackageResult) -> dict[str, Any]:
+    return {
+        "package": result.folder,
+        "client": result.client,
+        "status": result.status.value,
+        "errors": result.errors,
+        "warnings": result.warnings,
+        "findings": [finding_fields(finding) for finding in result.findings],
+        "workloads": result.workloads,
+        "objects": result.objects,
+        "digest": result.digest or None,
+        "topologiesRecreated": list(result.recreated),
+        "gangs": _gangs(result.gangs_created, result.gangs_deleted, result.gangs_changed),
+        "otherChanges": result.other_changes,
+        "constraintsLost": result.dropped,
+        "placed": None
+        if not result.placed
+        else {
+            "gangs": result.gangs,
+            "pending": list(result.pending),
+            "noLongerFit": list(result.no_longer_fits),
+        },
+        "filesWritten": result.written,
+    }
+
+
+def _gangs(created: int, deleted: int, changed: int) -> dict[str, int]:
+    return {"created": created, "deleted": deleted, "changed": changed}

@@ -1,0 +1,27 @@
+"""A fleet: the packages of many clusters in one repository, what a change reaches, and what becomes of each.
+
+Pure functions of a tree of files; `packwise.cli.fleet` reads trees, renders packages and prints.
+"""
+
+from __future__ import annotations
+
+from packwise.commands.fleet.packages import Client, Configuration, FleetPackage, Packages
+from packwise.commands.fleet.reach import Reach, reach
+from packwise.commands.fleet.result import PackageResult, Status
+from packwise.commands.fleet.summary import Summary, summarized
+from packwise.commands.fleet.tree import MemoryTree, Tree
+
+__all__ = [
+    "Client",
+    "Configuration",
+    "FleetPackage",
+    "MemoryTree",
+    "PackageResult",
+    "Packages",
+    "Reach",
+    "Status",
+    "Summary",
+    "Tree",
+    "reach",
+    "summarized",
+]

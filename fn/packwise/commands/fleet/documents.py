@@ -1,0 +1,77 @@
+"""The documents of a file in a tree: their values, and the objects among them.
+
+Clusters are alike, and each file is asked about several times: the texts that were read last are not read again.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from krmfn.kubeobject import KubeObject
+from krmfn.source import Source
+from krmfn.yamltext import YamlError, read, split_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.value import Value
+    from packwise.commands.fleet.tree import Tree
+
+__all__ = ["mapping_at", "objects_at", "objects_in"]
+
+_KEPT = 512
+"""How many texts are kept with what they say."""
+
+_LONGEST = 20_000
+"""Characters of a text that is kept."""
+
+
+def mapping_at(tree: Tree, path: str) -> Mapping[str, Value]:
+    """The mapping that a file holds. Raises YamlError where it is no YAML, or something else."""
+    text = _text_at(tree, path)
+    value = _kept_value(text) if len(text) <= _LONGEST else read(text)
+    if not isinstance(value, dict):
+        raise YamlError("must be a mapping", 1, 1)
+    return value
+
+
+def objects_at(tree: Tree, path: str) -> Iterator[KubeObject]:
+    """The mappings among the documents of a file; what is no YAML is left out."""
+    return objects_in(_text_at(tree, path), path)
+
+
+def objects_in(text: str, path: str) -> Iterator[KubeObject]:
+    """The mappings among the documents of `text`, which stands in the file at `path`."""
+    for source, value in _kept_mappings(text) if len(text) <= _LONGEST else _mappings(text):
+        yield KubeObject.cut(source._replace(file=path), value)
+
+
+def _text_at(tree: Tree, path: str) -> str:
+    """The text of a file; "" where it cannot be read, which whoever renders the package reports."""
+    try:
+        return tree.read(path).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+@lru_cache(_KEPT)
+def _kept_value(text: str) -> Value:
+    return read(text)
+
+
+@lru_cache(_KEPT)
+def _kept_mappings(text: str) -> list[tuple[Source, Mapping[str, Value]]]:
+    return _mappings(text)
+
+
+def _mappings(text: str) -> list[tuple[Source, Mapping[str, Value]]]:
+    mappings: list[tuple[Source, Mapping[str, Value]]] = []
+    for document in split_documents(text):
+        try:
+            value = read(document.text)
+        except YamlError:
+            continue
+        if isinstance(value, dict):
+            mappings.append((Source(document.text, (), document.line), value))
+    return mappings

@@ -1,0 +1,350 @@
+"""The packages of a fleet: which folders of a tree are rendered by themselves, through which client, from what."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from krmfn.errors import FieldError
+from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
+from krmfn.source import Source
+from krmfn.yamltext import YamlError
+from packwise.commands.doctor.client import KPTFILE, Problem, is_settings_value, words_of
+from packwise.commands.doctor.kpt import kpt_clients
+from packwise.commands.doctor.kustomize import kustomize_clients
+from packwise.commands.fleet.documents import mapping_at, objects_at
+from packwise.commands.fleet.kustomization import PLUGINS, Kustomizations, file_of, plugin_entries
+from packwise.commands.fleet.tree import below
+from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS
+from packwise.discovery.landmarks import RENDERED_LIST
+from packwise.settings.recognition import has_topology, is_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from krmfn.value import Value
+    from packwise.commands.fleet.kustomization import PluginEntry
+    from packwise.commands.fleet.tree import Tree
+
+__all__ = [
+    "SAYING",
+    "SUFFIXES",
+    "Client",
+    "Configuration",
+    "FleetPackage",
+    "Packages",
+    "configuration_of",
+    "without_packwise",
+]
+
+SUFFIXES = (".yaml", ".yml", ".json")
+SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
+"""Names of files that say what others are, hidden ones too."""
+
+_CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
+_PLUGIN = re.compile(rb"transformers|validators|generators")
+_FUNCTION = "config.kubernetes.io/function"
+_CHART = "Chart.yaml"
+_AFTER = "managedByLabel"
+
+
+class Client(StrEnum):
+    """What renders a package: packwise by itself, or within a client."""
+
+    FOLDER = "folder"
+    KUSTOMIZE = "kustomize"
+    KPT = "kpt"
+
+
+class Configuration(NamedTuple):
+    """What configures packwise in a package, beside its items: the object, and whether packwise only validates."""
+
+    item: KubeObject | None = None
+    validates: bool = False
+
+
+class FleetPackage(NamedTuple):
+    """A folder that is rendered by itself, the sorted paths of all that this reads, and what is in the way."""
+
+    folder: str
+    client: Client
+    files: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def configuration_of(tree: Tree, folder: str, client: Client) -> Configuration:
+    """What configures the package in `folder`, where its client brings that along. Raises FieldError, YamlError."""
+    if client is Client.KUSTOMIZE:
+        return _of_kustomization(tree, folder)
+    return _of_kptfile(tree, folder) if client is Client.KPT else Configuration()
+
+
+def without_packwise(tree: Tree, folder: str) -> tuple[str, Mapping[str, Value]]:
+    """The path of the kustomization of `folder`, and what it holds but for packwise. Raises YamlError."""
+    file = file_of(tree, folder) or folder
+    value = mapping_at(tree, file)
+    own = {(entry.field, entry.position) for entry in plugin_entries(tree, folder, value) if entry.is_packwise}
+    kept: dict[str, Value] = dict(value)
+    for field in PLUGINS:
+        if field in value:
+            words = words_of(value[field])
+            kept[field] = [entry for position, entry in enumerate(words) if (field, position) not in own]
+    return file, kept
+
+
+class Packages:
+    """The packages in a folder of a tree: `clients` has the client of each by its folder, in order of folders."""
+
+    __slots__ = ("_folders", "_kustomizations", "_tree", "clients")
+
+    def __init__(self, tree: Tree, root: str) -> None:
+        self._tree = tree
+        self._kustomizations = Kustomizations(tree)
+        self.clients = dict(sorted(self._clients(tree.files_below(root)).items()))
+        self._folders = list(self.clients)
+
+    def _clients(self, paths: Sequence[str]) -> dict[str, Client]:
+        rendered = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == RENDERED_LIST}
+        charts = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == _CHART}
+        clients: dict[str, Client] = {}
+        configured: dict[str, list[str]] = {}
+        taken: set[str] = set()
+        for path in paths:
+            folder, name = posixpath.split(path)
+            if (rendered or charts) and _is_within(folder, rendered, charts):
+                continue
+            if name in KUSTOMIZATIONS:
+                named = self._named_by_kustomization(folder)
+                taken |= named
+                if named:
+                    clients[folder] = Client.KUSTOMIZE
+            elif name == KPTFILE:
+                named = self._named_by_kptfile(path)
+                if named is not None:
+                    taken |= named
+                    clients.setdefault(folder, Client.KPT)
+            elif name.endswith(SUFFIXES) and self._configures(path):
+                configured.setdefault(folder, []).append(path)
+        for folder, files in configured.items():
+            if folder not in clients and not taken.issuperset(files):
+                has_build = file_of(self._tree, folder) is not None
+                clients[folder] = Client.KUSTOMIZE if has_build else Client.FOLDER
+        return clients
+
+    def package(self, folder: str) -> FleetPackage:
+        """The package in a folder, with all that it reads; looked up anew, so that no list of files is kept."""
+        client = self.clients[folder]
+        if client is Client.KUSTOMIZE:
+            inputs = self._kustomizations.inputs(folder)
+            files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
+            files.update(path for path in _beside(self._tree, folder) if self._configures(path))
+            return FleetPackage(folder, client, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
+        inner = [other for other in below(self._folders, folder) if other != folder]
+        own = [path for path in self._tree.files_below(folder) if not any(_is_in(path, other) for other in inner)]
+        files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
+        problems = _unfit_kpt(self._tree, folder, own) if client is Client.KPT else []
+        return FleetPackage(folder, client, tuple(sorted({*files, *_above(self._tree, folder)})), tuple(problems))
+
+    def _configures(self, path: str) -> bool:
+        return _holds(self._tree, path, _CONFIGURATION) and any(
+            _is_configuration(item) for item in objects_at(self._tree, path)
+        )
+
+    def _named_by_kustomization(self, folder: str) -> set[str]:
+        """The files by which the kustomization of a folder runs packwise; its own for a configuration in it."""
+        file = file_of(self._tree, folder)
+        try:
+            if file is None or not _holds(self._tree, file, _PLUGIN):
+                return set()
+            value = mapping_at(self._tree, file)
+        except YamlError:
+            return set()
+        entries = [entry for entry in plugin_entries(self._tree, folder, value) if entry.is_packwise]
+        return {item.file or "" for entry in entries for item in entry.objects}
+
+    def _named_by_kptfile(self, path: str) -> set[str] | None:
+        """The file that configures packwise in the pipeline of a Kptfile; None where that does not run packwise."""
+        functions = [entry for _, entry in _functions(self._tree, path) if _is_packwise(entry)]
+        if not functions:
+            return None
+        configs = [entry.get("configPath") for entry in functions]
+        folder = posixpath.dirname(path)
+        return {posixpath.normpath(posixpath.join(folder, each)) for each in configs if isinstance(each, str)}
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(f"{folder}/")
+
+
+def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
+    """Whether a folder is of what packwise wrote, or holds the templates of a chart."""
+    inner = ""
+    while True:
+        if folder in rendered or (folder in charts and inner == "templates"):
+            return True
+        if not folder:
+            return False
+        folder, inner = posixpath.split(folder)
+
+
+def _beside(tree: Tree, folder: str) -> list[str]:
+    """The YAML files directly in a folder."""
+    return [
+        path
+        for path in tree.files_below(folder)
+        if posixpath.dirname(path) == folder
+        and path.endswith(SUFFIXES)
+        and posixpath.basename(path) not in KUSTOMIZATIONS
+    ]
+
+
+def _above(tree: Tree, folder: str) -> Iterator[str]:
+    """The files above a folder that say what is in it."""
+    while folder:
+        folder = posixpath.dirname(folder)
+        for name in sorted({*LANDMARKS, GITIGNORE} - {RENDERED_LIST}):
+            path = posixpath.join(folder, name)
+            if tree.is_file(path):
+                yield path
+
+
+def _holds(tree: Tree, path: str, words: re.Pattern[bytes]) -> bool:
+    """Whether the file can be read, and has one of the words: most have none, and need no closer look."""
+    try:
+        return words.search(tree.read(path)) is not None
+    except OSError:
+        return False
+
+
+def _is_there(folder: str, command: str) -> bool:  # noqa: ARG001
+    """Programs are nobody's concern here: packwise is what runs."""
+    return True
+
+
+def _is_configuration(item: KubeObject) -> bool:
+    try:
+        return (is_settings(item) or has_topology(item)) and _FUNCTION not in item.annotations
+    except FieldError:
+        return False
+
+
+def _unfit(tree: Tree, folder: str) -> Iterator[Problem]:
+    """Why packwise after a build of kustomize would not give what it gives within one."""
+    file = file_of(tree, folder) or folder
+    try:
+        value = mapping_at(tree, file)
+    except YamlError:
+        return
+    entries = plugin_entries(tree, folder, value)
+    own = [entry for entry in entries if entry.is_packwise]
+    documents = {file: (value,)} | {
+        path: tuple([item.value for item in objects_at(tree, path)])
+        for entry in own
+        for path in entry.inputs.files
+        if path != file
+    }
+    yield from kustomize_clients(documents, _is_there)[1]
+    transformers = [entry for entry in entries if entry.field == "transformers"]
+    listed = [entry for entry in transformers if entry.is_packwise]
+    if len(listed) > 1 or any(len(entry.objects) > 1 for entry in own):
+        yield Problem(file, "must run packwise once; its transformers name it more often")
+    elif listed and listed[0] is not transformers[-1]:
+        yield Problem(file, "packwise must be the last of the transformers: what others change comes after it")
+    if _AFTER in words_of(value.get("buildMetadata")):
+        yield Problem(file, f"buildMetadata must not have {_AFTER}: kustomize adds that label after packwise")
+
+
+def _of_kustomization(tree: Tree, folder: str) -> Configuration:
+    file = file_of(tree, folder) or folder
+    entries = [entry for entry in plugin_entries(tree, folder, mapping_at(tree, file)) if entry.is_packwise]
+    for field in PLUGINS:
+        chosen: list[PluginEntry] = [entry for entry in entries if entry.field == field]
+        if chosen:
+            return Configuration(chosen[0].objects[0], validates=field == "validators")
+    listed = set(Kustomizations(tree).inputs(folder).files)
+    # What the kustomization lists comes out of its build.
+    beside = [path for path in _beside(tree, folder) if path not in listed]
+    items = [item for path in beside for item in objects_at(tree, path) if _is_configuration(item)]
+    settings = [item for item in items if is_settings(item)] or items
+    return Configuration(settings[0] if settings else None)
+
+
+def _of_kptfile(tree: Tree, folder: str) -> Configuration:
+    path = posixpath.join(folder, KPTFILE)
+    own = [(role, entry) for role, entry in _functions(tree, path) if _is_packwise(entry)]
+    role, entry = min(own, key=lambda each: each[0] != "mutators")
+    config, values = entry.get("configPath"), entry.get("configMap")
+    item = None
+    if isinstance(config, str):
+        at = posixpath.normpath(posixpath.join(folder, config))
+        item = next((item for item in objects_at(tree, at) if is_settings_value(item.value)), None)
+    elif isinstance(values, dict):
+        from json import dumps
+
+        metadata: dict[str, Value] = {"name": "function-input"}
+        value: dict[str, Value] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": values}
+        item = KubeObject.cut(Source(dumps(value), (), 1, 1, path), value)
+    return Configuration(item, validates=role == "validators")
+
+
+def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str]) -> list[Problem]:
+    """Why packwise alone would not give what the pipeline of a Kptfile gives."""
+    path = posixpath.join(folder, KPTFILE)
+    functions = _functions(tree, path)
+    problems = [
+        Problem(
+            path,
+            f"the pipeline must run packwise alone, since a fleet runs no program that a repository names; got {name}: "
+            "render this package with kpt itself",
+        )
+        for _, entry in functions
+        if not _is_packwise(entry)
+        for name in [entry.get("exec") or entry.get("image")]
+    ]
+    packwise = [entry for _, entry in functions if _is_packwise(entry)]
+    if len(packwise) > 1:
+        problems.append(Problem(path, "the pipeline must run packwise once"))
+    if any(entry.get(field) for entry in packwise for field in ("selectors", "exclude")):
+        problems.append(Problem(path, "the pipeline must give packwise all objects: no selectors, no exclude"))
+    inner = [file for file in own if posixpath.basename(file) == KPTFILE and file != path and _functions(tree, file)]
+    problems += [
+        Problem(file, f"a pipeline within the package {folder or '.'} is kpt's alone to run") for file in inner
+    ]
+    documents = {
+        file: tuple([item.value for item in objects_at(tree, file)])
+        for file in own
+        if file == path or _holds(tree, file, _CONFIGURATION)
+    }
+    return [*problems, *kpt_clients(documents, _is_there)[1]]
+
+
+def _functions(tree: Tree, path: str) -> list[tuple[str, Mapping[str, Value]]]:
+    """The functions in the pipeline of the Kptfile at `path`, each with its list."""
+    try:
+        pipeline = mapping_at(tree, path).get("pipeline")
+    except YamlError:
+        return []
+    functions: list[tuple[str, Mapping[str, Value]]] = []
+    for role in ("mutators", "validators"):
+        entries = pipeline.get(role) if isinstance(pipeline, dict) else None
+        functions += [
+            (role, entry) for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict)
+        ]
+    return functions
+
+
+def _is_packwise(entry: Mapping[str, Value]) -> bool:
+    """Whether a function of a pipeline is packwise, by its program or its image."""
+    command, image = entry.get("exec"), entry.get("image")
+    if isinstance(command, str):
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            return False
+        return bool(words) and posixpath.basename(words[0]) == "packwise"
+    name = re.split("[@:]", posixpath.basename(image))[0] if isinstance(image, str) else ""
+    return name == "packwise"

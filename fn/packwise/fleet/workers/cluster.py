@@ -1,0 +1,223 @@
+"""A pool of Dask workers: `distributed` hands tasks out, and runs those of lost workers again.
+
+The scheduler and the workers are trusted as this process is: what they send is unpickled here.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import warnings
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from packwise.extras import DASK
+from packwise.fleet.build import build
+from packwise.fleet.workers.pool import OUT_OF_MEMORY, Lost, WorkersError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ClusterPool", "answer_of"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_TO_CONNECT = 20.0
+"""Seconds that a scheduler has to answer."""
+
+_LOOK = 2.0
+"""Seconds without an answer after which the cluster is looked at."""
+
+_WITHOUT_WORKERS = 300.0
+"""Seconds that a cluster may be without any worker: autoscalers and pulls of images take their time."""
+
+_LEAST_IN_FLIGHT = 64
+"""Tasks handed over at least: what an autoscaler sees waiting, it starts workers for."""
+
+
+class ClusterPool(Generic[T, R]):
+    """The workers of the Dask cluster whose scheduler is at an address.
+
+    Raises WorkersError where distributed is not installed, no scheduler answers, or it is of another version.
+    """
+
+    def __init__(self, scheduler: str, work: Callable[[T], R]) -> None:
+        self._scheduler = scheduler
+        self._work = work
+        self._call = _shipped()
+        self._done: SimpleQueue[int] = SimpleQueue()
+        self._futures: dict[int, Any] = {}
+        self._client = _connected(scheduler)
+        self._alive = monotonic()
+        try:
+            self._refuse_other_version()
+            self._most = self._room()
+        except BaseException:
+            self.close()
+            raise
+
+    def has_room(self) -> bool:
+        """Whether fewer tasks are handed over than twice the number of threads."""
+        return len(self._futures) < self._most
+
+    def submit(self, number: int, task: T) -> None:
+        """Hands the task to the scheduler, under a name of its own: two equal tasks are two."""
+        # As bytes: a worker that cannot read its messages ends, and says nothing.
+        task_as_bytes = pickle.dumps((build(), self._work, task))
+        key = f"packwise-{os.urandom(12).hex()}"
+        with warnings.catch_warnings(action="ignore"):
+            # Of a task of ten megabytes it says how data are better handed over.
+            future = self._client.submit(self._call, task_as_bytes, key=key, pure=False)
+        self._futures[number] = future
+        self._expect(number)
+
+    def wait(self) -> list[tuple[int, R | Lost]]:
+        """The answers that are there, once there is one. Looks after the cluster as long as there is none."""
+        while True:
+            try:
+                number = self._done.get(timeout=_LOOK)
+            except Empty:
+                self._most = self._room()
+                continue
+            answer = self._answer(self._futures[number])
+            if answer is None:
+                self._expect(number)
+                continue
+            del self._futures[number]
+            return [(number, answer[0])]
+
+    def close(self) -> None:
+        """Takes back what has no answer yet; what runs on a worker comes to its end there, and goes nowhere."""
+        with suppress(Exception):
+            self._client.cancel(list(self._futures.values()), force=True)
+        with suppress(Exception):
+            self._client.close(timeout=_LOOK)
+
+    def _expect(self, number: int) -> None:
+        def note(_: Any) -> None:
+            self._done.put(number)
+
+        self._futures[number].add_done_callback(note)
+
+    def _answer(self, future: Any) -> tuple[R | Lost] | None:
+        """None where the answer is gone with its worker: then the scheduler has the task run again."""
+        from distributed import KilledWorker
+
+        if future.status == "cancelled":
+            raise WorkersError(
+                f"the Dask scheduler at {self._scheduler} must stay; it went away: run the command again"
+            )
+        error = future.exception(timeout=_TO_CONNECT) if future.status == "error" else None
+        if isinstance(error, KilledWorker):
+            return (Lost(f"{error.allowed_failures + 1} Dask workers were lost with it"),)
+        if isinstance(error, MemoryError):
+            return (Lost(OUT_OF_MEMORY),)
+        if error is not None:
+            raise error
+        try:
+            # The answer may still go while it is on its way.
+            answer = future.result(timeout=_LOOK) if future.status == "finished" else None
+        except TimeoutError:
+            return None
+        if isinstance(answer, str):
+            raise WorkersError(
+                f"the Dask workers at {self._scheduler} must have the packwise of this machine, {build()}; "
+                f"{answer}: start scheduler and workers from one image that has packwise[dask]"
+            )
+        return answer
+
+    def _refuse_other_version(self) -> None:
+        """Raises WorkersError where the scheduler's distributed is of another version: they do not speak alike."""
+        from distributed.versions import get_versions
+
+        # Workers are looked at task by task: of one that was lost, the scheduler learns late.
+        theirs = self._client.sync(self._client.scheduler.versions)["packages"]["distributed"]
+        ours = get_versions()["packages"]["distributed"]
+        if ours != theirs:
+            raise WorkersError(
+                f"the Dask scheduler at {self._scheduler} must have distributed {ours}, as this machine has; "
+                f"it has {theirs}: start scheduler and workers from one image"
+            )
+
+    def _room(self) -> int:
+        """How many tasks to hand over. Raises WorkersError where there has been no worker for too long."""
+        try:
+            threads = sum(self._client.nthreads().values())
+        except (OSError, TimeoutError):
+            threads = 0
+        if threads:
+            self._alive = monotonic()
+        elif monotonic() - self._alive > _WITHOUT_WORKERS:
+            raise WorkersError(
+                f"the Dask cluster at {self._scheduler} must have workers; it has had none for "
+                f"{_WITHOUT_WORKERS:.0f} seconds: start some, and run the command again"
+            )
+        return max(2 * threads, _LEAST_IN_FLIGHT)
+
+
+def _connected(scheduler: str) -> Any:
+    """A client of the scheduler, which keeps its own messages to itself."""
+    wanted = 'must be the address of a Dask scheduler, "tcp://HOST:8786"'
+    if re.fullmatch(r"(tcp|tls|wss?)://.+:\d{1,5}", scheduler) is None:
+        raise WorkersError(f'--scheduler {wanted}; got "{scheduler}"')
+    if not DASK.installed:
+        raise WorkersError(f"--scheduler must have its library: {DASK.advice}")
+    import logging
+
+    from distributed import Client
+
+    class QuietClient(Client):
+        def __del__(self) -> None:
+            """Does nothing: one that never connected would wait for its scheduler once more, and complain."""
+
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith("distributed"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return QuietClient(scheduler, timeout=_TO_CONNECT, set_as_default=False)
+    except (OSError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise WorkersError(f'--scheduler {wanted}; "{scheduler}" does not answer: {reason}') from None
+
+
+_ONE_AT_A_TIME = Lock()
+"""A worker may have several threads; packwise gains nothing by them, and its libraries promise nothing."""
+
+
+def _shipped() -> Callable[[bytes], tuple[object] | str]:
+    """What a worker runs, shipped by value, as functions within functions are: it also runs where no packwise is."""
+
+    def call(task_as_bytes: bytes) -> tuple[object] | str:
+        try:
+            from packwise.fleet.workers.cluster import answer_of
+        except ImportError as error:
+            from distributed import get_worker
+
+            return f"{get_worker().address} has none: {error}"
+        return answer_of(task_as_bytes)
+
+    return call
+
+
+def answer_of(task_as_bytes: bytes) -> tuple[object] | str:
+    """The result of a task on a worker; a text where this worker has another packwise than the task comes from.
+
+    Each task asks for that, since workers may join at any time.
+    """
+    from distributed import get_worker
+
+    other = f"{get_worker().address} has {build()}"
+    try:
+        expected, work, task = pickle.loads(task_as_bytes)  # noqa: S301
+    except (AttributeError, ImportError, TypeError):
+        return other
+    if build() != expected:
+        return other
+    with _ONE_AT_A_TIME:
+        return (work(task),)

@@ -1,0 +1,118 @@
+"""What becomes of packages: one result, many in sum, and what a change reaches."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
+from packwise.commands.fleet import PackageResult, Reach, Status, reach, summarized
+from packwise.commands.fleet.result import MOST_FINDINGS, kept_findings
+from packwise.commands.fleet.summary import Group
+
+ERROR = Result(
+    'must be "a"; got "b"',
+    Severity.ERROR,
+    ResourceRef("v1", "Pod", "", "x"),
+    ResultField("spec.a", "b", "a"),
+    ResultFile("a/x.yaml", 1),
+    {"rule": "r", "line": "3"},
+)
+WARNING = Result("is odd", Severity.WARNING)
+INFO = Result("is so", Severity.INFO)
+
+
+def test_a_result_survives_json() -> None:
+    result = PackageResult(
+        "a",
+        "kpt",
+        Status.FAILING,
+        1,
+        2,
+        (ERROR, WARNING),
+        3,
+        4,
+        "d",
+        ("t",),
+        5,
+        6,
+        7,
+        8,
+        9,
+        True,
+        10,
+        ("p",),
+        ("n",),
+        11,
+    )
+
+    assert PackageResult.from_value(json.loads(json.dumps(result.to_value()))) == result
+
+
+@pytest.mark.parametrize("wrong", [{"status": "odd"}, {"findings": 1}, {"more": 1}])
+def test_another_value_is_no_result(wrong: dict[str, object]) -> None:
+    value = {**PackageResult("a", "kpt", Status.PASSING).to_value(), **wrong}
+
+    with pytest.raises((ValueError, TypeError)):
+        PackageResult.from_value(value)
+
+
+def test_errors_are_kept_before_warnings_and_infos_are_not() -> None:
+    assert kept_findings([INFO, WARNING, ERROR]) == (1, 1, (ERROR, WARNING))
+    errors, warnings, kept = kept_findings([WARNING] * 30 + [ERROR] * 2)
+    assert (errors, warnings, kept) == (2, 30, (ERROR, ERROR) + (WARNING,) * (MOST_FINDINGS - 2))
+
+
+def test_a_change_reaches_what_reads_something_that_differs() -> None:
+    before = {"a": "1", "b": "1", "c": "1", "e": "1"}
+    after = {"e": "1", "a": "1", "b": "2", "d": "1"}
+
+    assert reach(before, after) == Reach(("b",), ("d",), ("c",), ("a", "e"))
+
+
+def test_a_fleet_in_sum() -> None:
+    base = PackageResult("z", "kustomize", Status.CHANGED, workloads=2, objects=5)
+    failing = base._replace(status=Status.FAILING, errors=2, warnings=1, findings=(ERROR, WARNING))
+    alike = ERROR._replace(message='must be "c"; got "d"')
+    results = [
+        base._replace(folder="c2", recreated=("t",), gangs_created=1, gangs_deleted=2, dropped=1),
+        failing._replace(folder="b", findings=(alike, WARNING)),
+        base._replace(folder="c1", recreated=("t",), gangs_created=1, gangs_deleted=2, dropped=1),
+        base._replace(folder="d", other_changes=1, gangs_changed=3),
+        failing._replace(folder="a"),
+        base._replace(folder="e", status=Status.UNCHANGED),
+        base._replace(folder="f", status=Status.ADDED),
+        base._replace(folder="g", status=Status.REMOVED),
+        base._replace(
+            folder="h", status=Status.PASSING, placed=True, gangs=4, pending=("x", "y"), no_longer_fits=("y",)
+        ),
+        base._replace(folder="i", status=Status.PASSING, placed=True, gangs=3, pending=("x",)),
+        base._replace(folder="j", status=Status.PASSING, written=3),
+    ]
+
+    summary = summarized(results)
+
+    assert summary._replace(groups=()) == summarized([])._replace(
+        packages=11,
+        statuses=(
+            (Status.FAILING, 2), (Status.REMOVED, 1), (Status.ADDED, 1), (Status.CHANGED, 3), (Status.PASSING, 3),
+            (Status.UNCHANGED, 1),
+        ),
+        errors=4, warnings=2, workloads=22, objects=55,
+        recreated=2, with_recreated=2, gangs_created=2, gangs_deleted=4, gangs_changed=3, with_gangs=3, dropped=2,
+        gangs=7, placed=2, pending=3, with_pending=2, no_longer_fits=1, written=3,
+    )  # fmt: skip
+    assert summary.groups == (
+        Group(Status.FAILING, ("2 errors", "1 warning"), ("a", "b"), ERROR),
+        Group(Status.ADDED, ("5 objects",), ("f",)),
+        Group(
+            Status.CHANGED,
+            ("re-creates 1 topology", "gangs 1 created, 2 deleted", "loses 1 constraint"),
+            ("c1", "c2"),
+        ),
+        Group(Status.CHANGED, ("gangs 3 changed", "1 other change"), ("d",)),
+        Group(Status.PASSING, ("1 gang no longer fits",), ("h",)),
+        Group(Status.PASSING, ("1 gang does not fit",), ("i",)),
+    )
+    assert (summary.number(Status.FAILING), summarized([]).number(Status.FAILING)) == (2, 0)

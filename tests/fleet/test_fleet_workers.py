@@ -1,0 +1,223 @@
+"""The whole of a fleet on every kind of worker: the same bytes, also where one is killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from time import sleep
+
+import pytest
+
+from packwise.cli.fleet.work import Request
+from packwise.fleet.build import build
+from packwise.fleet.workers import Cluster, Lost, WorkersError, cluster, run
+from tests.absent import without
+from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
+from tests.fleet import tasks
+from tests.places import ROOT
+
+NUMBER = 12
+PACKAGES = {
+    **{f"clusters/{at}/topology.yaml": CONFIG for at in range(NUMBER)},
+    **{f"clusters/{at}/workload.yaml": WORKLOAD.replace("name: web", f"name: web-{at}") for at in range(NUMBER)},
+}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    write(tmp_path, PACKAGES)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def start(fleet: Path, output: str, *options: str) -> subprocess.Popen[str]:
+    """A render into a new folder."""
+    shutil.rmtree(fleet / output, ignore_errors=True)
+    command = [sys.executable, "-P", "-m", "packwise", "fleet", "render", "clusters", "-o", output, "--report", "json"]
+    return subprocess.Popen([*command, *options], cwd=fleet, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def end(running: subprocess.Popen[str], folder: Path) -> str:
+    """All that a render wrote, and printed."""
+    stdout, stderr = running.communicate()
+    assert (running.returncode, stderr) == (0, "")
+    return stdout + listing(folder)
+
+
+def rendered(fleet: Path, *options: str) -> str:
+    return end(start(fleet, "out", *options), fleet / "out")
+
+
+def wait_for_the_first(running: subprocess.Popen[str], folder: Path) -> None:
+    """Until the render wrote a package, or is over."""
+    while running.poll() is None and not (folder.is_dir() and any(folder.iterdir())):
+        sleep(0.005)
+
+
+class Dask:
+    """A scheduler and workers, in processes of their own; each has Dask's logs in a file."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder = folder
+        self._stack = stack
+        self._started = 0
+        self.scheduler = self._start({}, "scheduler", "--host", "127.0.0.1", "--port", "0")
+        self.address = self._address()
+
+    def add_worker(self, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+        scratch = ["--local-directory", str(self._folder)]
+        return self._start(environment or {}, "worker", self.address, "--nthreads", "1", "--no-nanny", *scratch)
+
+    def _start(self, environment: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
+        log = self._stack.enter_context((self._folder / f"dask-{self._started}.log").open("wb"))
+        self._started += 1
+        command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+        self._stack.callback(process.wait)
+        self._stack.callback(process.kill)
+        return process
+
+    def _address(self) -> str:
+        text = ""
+        for _ in range(1000):
+            text = (self._folder / "dask-0.log").read_text(encoding="utf-8")
+            if "Scheduler at:" in text and "\n" in (rest := text.partition("Scheduler at:")[2]):
+                return rest.split()[0]
+            sleep(0.02)
+        raise AssertionError(text)
+
+
+@pytest.fixture
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
+    with ExitStack() as stack:
+        yield Dask(tmp_path_factory.mktemp("dask"), stack)
+
+
+# --- The whole of it ---
+
+
+def test_processes_give_the_same_bytes(fleet: Path) -> None:
+    here = rendered(fleet, "--no-cache")
+
+    assert rendered(fleet, "--no-cache", "--jobs", "2") == here
+    assert here.count("PodGang") >= NUMBER
+
+
+@pytest.mark.slow
+def test_dask_gives_the_same_bytes_with_a_worker_that_is_killed_and_without(fleet: Path, dask: Dask) -> None:
+    here = rendered(fleet, "--no-cache")
+    first = dask.add_worker()
+    dask.add_worker()
+
+    assert rendered(fleet, "--no-cache", "--scheduler", dask.address) == here
+    running = start(fleet, "out", "--no-cache", "--scheduler", dask.address)
+    wait_for_the_first(running, fleet / "out")
+    first.kill()
+    assert end(running, fleet / "out") == here
+    assert rendered(fleet, "--no-cache", "--scheduler", dask.address) == here
+
+
+@pytest.mark.slow
+def test_a_task_whose_dask_worker_is_killed_in_the_middle_runs_on_another(dask: Dask, tmp_path: Path) -> None:
+    for _ in range(2):
+        dask.add_worker()
+    marked = [(number, str(tmp_path / "killed")) for number in range(20)]
+
+    assert sorted(run(marked, tasks.end_once, Cluster(dask.address))) == [(index, index) for index in range(20)]
+    assert (tmp_path / "killed").exists()
+
+
+# --- A cache ---
+
+
+def test_jobs_that_share_a_cache_give_the_same_bytes(fleet: Path) -> None:
+    here = rendered(fleet, "--no-cache")
+    folders = [f"out-{number}" for number in range(3)]
+
+    jobs = [start(fleet, folder, "--cache", "kept") for folder in folders]
+
+    for job, folder in zip(jobs, folders, strict=True):
+        assert end(job, fleet / folder) == here
+
+
+@pytest.mark.usefixtures("fleet")
+def test_a_warm_cache_renders_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(request: Request) -> None:
+        raise AssertionError(request.folder)
+
+    words = ("fleet", "render", "clusters", "--report", "json", "--cache", "kept")
+    cold = call(*words)
+    monkeypatch.setattr("packwise.cli.fleet.run.work", refuse)
+
+    assert call(*words) == cold
+
+
+def test_a_damaged_entry_is_rendered_again(fleet: Path, call: Call) -> None:
+    words = ("fleet", "render", "clusters", "--report", "json", "--cache", "kept")
+    cold = call(*words)
+    entries = sorted(path for path in (fleet / "kept").iterdir() if path.name != "CACHEDIR.TAG")
+    whole = entries[0].read_bytes()
+    for number, entry in enumerate(entries):
+        entry.write_bytes(entry.read_bytes()[: 100 * number])
+
+    assert len(entries) == NUMBER
+    assert call(*words) == cold
+    assert entries[0].read_bytes() == whole
+
+
+# --- What a cluster can lack ---
+
+
+@pytest.mark.slow
+def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Dask) -> None:
+    dask.add_worker()
+    lost = Lost("it ran out of memory; run it with fewer processes, or where there is more memory")
+
+    with pytest.raises(ValueError, match="no 7"):
+        list(run([7], tasks.refuse, Cluster(dask.address)))
+    assert list(run([1], tasks.fill_memory, Cluster(dask.address))) == [(0, lost)]
+
+
+@pytest.mark.slow
+def test_a_worker_without_packwise_is_named(dask: Dask) -> None:
+    dask.add_worker(without("packwise"))
+
+    with pytest.raises(WorkersError, match=r"tcp://127\.0\.0\.1:\d+ has none: No module named \"packwise\": start"):
+        list(run([1], tasks.double, Cluster(dask.address)))
+
+
+@pytest.mark.slow
+def test_a_worker_with_another_packwise_is_named(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
+    dask.add_worker()
+    here = build()._replace(version="9.9.9", digest="other")
+
+    def other_build() -> object:
+        return here
+
+    monkeypatch.setattr(cluster, "build", other_build)
+
+    with pytest.raises(WorkersError, match=r"must have the packwise of this machine, 9\.9\.9, build other"):
+        list(run([1], tasks.double, Cluster(dask.address)))
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_and_one_whose_scheduler_goes_are_errors(
+    dask: Dask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_LOOK", 0.1)
+    monkeypatch.setattr(cluster, "_WITHOUT_WORKERS", 0.0)
+    with pytest.raises(WorkersError, match="must have workers; it has had none for 0 seconds"):
+        list(run([1], tasks.double, Cluster(dask.address)))
+
+    dask.scheduler.kill()
+    dask.scheduler.wait()
+    monkeypatch.setattr(cluster, "_TO_CONNECT", 0.5)
+    with pytest.raises(WorkersError, match="does not answer: Timed out trying to connect"):
+        list(run([1], tasks.double, Cluster(dask.address)))

@@ -1,0 +1,47 @@
+"""Small trees that the tests look at: bases, overlays, packages of kpt, plain folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from packwise.commands.fleet import MemoryTree
+from tests.cli.calling import CONFIG, WORKLOAD
+
+__all__ = ["FLEET", "FUNCTION", "KPTFILE", "PIPELINE", "overlay", "tree"]
+
+FUNCTION = CONFIG.replace(
+    "  name: topology\n",
+    "  name: topology\n  annotations:\n    config.kubernetes.io/function: |\n"
+    "      exec: {path: packwise, args: [fn]}\n",
+)
+"""A configuration by which kustomize runs packwise."""
+
+PIPELINE = "pipeline:\n  mutators:\n  - exec: packwise fn\n    configPath: topology.yaml\n"
+KPTFILE = f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n{PIPELINE}"
+
+
+def overlay(*more: str, resources: str = "../../base") -> str:
+    """A kustomization that builds on a base and runs packwise; `more` are lines of it."""
+    lines = [f"resources: [{resources}]", "transformers: [topology.yaml]", *more]
+    return "".join([f"{line}\n" for line in lines])
+
+
+FLEET = {
+    "base/kustomization.yaml": "resources: [workload.yaml]\n",
+    "base/workload.yaml": WORKLOAD,
+    "clusters/east/kustomization.yaml": overlay("namePrefix: east-"),
+    "clusters/east/topology.yaml": FUNCTION,
+    "clusters/north/Kptfile": KPTFILE,
+    "clusters/north/topology.yaml": CONFIG,
+    "clusters/north/workload.yaml": WORKLOAD,
+    "clusters/south/topology.yaml": CONFIG,
+    "clusters/south/workload.yaml": WORKLOAD,
+    "clusters/west/kustomization.yaml": overlay("namePrefix: west-"),
+    "clusters/west/topology.yaml": FUNCTION,
+}
+"""Two overlays of a base, a package of kpt, a plain folder."""
+
+
+def tree(files: Mapping[str, str]) -> MemoryTree:
+    """The files as a tree."""
+    return MemoryTree({path: text.encode() for path, text in files.items()})
