@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 __all__ = [
+    "COHERENT",
+    "ON_DELETE",
     "AutoScaling",
     "Clique",
     "Pack",
@@ -20,6 +22,10 @@ __all__ = [
     "ScalingGroup",
     "TopologyConstraint",
 ]
+
+COHERENT = "Coherent"
+ON_DELETE = "OnDelete"
+"""Types of an updateStrategy by which rules differ."""
 
 _EMPTY: Mapping[str, Value] = {}
 
