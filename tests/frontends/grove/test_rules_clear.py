@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -49,7 +49,9 @@ def plain() -> dict[str, Any]:
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path of each value within `value`."""
-    steps: Any = range(len(value)) if type(value) is list else value if type(value) is dict else ()
+    if not isinstance(value, (dict, list)):
+        return []
+    steps = cast("list[Any]", [*value] if isinstance(value, dict) else range(len(cast("list[Any]", value))))
     return [path for step in steps for path in [(*at, step), *places(value[step], (*at, step))]]
 
 
