@@ -12,7 +12,7 @@ from packwise.frontends.grove.schema.table import known_fields
 from packwise.kubernetes.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.table import KnownFields
@@ -193,7 +193,9 @@ def _auto_scaling(value: Mapping[str, Value], replicas: Value, fields: KnownFiel
 
 def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
     out: dict[str, Value] = {
-        key: entry for key, entry in value.items() if entry is not None and (entry != [] or key in _KEPT_EMPTY)
+        key: entry
+        for key, entry in value.items()
+        if entry or (entry is not None and (entry != [] or key in _KEPT_EMPTY))
     }
     if "containers" not in out:
         out["containers"] = None
@@ -201,8 +203,7 @@ def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
         out["restartPolicy"] = "Always"
     out.setdefault("terminationGracePeriodSeconds", 30)
     for key in _CONTAINER_LISTS:
-        containers = out.get(key)
-        if isinstance(containers, list):
+        if key in out and isinstance(containers := out[key], list):
             out[key] = [
                 _container(_zero(entry)) if entry is None or isinstance(entry, dict) else entry for entry in containers
             ]
@@ -210,7 +211,7 @@ def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _container(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    out = {key: entry for key, entry in value.items() if entry is not None and entry != []}
+    out = {key: entry for key, entry in value.items() if entry or (entry is not None and entry != [])}
     out.setdefault("name", "")
     resources = out.setdefault("resources", {})
     if isinstance(resources, dict) and _has_number(resources):
@@ -222,7 +223,8 @@ def _container(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _has_number(resources: Mapping[str, Value]) -> bool:
-    return any(isinstance(amounts, dict) and int in map(type, amounts.values()) for amounts in resources.values())
+    sections = [section for section in resources.values() if isinstance(section, dict)]
+    return int in [type(amount) for section in sections for amount in section.values()]
 
 
 def _quantities(amounts: Value) -> Value:
@@ -271,12 +273,15 @@ def _is_blank(value: Value) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _keep(value: Mapping[str, Value], known: Container[str]) -> dict[str, Value]:
+def _keep(value: Mapping[str, Value], known: frozenset[str]) -> dict[str, Value]:
+    if known.issuperset(value) and None not in value.values():
+        # As nearly every mapping is.
+        return dict(value)
     return {key: entry for key, entry in value.items() if entry is not None and key in known}
 
 
 def _without_empty(value: dict[str, Value], keys: Iterable[str]) -> dict[str, Value]:
     for key in keys:
-        if key in value and value[key] in ("", [], {}):
+        if key in value and not value[key] and value[key] in ("", [], {}):
             del value[key]
     return value

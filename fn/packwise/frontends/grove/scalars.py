@@ -27,6 +27,8 @@ TOOL_DEPENDENT = {
 }
 """Words that kustomize and kpt read as strings and kubectl as booleans, and which boolean that is."""
 
+_TEXTS = {str}
+
 # It finds more than those words, and fewer than there are in quotes.
 _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)")
 
@@ -62,13 +64,18 @@ def unquoted_quantities(
 ) -> Iterator[tuple[FieldPath, int | float]]:
     """Each resource quantity of these pod templates that is written as a number."""
     for path, pod_spec in pods:
-        yield from _numbers((*path, "overhead"), pod_spec.get("overhead"))
+        if "overhead" in pod_spec:
+            yield from _numbers((*path, "overhead"), pod_spec["overhead"])
         for kind in ("containers", "initContainers"):
             for index, container in enumerate(_list(pod_spec.get(kind))):
                 resources = container.get("resources") if isinstance(container, dict) else None
-                if isinstance(resources, dict):
-                    yield from _numbers((*path, kind, index, "resources", "limits"), resources.get("limits"))
-                    yield from _numbers((*path, kind, index, "resources", "requests"), resources.get("requests"))
+                if not isinstance(resources, dict):
+                    continue
+                for key in ("limits", "requests"):
+                    amounts = resources.get(key)
+                    # Nearly all are texts.
+                    if isinstance(amounts, dict) and set(map(type, amounts.values())) != _TEXTS:
+                        yield from _numbers((*path, kind, index, "resources", key), amounts)
 
 
 def _numbers(path: FieldPath, section: Value) -> Iterator[tuple[FieldPath, int | float]]:

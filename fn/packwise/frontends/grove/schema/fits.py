@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from packwise.frontends.grove.schema.embedded import struct
 from packwise.frontends.grove.schema.kinds import (
@@ -41,6 +41,7 @@ __all__ = ["fits"]
 
 _ABSENT = object()
 _COMPARABLE = {str, int}
+_TEXTS = {str}
 
 
 def fits(revision: Revision, *, new: bool) -> Callable[[Value], bool]:
@@ -85,9 +86,13 @@ def _object(kind: Object) -> Callable[[Value], bool]:
             return False
         for name, entry in value.items():
             inner = find(name, absent)
-            if inner is absent or entry is None or (inner is not None and not inner(entry)):
+            if inner is _is_text:
+                # What most fields are.
+                if type(entry) is not str:
+                    return False
+            elif inner is absent or entry is None or (inner is not None and not inner(entry)):
                 return False
-        return value.keys() >= needed
+        return not needed or value.keys() >= needed
 
     return test
 
@@ -126,15 +131,25 @@ def _array(kind: Array) -> Test:
     def test(value: Value) -> bool:
         if not isinstance(value, list):
             return False
+        if inner is _is_text:
+            return set(map(type, value)) <= _TEXTS
         if inner is not None:
             for entry in value:
                 if not inner(entry):
                     return False
         if not open_ended and None in value:
             return False
-        return not keys or len(value) < 2 or _are_distinct(value, keys)
+        if not keys or len(value) < 2:
+            return True
+        return _are_named_apart(value, *keys[0]) if len(keys) == 1 else _are_distinct(value, keys)
 
     return test
+
+
+def _are_named_apart(entries: Sequence[Value], key: str, absent: str | None) -> bool:
+    """The same as `_are_distinct` answers, of entries with one key only."""
+    names: list[Any] = [entry.get(key, absent) if isinstance(entry, dict) else None for entry in entries]
+    return set(map(type, names)) <= _COMPARABLE and len({*names}) == len(names)
 
 
 def _are_distinct(entries: Sequence[Value], keys: tuple[tuple[str, str | None], ...]) -> bool:
@@ -192,7 +207,7 @@ def _are_quantities(value: Value) -> bool:
 
 
 def _is_text_map(value: Value) -> bool:
-    return isinstance(value, dict) and {type(entry) for entry in value.values()} <= {str}
+    return isinstance(value, dict) and set(map(type, value.values())) <= _TEXTS
 
 
 _OTHERS: dict[type[Kind], Test] = {
