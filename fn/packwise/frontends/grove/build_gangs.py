@@ -271,7 +271,7 @@ class _Builder:
                     inner.append(PodSet(parent, None, None, part.bounds, part.origin))
             total += members.total * len(indices)
             is_packed = is_packed or (bool(indices) and (members.is_bounded or (is_parent and part.is_bounded)))
-        return self._made(plan, own, (*inner, *leaves), total, is_packed=is_packed)
+        return self._gang_of(plan, own, (*inner, *leaves), total, is_packed=is_packed)
 
     def _has_config(self, plan: GangPlan, group: ScalingGroup, part: _Part) -> bool:
         """Whether the replicas of a group are sets of the gang, which the group's constraint bounds."""
@@ -298,7 +298,7 @@ class _Builder:
         scheduler = KAI_PROFILE if clique.name in self._left_to_kai else ""
         return clique.name, clique.min_available, part.bounds, part.origin, scheduler, clique.replicas, clique.pod_spec
 
-    def _made(self, plan: GangPlan, own: _Part, sets: tuple[PodSet, ...], total: int, *, is_packed: bool) -> Gang:
+    def _gang_of(self, plan: GangPlan, own: _Part, sets: tuple[PodSet, ...], total: int, *, is_packed: bool) -> Gang:
         annotations = self._annotations
         if is_packed and self._topology_annotation is not None:
             annotations = {**annotations, TOPOLOGY_NAME: self._topology_annotation}

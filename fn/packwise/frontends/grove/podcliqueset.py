@@ -163,6 +163,8 @@ class PodCliqueSet(NamedTuple):
     @property
     def is_constrained(self) -> bool:
         """Whether there is a constraint at any of the three levels."""
+        if self.topology is not None:
+            return True
         return next(self.constraints(), None) is not None
 
     def constraints(self) -> Iterator[TopologyConstraint]:
@@ -175,7 +177,7 @@ class PodCliqueSet(NamedTuple):
 
     def grouped_cliques(self) -> frozenset[str]:
         """Names of the cliques that are members of a scaling group."""
-        return frozenset(name for group in self.groups for name in group.clique_names)
+        return frozenset([name for group in self.groups for name in group.clique_names])
 
 
 def _clique(value: Mapping[str, Value]) -> Clique:
