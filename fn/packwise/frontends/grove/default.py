@@ -22,7 +22,8 @@ __all__ = ["default"]
 
 _GPU = "nvidia.com/gpu"
 _ZERO_QUANTITY = re.compile(r"[+-]?[0.]*(?:[A-Za-z].*)?")
-_TEXT_MAPS = ("labels", "annotations")
+_TEXT_MAPS = frozenset({"labels", "annotations"})
+_SHARED = frozenset({"resourceSharing", "resourceClaimTemplates"})
 _KEPT_EMPTY = frozenset({"containers", "topologySpreadConstraints"})
 _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 
@@ -110,10 +111,7 @@ def _clique(value: Mapping[str, Value], fields: KnownFields, revision: Revision)
     spec["podSpec"] = _pod_spec(_mapping(pod_spec)) if pod_spec is None or isinstance(pod_spec, dict) else pod_spec
     out["spec"] = spec
     out.setdefault("name", "")
-    _keep_rolling_update(out, fields)
-    _default_constraint(out, fields)
-    _default_sharing(out)
-    return _without_empty(_without_nulls(out), _TEXT_MAPS)
+    return _part(out, fields)
 
 
 def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Value]:
@@ -124,10 +122,17 @@ def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Valu
     scaling = out.get("scaleConfig")
     if isinstance(scaling, dict):
         out["scaleConfig"] = _auto_scaling(scaling, out["replicas"], fields)
-    _keep_rolling_update(out, fields)
-    _default_constraint(out, fields)
+    return _part(out, fields)
+
+
+def _part(out: dict[str, Value], fields: KnownFields) -> dict[str, Value]:
+    """`out` with what cliques and scaling groups have alike, of which most have little."""
+    if "rollingUpdate" in out:
+        _keep_rolling_update(out, fields)
+    if "topologyConstraint" in out:
+        _default_constraint(out, fields)
     _default_sharing(out)
-    return _without_empty(_without_nulls(out), _TEXT_MAPS)
+    return out if _TEXT_MAPS.isdisjoint(out) else _without_empty(_without_nulls(out), _TEXT_MAPS)
 
 
 def _keep_rolling_update(owner: dict[str, Value], fields: KnownFields) -> None:
@@ -173,7 +178,7 @@ def _default_constraint(owner: dict[str, Value], fields: KnownFields) -> None:
 
 
 def _default_sharing(owner: dict[str, Value]) -> None:
-    if owner.keys().isdisjoint(("resourceSharing", "resourceClaimTemplates")):
+    if _SHARED.isdisjoint(owner):
         return
     # Few workloads have any.
     from packwise.frontends.grove.resourceclaims import claim_templates, resource_sharing
@@ -223,8 +228,10 @@ def _container(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _has_number(resources: Mapping[str, Value]) -> bool:
-    sections = [section for section in resources.values() if isinstance(section, dict)]
-    return int in [type(amount) for section in sections for amount in section.values()]
+    for amounts in resources.values():  # noqa: SIM110 (a generator costs as much again)
+        if isinstance(amounts, dict) and int in map(type, amounts.values()):
+            return True
+    return False
 
 
 def _quantities(amounts: Value) -> Value:

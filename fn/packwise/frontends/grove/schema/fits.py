@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from packwise.frontends.grove.schema.embedded import struct
 from packwise.frontends.grove.schema.kinds import (
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fits"]
 
-_ABSENT = object()
 _COMPARABLE = {str, int}
 _TEXTS = {str}
 
@@ -78,20 +77,22 @@ def _test(kind: Kind) -> Test:
 def _object(kind: Object) -> Callable[[Value], bool]:
     tests = {name: _test(field.kind) for name, field in kind.fields.items()}
     needed = {name for name, field in kind.fields.items() if not _may_be_absent(field)}
-    absent: Test = cast("Test", _ABSENT)
-    find = tests.get
 
     def test(value: Value) -> bool:
         if not isinstance(value, dict):
             return False
-        for name, entry in value.items():
-            inner = find(name, absent)
-            if inner is _is_text:
-                # What most fields are.
-                if type(entry) is not str:
+        try:
+            for name, entry in value.items():
+                inner = tests[name]
+                if inner is _is_text:
+                    # What most fields are.
+                    if type(entry) is not str:
+                        return False
+                elif entry is None or (inner is not None and not inner(entry)):
                     return False
-            elif inner is absent or entry is None or (inner is not None and not inner(entry)):
-                return False
+        except KeyError:
+            # Nobody knows the field.
+            return False
         return not needed or value.keys() >= needed
 
     return test
