@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from krmfn.run import run
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.resourcelist import ResourceList
     from krmfn.result import Result
+    from packwise.pipeline import Rendered
 
 __all__ = ["main", "render_list"]
 
@@ -22,7 +24,7 @@ def main(*, validate: bool = False, verbose: bool = False) -> int:
 
     Stderr shows the first findings of each form, and none that ask for nothing; all where it is `verbose`.
     """
-    return run(render_list, validator=validate, lines_of=None if verbose else _lines)
+    return run(_render_once, validator=validate, lines_of=None if verbose else _lines)
 
 
 def _lines(results: Sequence[Result]) -> list[str]:
@@ -34,8 +36,30 @@ def _lines(results: Sequence[Result]) -> list[str]:
 
 def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
-    rendered = render(Package(read.items, read.function_config), writes=True)
+    return _list_of(read, _rendered(read))
+
+
+def _render_once(read: ResourceList) -> ResourceList:
+    """The same, in a process that ends with it."""
+    rendered = _rendered(read)
+    _keep(read, rendered)
+    return _list_of(read, rendered)
+
+
+def _rendered(read: ResourceList) -> Rendered:
+    return render(Package(read.items, read.function_config), writes=True)
+
+
+def _list_of(read: ResourceList, rendered: Rendered) -> ResourceList:
     return read.with_items(rendered.items).with_results((*_of_others(read.results), *rendered.results))
+
+
+def _keep(*values: object) -> None:
+    """Keeps the values until the process ends: to take them apart before that is a fiftieth of a long run."""
+    # Only a collector that looks for circles would free this one, and it passes over what is frozen.
+    circle: list[object] = [*values]
+    circle.append(circle)
+    gc.freeze()
 
 
 def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:

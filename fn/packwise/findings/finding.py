@@ -165,7 +165,7 @@ def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Findi
 
 def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
     """Whether one of `findings` is an error."""
-    return any(finding.severity is Severity.ERROR for finding in findings)
+    return bool(findings) and any(finding.severity is Severity.ERROR for finding in findings)
 
 
 def bounded(result: Result) -> Result:

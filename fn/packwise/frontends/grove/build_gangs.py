@@ -348,7 +348,7 @@ class _Translation:
         """The part of the template at `steps`, which has `constraint`."""
         place = Place(self._workload, (*TEMPLATE, *steps))
         bounds = self._bounds(constraint, place)
-        return _Part(bounds, Origin(place, rule, fields), not bounds.is_empty)
+        return _Part(bounds, Origin(place, rule, fields), bounds is not _UNBOUND and not bounds.is_empty)
 
     def _bounds(self, constraint: TopologyConstraint | None, owner: Place) -> Bounds:
         topology, strictest = self._topology, self._strictest
