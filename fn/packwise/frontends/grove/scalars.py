@@ -27,8 +27,6 @@ TOOL_DEPENDENT = {
 }
 """Words that kustomize and kpt read as strings and kubectl as booleans, and which boolean that is."""
 
-_TEXTS = {str}
-
 # It finds more than those words, and fewer than there are in quotes.
 _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)")
 
@@ -64,8 +62,10 @@ def unquoted_quantities(
 ) -> Iterator[tuple[FieldPath, int | float]]:
     """Each resource quantity of these pod templates that is written as a number."""
     for path, pod_spec in pods:
-        if "overhead" in pod_spec:
-            yield from _numbers((*path, "overhead"), pod_spec["overhead"])
+        overhead = pod_spec.get("overhead")
+        for name, amount in overhead.items() if isinstance(overhead, dict) else ():
+            if type(amount) is int or type(amount) is float:
+                yield (*path, "overhead", name), amount
         for kind in ("containers", "initContainers"):
             for index, container in enumerate(_list(pod_spec.get(kind))):
                 resources = container.get("resources") if isinstance(container, dict) else None
@@ -73,15 +73,9 @@ def unquoted_quantities(
                     continue
                 for key in ("limits", "requests"):
                     amounts = resources.get(key)
-                    # Nearly all are texts.
-                    if isinstance(amounts, dict) and set(map(type, amounts.values())) != _TEXTS:
-                        yield from _numbers((*path, kind, index, "resources", key), amounts)
-
-
-def _numbers(path: FieldPath, section: Value) -> Iterator[tuple[FieldPath, int | float]]:
-    for name, number in section.items() if isinstance(section, dict) else ():
-        if isinstance(number, (int, float)) and not isinstance(number, bool):
-            yield (*path, name), number
+                    for name, amount in amounts.items() if isinstance(amounts, dict) else ():
+                        if type(amount) is int or type(amount) is float:
+                            yield (*path, kind, index, "resources", key, name), amount
 
 
 def _has_word(value: Mapping[str, Value]) -> bool:

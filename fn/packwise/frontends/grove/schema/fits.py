@@ -29,7 +29,7 @@ from packwise.kubernetes.duration import parse_duration
 from packwise.kubernetes.quantity import quantity_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.kinds import Field, Kind
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["fits"]
 
 _COMPARABLE = {str, int}
-_TEXTS = {str}
 
 
 def fits(revision: Revision, *, new: bool) -> Callable[[Value], bool]:
@@ -133,7 +132,7 @@ def _array(kind: Array) -> Test:
         if not isinstance(value, list):
             return False
         if inner is _is_text:
-            return set(map(type, value)) <= _TEXTS
+            return _are_texts(value)
         if inner is not None:
             for entry in value:
                 if not inner(entry):
@@ -187,6 +186,13 @@ def _is_text(value: Value) -> bool:
     return type(value) is str
 
 
+def _are_texts(values: Iterable[Value]) -> bool:
+    for value in values:  # noqa: SIM110 (a generator costs twice as much)
+        if type(value) is not str:
+            return False
+    return True
+
+
 def _is_flag(value: Value) -> bool:
     return type(value) is bool
 
@@ -204,11 +210,16 @@ def _is_int_or_string(value: Value) -> bool:
 
 
 def _are_quantities(value: Value) -> bool:
-    return isinstance(value, dict) and all(map(_is_quantity, value.values()))
+    if not isinstance(value, dict):
+        return False
+    for amount in value.values():  # noqa: SIM110
+        if not _is_quantity(amount):
+            return False
+    return True
 
 
 def _is_text_map(value: Value) -> bool:
-    return isinstance(value, dict) and set(map(type, value.values())) <= _TEXTS
+    return isinstance(value, dict) and _are_texts(value.values())
 
 
 _OTHERS: dict[type[Kind], Test] = {
