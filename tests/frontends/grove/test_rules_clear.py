@@ -100,7 +100,7 @@ def asking_all(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     ])  # fmt: skip
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(PATHS), ODD), max_size=2),
     st.sampled_from(sorted(REVISIONS)),
@@ -116,6 +116,38 @@ def test_nothing_that_a_rule_reports_is_missed(
     rules = rulebook(revision).create
 
     assert run(rules, pcs, context) == run(asking_all(rules), pcs, context)
+
+
+CLIQUE, GROUP = "spec.template.cliques[0]", "spec.template.podCliqueScalingGroups[0]"
+ENV = f"{CLIQUE}.spec.podSpec.containers[0].env"
+
+
+@pytest.mark.parametrize(("edit", "rule", "name"), [
+    ({f"{CLIQUE}.labels": {"A b": "c"}}, "clique-labels", "v0.1.0-alpha.14"),
+    ({f"{CLIQUE}.annotations": {"A b": "c"}}, "clique-annotations", "v0.1.0-alpha.14"),
+    ({f"{CLIQUE}.name": "prefill"}, "clique-names-unique", "v0.1.0-alpha.14"),
+    ({f"{CLIQUE}.spec.roleName": "role-decode"}, "clique-roles-unique", "v0.1.0-alpha.14"),
+    ({f"{CLIQUE}.rollingUpdate": {}, "spec.updateStrategy": {"type": "OnDelete"}}, "rolling-update-on-delete",
+     "v0.1.0-alpha.14"),
+    ({f"{CLIQUE}.rollingUpdate": {"maxUnavailable": 9}}, "rolling-update-max", "v0.1.0-alpha.14"),
+    ({f"{CLIQUE}.rollingUpdate": {"progressDeadline": "-1s"}}, "rolling-update-deadline", "v0.1.0-alpha.14"),
+    ({ENV: [{"name": "A"}, {"name": "A"}]}, "env-unique", "grep-244-multi"),
+    ({ENV: [{"name": "1 A"}]}, "env-name", "grep-244-multi"),
+    ({f"{GROUP}.cliqueNames": ["prefill", "prefill"]}, "clique-in-one-group", "grep-244-multi"),
+    ({"spec.template.podCliqueScalingGroups[1]": {"name": "workers", "cliqueNames": ["frontend"]}},
+     "group-names-unique", "grep-244-multi"),
+    ({f"{GROUP}.name": "é"}, "group-name-dns", "grep-244-multi"),
+    ({"spec.template.resourceSharing": [{"scope": "PerReplica"}]}, "resource-sharing-name", "v0.1.0-alpha.14"),
+    ({"metadata.name": ""}, "metadata-name", "grep-244-multi"),
+    ({"metadata.annotations": {"a": "b" * 300_000}}, "metadata-annotations", "grep-244-multi"),
+    ({"spec.template.terminationDelay": "0s"}, "termination-delay", "grep-244-multi"),
+])  # fmt: skip
+def test_a_single_mistake_is_reported(edit: dict[str, Any], rule: str, name: str) -> None:
+    revision = REVISIONS[name]
+    pcs = PodCliqueSet.read(default(edited({**PLAIN, **edit}), revision))
+    problems = run(rulebook(revision).whole, pcs, context_of(revision, enabled=True))
+
+    assert {each.name for each, _ in problems} == {rule}
 
 
 def called(nodes: tuple[Node, ...], names: list[str]) -> tuple[Node, ...]:

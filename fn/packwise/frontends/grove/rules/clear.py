@@ -34,7 +34,6 @@ def metadata(pcs: PodCliqueSet, context: Context) -> bool:
     """Whether the set's own metadata, numbers and claims are clear, and it has cliques."""
     return (
         _SELDOM.isdisjoint(pcs.metadata)
-        and bool(pcs.name)
         and not kubernetes.dns_subdomain(pcs.name)
         and not kubernetes.dns_label(pcs.namespace)
         and _labels(pcs.labels, context.revision.apimachinery)
