@@ -5,7 +5,7 @@ Source: operator.md 7, grove-releases.md 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from krmfn.clientmeta import is_client_key
 from krmfn.record import NamedTuple
@@ -19,6 +19,7 @@ from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -146,8 +147,8 @@ class _Part(NamedTuple):
 class _Members(NamedTuple):
     """What all replicas of a scaling group have in common in all gangs.
 
-    `pods` are its cliques; `total` is the number of
-    pods that they need, `is_bounded` whether any of them has bounds. `whole` is a gang of a single replica.
+    `pods` are its cliques; `total` is the number of pods that they need, `is_bounded` whether any of them has bounds.
+    `whole` is a gang of a single replica.
     """
 
     pods: tuple[_Pods, ...]
@@ -245,9 +246,8 @@ class _Builder:
         is_packed = self._annotate_always or own.is_bounded
         inner: list[PodSet] = []
         leaves: list[PodSet] = []
-        for (name, least, bounds, origin, scheduler, replicas, pod_spec), is_bounded in (
-            standalone if plan.cliques else ()
-        ):
+        for pods, is_bounded in standalone if plan.cliques else ():
+            name, least, bounds, origin, scheduler, replicas, pod_spec = pods
             if name in plan.cliques:
                 most = plan.cliques[name]
                 needed, there = (least, replicas) if most is None else (min(least, most), most)
@@ -263,9 +263,9 @@ class _Builder:
                 parent = f"{fqn}-{index}" if is_parent else None
                 leaves += [
                     PodSet(
-                        names.grouped_clique(fqn, index, name), parent, least, bounds, origin, scheduler, there, pods
+                        names.grouped_clique(fqn, index, name), parent, least, bounds, origin, scheduler, there, spec
                     )
-                    for name, least, bounds, origin, scheduler, there, pods in members.pods
+                    for name, least, bounds, origin, scheduler, there, spec in members.pods
                 ]
                 if parent is not None:
                     inner.append(PodSet(parent, None, None, part.bounds, part.origin))

@@ -65,8 +65,7 @@ def podgang_value(gang: Gang) -> Mapping[str, Value]:
         part: dict[str, Value]
         if members is None:
             # The entry stays when its level is gone.
-            names[name] = []
-            part = {"name": name, "podGroupNames": names[name]}
+            part = {"name": name, "podGroupNames": names.setdefault(name, [])}
             configs.append(part)
         else:
             part = {"name": name, "podReferences": [], "minReplicas": members}
