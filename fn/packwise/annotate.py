@@ -5,6 +5,7 @@ Source: product.md "Contract", revisions.md "Conditions".
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from packwise.findings.finding import Finding, Rule, Severity
@@ -40,7 +41,7 @@ def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tupl
     """
     if not settings.annotate:
         return item, [_notice(item, condition) for condition in status.conditions]
-    generation = item.get("metadata.generation")
+    generation = item.get(("metadata", "generation"))
     return _with(item, _texts(status, item, generation)), []
 
 
@@ -87,12 +88,18 @@ def _texts(status: Status, before: KubeObject | None, generation: Value) -> Mapp
 
 
 def _conditions(conditions: Sequence[Condition], before: KubeObject | None, generation: Value) -> str:
-    fields = [_fields(condition, generation) for condition in conditions]
-    text = json_list([json_object(each) for each in fields])
+    observed = generation if type(generation) is int else None
+    text = _text_of(tuple(conditions), observed)
     if before is None:
         return text
     annotation = before.get(("metadata", "annotations", CONDITIONS))
-    times = _times(before, annotation if isinstance(annotation, str) and annotation != text else None)
+    earlier = annotation if isinstance(annotation, str) and annotation != text else None
+    written = before.get(("status", "conditions"))
+    if earlier is None and written is None:
+        return text
+    # As the object's status has it, else the annotation.
+    times = {**dict(_times_in(_parsed(earlier))), **dict(_times_in(written))}
+    fields = [_fields(condition, observed) for condition in conditions]
     for condition, each in zip(conditions, fields, strict=True):
         time = times.get((condition.type, condition.status))
         if time is not None:
@@ -100,24 +107,26 @@ def _conditions(conditions: Sequence[Condition], before: KubeObject | None, gene
     return json_list([json_object(each) for each in fields]) if times else text
 
 
-def _fields(condition: Condition, generation: Value) -> dict[str, str]:
+@lru_cache(maxsize=256)
+def _text_of(conditions: tuple[Condition, ...], generation: int | None) -> str:
+    """The conditions without times. Few workloads of a run have others than the workload before."""
+    return json_list([json_object(_fields(condition, generation)) for condition in conditions])
+
+
+def _fields(condition: Condition, generation: int | None) -> dict[str, str]:
     fields = {
         "type": json_string(condition.type),
         "status": json_string(condition.status),
         "reason": json_string(condition.reason),
         "message": json_string(condition.message),
     }
-    if isinstance(generation, int) and not isinstance(generation, bool):
+    if generation is not None:
         fields["observedGeneration"] = str(generation)
     return fields
 
 
-def _times(item: KubeObject, before: str | None) -> dict[tuple[str, str], str]:
-    """When each condition last changed, by type and status: as the object's status has it, else the annotation."""
-    return {**dict(_times_in(_parsed(before))), **dict(_times_in(item.get("status.conditions")))}
-
-
 def _times_in(conditions: Value) -> Iterator[tuple[tuple[str, str], str]]:
+    """When each condition last changed, by type and status."""
     for entry in conditions if isinstance(conditions, list) else ():
         if isinstance(entry, dict):
             parts = (entry.get("type"), entry.get("status"), entry.get("lastTransitionTime"))

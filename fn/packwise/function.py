@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from krmfn.run import run
@@ -24,7 +25,7 @@ def main(*, validate: bool = False, verbose: bool = False) -> int:
 
     Stderr shows the first findings of each form, and none that ask for nothing; all where it is `verbose`.
     """
-    return run(render_list, validator=validate, lines_of=None if verbose else _lines)
+    return run(_render_once, validator=validate, lines_of=None if verbose else _lines)
 
 
 def _lines(results: Sequence[Result]) -> list[str]:
@@ -36,15 +37,30 @@ def _lines(results: Sequence[Result]) -> list[str]:
 
 def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
-    if not any(_is_list(item) for item in read.items):
-        rendered = _rendered(read.items, read.function_config)
-        items = rendered.items
-    else:
-        from packwise.objects.lists import put_back, taken_apart
+    items, rendered = _rendered(read)
+    return _list_of(read, items, rendered)
 
-        rendered = _rendered(taken_apart(read.items), read.function_config)
-        items = (*put_back(read.items, rendered.kept), *rendered.generated)
+
+def _render_once(read: ResourceList) -> ResourceList:
+    """The same, in a process that ends with it."""
+    items, rendered = _rendered(read)
+    _keep(read, rendered)
+    return _list_of(read, items, rendered)
+
+
+def _list_of(read: ResourceList, items: tuple[KubeObject, ...], rendered: Rendered) -> ResourceList:
     return read.with_items(items).with_results((*_of_others(read.results), *rendered.results))
+
+
+def _rendered(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:
+    """The items of the answer, and the render that they are of."""
+    if not any(_is_list(item) for item in read.items):
+        rendered = _rendered_clusters(read.items, read.function_config)
+        return rendered.items, rendered
+    from packwise.objects.lists import put_back, taken_apart
+
+    rendered = _rendered_clusters(taken_apart(read.items), read.function_config)
+    return (*put_back(read.items, rendered.kept), *rendered.generated), rendered
 
 
 def _is_list(item: KubeObject) -> bool:
@@ -52,7 +68,7 @@ def _is_list(item: KubeObject) -> bool:
     return isinstance(kind, str) and kind.endswith("List")
 
 
-def _rendered(items: tuple[KubeObject, ...], function_config: KubeObject | None) -> Rendered:
+def _rendered_clusters(items: tuple[KubeObject, ...], function_config: KubeObject | None) -> Rendered:
     package = Package(items, function_config)
     rendered = render(package, writes=True)
     if rendered.selection is None or not rendered.selection.is_contested:
@@ -61,6 +77,14 @@ def _rendered(items: tuple[KubeObject, ...], function_config: KubeObject | None)
     from packwise.pipeline.clusters import render_clusters
 
     return render_clusters(package) or rendered
+
+
+def _keep(*values: object) -> None:
+    """Keeps the values until the process ends: to take them apart before that is a fiftieth of a long run."""
+    # Only a collector that looks for circles would free this one, and it passes over what is frozen.
+    circle: list[object] = [*values]
+    circle.append(circle)
+    gc.freeze()
 
 
 def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:

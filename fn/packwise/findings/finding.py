@@ -63,18 +63,18 @@ class Finding(NamedTuple):
     ) -> Finding:
         """A finding by `rule`, of the rule's severity unless `severity` is set."""
         return cls(
-            rule=rule.name,
-            severity=severity or rule.severity,
-            message=message,
-            subject=subject,
-            path=path,
-            operator_message=operator_message,
-            stage=stage,
-            order=order,
-            proposed=proposed,
-            at_key=at_key,
-            location=location,
-            when_written=when_written,
+            rule.name,
+            severity or rule.severity,
+            message,
+            subject,
+            path,
+            operator_message,
+            stage,
+            order,
+            proposed,
+            at_key,
+            location,
+            when_written,
         )
 
     @classmethod
@@ -90,17 +90,17 @@ class Finding(NamedTuple):
     ) -> Finding:
         """`problem` as a finding by `rule`; `order` is its place among those of its stage."""
         return cls(
-            rule=rule.name,
-            severity=severity or rule.severity,
-            message=problem.full_message,
-            subject=subject,
-            path=problem.path,
-            operator_message=None if problem.stage is None else problem.operator_message,
-            stage=problem.stage,
-            order=order,
-            proposed=problem.proposed,
-            at_key=problem.at_key or problem.effect is Effect.UNKNOWN,
-            location=location,
+            rule.name,
+            severity or rule.severity,
+            problem.full_message,
+            subject,
+            problem.path,
+            None if problem.stage is None else problem.operator_message,
+            problem.stage,
+            order,
+            problem.proposed,
+            problem.at_key or problem.effect is Effect.UNKNOWN,
+            location,
         )
 
     def to_result(self) -> Result:
@@ -165,12 +165,18 @@ def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Findi
 
 def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
     """Whether one of `findings` is an error."""
-    return any(finding.severity is Severity.ERROR for finding in findings)
+    return bool(findings) and any(finding.severity is Severity.ERROR for finding in findings)
 
 
 def bounded(result: Result) -> Result:
     """`result` where no name of a megabyte makes it a megabyte long."""
     ref, field, file = result.resource_ref, result.field, result.file
+    texts = [result.message, *result.tags.values(), *(ref or ()), file.path if file is not None else ""]
+    if field is not None:
+        texts += (field.path, field.current) if isinstance(field.current, str) else (field.path,)
+    if max(map(len, texts)) <= MAX_TEXT:
+        # As nearly all are.
+        return result
     if ref is not None:
         ref = type(ref)(*[_cut(part) for part in ref])
     if field is not None:
@@ -224,5 +230,5 @@ def _id_parts(subject: KubeObject) -> tuple[str, str, str, str]:
     metadata = value.get("metadata")
     names = metadata if isinstance(metadata, dict) else {}
     parts = (value.get("apiVersion"), value.get("kind"), names.get("namespace"), names.get("name"))
-    api_version, kind, namespace, name = (part if isinstance(part, str) else "" for part in parts)
+    api_version, kind, namespace, name = [part if isinstance(part, str) else "" for part in parts]
     return api_version, kind, namespace, name

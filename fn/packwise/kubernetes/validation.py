@@ -62,6 +62,7 @@ def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
     return tuple(errors)
 
 
+@_remembered
 def is_dns_subdomain(value: str) -> bool:
     """Whether `value` is a DNS-1123 subdomain of at most 253 bytes."""
     return len(value) <= 253 and _SUBDOMAIN_RE.fullmatch(value) is not None

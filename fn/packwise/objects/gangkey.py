@@ -43,9 +43,10 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
 
     Several anchors of one replica are numbered in the order of their epochs.
     """
+    values = list(values)
+    if not any(map(has_epoch, values)):
+        return [identity(value) for value in values]
     listed = [(value, _labels(value)) if has_epoch(value) else (value, None) for value in values]
-    if not any(labels for _, labels in listed):
-        return [identity(value) for value, _ in listed]
     keys = [identity(value) if labels is None else _stable(value, labels) for value, labels in listed]
     anchors: dict[Identity, set[int]] = {}
     for key, (_, labels) in zip(keys, listed, strict=True):

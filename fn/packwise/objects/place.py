@@ -53,7 +53,7 @@ class Place(NamedTuple):
             long = f"spec.{steps[0]}"
             key = steps[0] if self.item.get((*self.path, long)) is None else long
             return Place(self.item, (*self.path, key), True, steps[1:])
-        return self._replace(path=(*self.path, *steps))
+        return Place(self.item, (*self.path, *steps), inner=self.inner, derived=self.derived)
 
     @property
     def description(self) -> str:

@@ -373,7 +373,10 @@ def _absence(
 
 def _as_written(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, each as severe as it is where objects are written."""
-    return [finding._replace(severity=finding.when_written or finding.severity) for finding in findings]
+    return [
+        finding if finding.when_written is None else finding._replace(severity=finding.when_written)
+        for finding in findings
+    ]
 
 
 def results_of(findings: Iterable[Finding], results: Iterable[Result] = ()) -> tuple[Result, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from packwise.objects.gangkey import stable_identities
@@ -34,16 +35,16 @@ def marked(
     """
     value = dict(generated.value)
     metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
-    own = cast("Mapping[str, str]", metadata.get("annotations", {}))
-    path = f"{folder}/{_file(value, name)}" if folder else _file(value, name)
-    annotations = {**own, PATH: path, RENDERED_FROM: generated.source}
+    annotations = dict(cast("Mapping[str, str]", metadata.get("annotations", {})))
+    annotations[PATH] = f"{folder}/{_file(value, name)}" if folder else _file(value, name)
+    annotations[RENDERED_FROM] = generated.source
     for note, text in generated.notes.items():
         annotations[_PREFIX + note] = text
     if not apply:
         annotations[LOCAL_CONFIG] = "true"
     else:
         annotations.update(gitops)
-    metadata["annotations"] = {key: annotations[key] for key in sorted(annotations)}
+    metadata["annotations"] = dict(sorted(annotations.items()))
     value["metadata"] = metadata
     return value
 
@@ -54,6 +55,14 @@ def file_of(value: Mapping[str, Value]) -> str:
 
 
 def _file(value: Mapping[str, Value], name: str) -> str:
-    kind, metadata = kind_of_object(value), cast("Mapping[str, Value]", value["metadata"])
-    folder = kind.folder if kind.cluster_scoped else f"{kind.folder}/{metadata['namespace']}"
-    return f"packwise/{folder}/{kind.name.lower()}-{name}.yaml"
+    folder, has_namespace, start = _folder(str(value["apiVersion"]), str(value["kind"]))
+    if has_namespace:
+        folder = f"{folder}/{cast('Mapping[str, Value]', value['metadata'])['namespace']}"
+    return f"{folder}/{start}-{name}.yaml"
+
+
+@lru_cache(64)
+def _folder(api_version: str, kind: str) -> tuple[str, bool, str]:
+    """The folder of a kind, whether it has one below that for each namespace, and how its files begin."""
+    known = kind_of_object({"apiVersion": api_version, "kind": kind})
+    return f"packwise/{known.folder}", not known.cluster_scoped, known.name.lower()

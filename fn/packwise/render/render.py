@@ -32,6 +32,7 @@ RULES = (CLASH, TWICE)
 """Rules of generated objects."""
 
 _ORDER = {kind.name: kind.write_order or 0 for kind in GENERATED}
+_NO_ANNOTATIONS: Mapping[str, str] = {}
 _PREVIEWED = frozenset([kind.key for kind in KINDS if kind.previewed])
 
 
@@ -64,30 +65,38 @@ def render(
     findings: list[Finding] = []
     first: dict[Identity, Generated] = {}
     objects: list[KubeObject] = []
+    previews = _previews(wanted) if settings.apply else set[int]()
     for each, stable in zip(wanted, stable_identities([each.value for each in wanted]), strict=True):
-        key = identity(each.value) if has_epoch(each.value) else stable
-        if key in index.users and has_epoch(index.users[key].value) and has_epoch(each.value):
+        epoch = has_epoch(each.value)
+        key = identity(each.value) if epoch else stable
+        other = index.users.get(key)
+        if other is not None and epoch and has_epoch(other.value):
             # The operator's own, from which the epoch is known: it stays as it is.
             continue
-        if key in index.users:
-            findings.append(_clash(each, index.users[key]))
+        if other is not None:
+            findings.append(_clash(each, other))
         elif key in first:
             findings.append(_twice(each, first[key], key))
         else:
             first[key] = each
-            is_applied = settings.apply and not _is_preview(each)
-            value = marked(each, stable[3], apply=is_applied, gitops=_gitops(each, settings, in_use), folder=folder)
-            before = index.generated.get(key) or _earlier(index, stable)
+            apply = settings.apply and id(each.subject) not in previews
+            gitops = _gitops(each, settings, in_use) if settings.gitops else _NO_ANNOTATIONS
+            value = marked(each, stable[3], apply=apply, gitops=gitops, folder=folder)
+            before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     if findings:
         return Rendering((), tuple(findings))
     return Rendering(tuple(objects), (), tuple(first.values()))
 
 
-def _is_preview(generated: Generated) -> bool:
-    """Whether an operator makes the object itself, from what it is rendered from."""
-    subject = generated.subject
-    return subject is not None and identity(subject.value)[:2] in _PREVIEWED
+def _previews(generated: Sequence[Generated]) -> set[int]:
+    """What an operator makes objects from itself, by its identity in memory."""
+    subjects = {id(each.subject): each.subject for each in generated}
+    return {
+        place
+        for place, subject in subjects.items()
+        if subject is not None and identity(subject.value)[:2] in _PREVIEWED
+    }
 
 
 def _earlier(index: Index, stable: Identity) -> KubeObject | None:
@@ -97,8 +106,6 @@ def _earlier(index: Index, stable: Identity) -> KubeObject | None:
 
 
 def _gitops(generated: Generated, settings: TopologyRender, in_use: Collection[str]) -> Mapping[str, str]:
-    if not settings.gitops:
-        return {}
     from packwise.render.gitops import gitops_annotations
 
     return gitops_annotations(generated, settings.gitops, in_use)

@@ -17,7 +17,7 @@ from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, 
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -144,15 +144,18 @@ def _workload_traces(index: Index) -> Iterator[_Trace]:
         if isinstance(strategy, str) and strategy in _STRATEGIES:
             path = ("spec", "updateStrategy", "type")
             yield _Trace(item, path, _STRATEGIES[strategy], path)
-        for path, owner in _owners(item):
-            if len(path) > len(_TEMPLATE):
-                yield from (_Trace(item, (*path, key), _OWNER[key], (*path, key)) for key in _OWNER if key in owner)
-            yield from _constraint_traces(item, (*path, "topologyConstraint"), owner.get("topologyConstraint"))
+        for steps, owner in _owners(item):
+            if steps:
+                for key, first in _OWNER.items():
+                    if key in owner:
+                        path = (*_TEMPLATE, *steps, key)
+                        yield _Trace(item, path, first, path)
+            constraint = owner.get("topologyConstraint")
+            if isinstance(constraint, dict):
+                yield from _constraint_traces(item, (*_TEMPLATE, *steps, "topologyConstraint"), constraint)
 
 
-def _constraint_traces(item: KubeObject, path: FieldPath, constraint: Value) -> Iterator[_Trace]:
-    if not isinstance(constraint, dict):
-        return
+def _constraint_traces(item: KubeObject, path: FieldPath, constraint: Mapping[str, Value]) -> Iterator[_Trace]:
     for key, first in _CONSTRAINT.items():
         if key in constraint:
             yield _Trace(item, (*path, key), first, path)
@@ -173,17 +176,17 @@ def _is_free(domain: str) -> bool:
 _TEMPLATE: FieldPath = ("spec", "template")
 
 
-def _owners(item: KubeObject) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
-    """The mappings that can hold a constraint: the template, cliques, scaling groups."""
+def _owners(item: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
+    """The mappings that can hold a constraint, by their path below the template: that itself, cliques, groups."""
     template = item.get(_TEMPLATE)
     if not isinstance(template, dict):
         return
-    yield _TEMPLATE, template
+    yield (), template
     for key in ("cliques", "podCliqueScalingGroups"):
         entries = template.get(key)
         for place, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict):
-                yield (*_TEMPLATE, key, place), entry
+                yield (key, place), entry
 
 
 def _follows(finding: Finding, scopes: Iterable[FieldPath]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packwise.cli.comment import Section, code, comment
 from packwise.cli.fleet_output.report import counted, finding_line, headline, numbers, package_line, word_of
+from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.fleet.result import Status
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def as_markdown(report: FleetReport) -> str:
             packages = counted(sum(len(group.folders) for group in groups), "package")
             title = f"{packages} {word_of(status)}"
             sections.append(Section(title, [_entry(group) for group in groups], is_open=status is Status.FAILING))
-    return comment(f"packwise fleet {report.verb}", [*lead, *([listed] if listed else [])], sections, report.command)
+    part = Part([*lead, *([listed] if listed else [])], sections, report.command)
+    return comment(f"packwise fleet {report.verb}", [part])
 
 
 def _entry(group: Group) -> list[str]:

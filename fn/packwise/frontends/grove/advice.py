@@ -93,30 +93,34 @@ def _autoscaled(at: _Advised, _context: Context) -> Iterator[Problem]:
 
 def _redundant(at: _Advised, _context: Context) -> Iterator[Problem]:
     pcs = at.pcs
-    groups = [((*TEMPLATE, "podCliqueScalingGroups", index), group) for index, group in enumerate(pcs.groups)]
-    cliques = [((*TEMPLATE, "cliques", index), clique) for index, clique in enumerate(pcs.cliques)]
-    grouped = pcs.grouped_cliques()
-    for path, part in (*groups, *[(path, clique) for path, clique in cliques if clique.name not in grouped]):
-        yield from _same(pcs.topology, part.topology, path, "the whole workload")
-    named: dict[str, list[int]] = {}
-    for place, (_, clique) in enumerate(cliques):
-        named.setdefault(clique.name, []).append(place)
-    for _, group in groups:
-        for place in sorted({place for name in group.clique_names for place in named.get(name, ())}):
-            path, clique = cliques[place]
-            if clique.topology is not None:
-                yield from _same(group.topology, clique.topology, path, f'group "{group.name}"')
+    groups = [(index, group) for index, group in enumerate(pcs.groups) if group.topology is not None]
+    cliques = [(index, clique) for index, clique in enumerate(pcs.cliques) if clique.topology is not None]
+    grouped = pcs.grouped_cliques() if cliques else frozenset[str]()
+    for index, group in groups:
+        if _is_same(pcs.topology, group.topology):
+            yield _repeats(group.topology, ("podCliqueScalingGroups", index), "the whole workload")
+    for index, clique in cliques:
+        if clique.name not in grouped and _is_same(pcs.topology, clique.topology):
+            yield _repeats(clique.topology, ("cliques", index), "the whole workload")
+    for _, group in groups if grouped else ():
+        for index, clique in cliques:
+            if clique.name in group.clique_names and _is_same(group.topology, clique.topology):
+                yield _repeats(clique.topology, ("cliques", index), f'group "{group.name}"')
 
 
-def _same(
-    parent: TopologyConstraint | None, child: TopologyConstraint | None, path: FieldPath, owner: str
-) -> Iterator[Problem]:
-    if parent is None or child is None or not parent.domains:
-        return
-    if (parent.required, parent.preferred) == (child.required, child.preferred):
-        domains = " and ".join([f'"{domain}"' for domain in parent.domains])
-        message = f"says no more than {domains} of {owner} does already: it can be narrowed, or removed"
-        yield Problem((*path, "topologyConstraint", "packDomain" if child.pack is None else "pack"), message)
+def _is_same(parent: TopologyConstraint | None, child: TopologyConstraint | None) -> bool:
+    """Whether both name domains, and the same ones."""
+    if parent is None or child is None or parent.required != child.required or parent.preferred != child.preferred:
+        return False
+    return bool(parent.domains)
+
+
+def _repeats(constraint: TopologyConstraint | None, steps: FieldPath, owner: str) -> Problem:
+    """What is wrong with a constraint that names the domains of its owner."""
+    domains = " and ".join([f'"{domain}"' for domain in constraint.domains]) if constraint is not None else ""
+    field = "packDomain" if constraint is None or constraint.pack is None else "pack"
+    message = f"says no more than {domains} of {owner} does already: it can be narrowed, or removed"
+    return Problem((*TEMPLATE, *steps, "topologyConstraint", field), message)
 
 
 def _quantities(at: _Advised, _context: Context) -> Iterator[Problem]:

@@ -19,14 +19,18 @@ from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.placement.plan import Schedulers
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology, Level
+
+    _Pods: TypeAlias = tuple[str, int, Bounds, Origin, str, int, Mapping[str, Value]]
 
 __all__ = ["SCHEDULER_NAME", "TOPOLOGY_NAME", "build_gangs", "count_entries", "is_mirrored"]
 
@@ -98,7 +102,7 @@ def build_gangs(
         builder.mirror_metadata()
     if revision.splits_lpx:
         builder.split(schedulers)
-    return tuple([builder.gang(plan) for plan in plans])
+    return builder.gangs(plans)
 
 
 def count_entries(
@@ -133,10 +137,24 @@ def _of_group(group: ScalingGroup, replicas: int, gang: int) -> int:
 
 
 class _Part(NamedTuple):
-    """A clique or scaling group, translated: its bounds, and its origin."""
+    """A clique or scaling group, translated: its bounds and whether there are any, and its origin."""
 
     bounds: Bounds
     origin: Origin
+    is_bounded: bool
+
+
+class _Members(NamedTuple):
+    """What all replicas of a scaling group have in common in all gangs.
+
+    `pods` are its cliques; `total` is the number of pods that they need, `is_bounded` whether any of them has bounds.
+    `whole` is a gang of a single replica.
+    """
+
+    pods: tuple[_Pods, ...]
+    total: int
+    is_bounded: bool
+    whole: _Part
 
 
 class _Builder:
@@ -145,7 +163,7 @@ class _Builder:
     __slots__ = (
         "_annotate_always", "_annotations", "_by_name", "_group_parts", "_grouper", "_keeps_groups", "_labels",
         "_left_to_kai",
-        "_maps", "_owner", "_pcs", "_queue", "_queues", "_scheduler", "_set", "_standalone", "_topology",
+        "_maps", "_members", "_owner", "_pcs", "_queue", "_queues", "_scheduler", "_set", "_standalone", "_topology",
         "_topology_annotation",
     )  # fmt: skip
 
@@ -189,6 +207,7 @@ class _Builder:
         }
         self._annotations: Mapping[str, str] = {}
         self._left_to_kai: frozenset[str] = frozenset()
+        self._members: list[_Members] = []
 
     def name_scheduler(self, default: str, *, always: bool) -> None:
         """Gives the gangs the label of their scheduler, which is `default` where no clique names one."""
@@ -213,113 +232,101 @@ class _Builder:
         self._labels = {key: labels[key] for key in sorted(labels)}
         self._annotations = _mirrored({key: text for key, text in pcs.annotations.items() if not _is_bookkeeping(key)})
 
-    def gang(self, plan: GangPlan) -> Gang:
-        """The gang of one plan."""
-        pcs = self._pcs
-        leaves = [
-            PodSet(
-                names.standalone_clique(pcs.name, plan.replica, clique.name),
-                None,
-                _least(clique, plan),
-                part.bounds,
-                part.origin,
-                self._scheduler_of(clique),
-                _replicas(clique, plan),
-                clique.pod_spec,
-            )
-            for clique, part in self._standalone
-            if clique.name in plan.cliques
+    def gangs(self, plans: Iterable[GangPlan]) -> tuple[Gang, ...]:
+        """The gang of each plan."""
+        self._members = [
+            self._members_of(group, part) for group, part in zip(self._pcs.groups, self._group_parts, strict=True)
         ]
+        standalone = [(self._pods(clique, part), part.is_bounded) for clique, part in self._standalone]
+        return tuple([self._gang(plan, standalone) for plan in plans])
+
+    def _gang(self, plan: GangPlan, standalone: Iterable[tuple[_Pods, bool]]) -> Gang:
+        pcs, replica, total = self._pcs, plan.replica, 0
+        own = self._set if plan.is_base else self._members[plan.groups[0][0]].whole
+        is_packed = self._annotate_always or own.is_bounded
         inner: list[PodSet] = []
+        leaves: list[PodSet] = []
+        for pods, is_bounded in standalone if plan.cliques else ():
+            name, least, bounds, origin, scheduler, replicas, pod_spec = pods
+            if name in plan.cliques:
+                most = plan.cliques[name]
+                needed, there = (least, replicas) if most is None else (min(least, most), most)
+                fqn = names.standalone_clique(pcs.name, replica, name)
+                leaves.append(PodSet(fqn, None, needed, bounds, origin, scheduler, there, pod_spec))
+                total += needed
+                is_packed = is_packed or is_bounded
         for position, indices in plan.groups:
-            group, part = pcs.groups[position], self._group_parts[position]
-            fqn = names.scaling_group(pcs.name, plan.replica, group.name)
+            group, part, members = pcs.groups[position], self._group_parts[position], self._members[position]
+            fqn = names.scaling_group(pcs.name, replica, group.name)
             is_parent = self._has_config(plan, group, part)
             for index in indices:
-                name = f"{fqn}-{index}" if is_parent else None
-                leaves += self._members(fqn, index, group, name)
-                if name is not None:
-                    inner.append(PodSet(name, None, None, part.bounds, part.origin))
-        return self._gang(plan, (*inner, *leaves), *self._root(plan))
+                parent = f"{fqn}-{index}" if is_parent else None
+                leaves += [
+                    PodSet(
+                        names.grouped_clique(fqn, index, name), parent, least, bounds, origin, scheduler, there, spec
+                    )
+                    for name, least, bounds, origin, scheduler, there, spec in members.pods
+                ]
+                if parent is not None:
+                    inner.append(PodSet(parent, None, None, part.bounds, part.origin))
+            total += members.total * len(indices)
+            is_packed = is_packed or (bool(indices) and (members.is_bounded or (is_parent and part.is_bounded)))
+        return self._gang_of(plan, own, (*inner, *leaves), total, is_packed=is_packed)
 
     def _has_config(self, plan: GangPlan, group: ScalingGroup, part: _Part) -> bool:
         """Whether the replicas of a group are sets of the gang, which the group's constraint bounds."""
         if self._maps:
-            return not part.bounds.is_empty
+            return part.is_bounded
         return plan.is_base and group.topology is not None and self._keeps_groups
 
-    def _root(self, plan: GangPlan) -> tuple[Bounds, Origin]:
-        """The bounds of the whole gang, and its origin."""
-        if plan.is_base:
-            return self._set.bounds, self._set.origin
-        position, _ = plan.groups[0]
-        group, part = self._pcs.groups[position], self._group_parts[position]
-        if self._maps:
-            return self._set.bounds, part.origin._replace(rule=_BEYOND)
+    def _members_of(self, group: ScalingGroup, part: _Part) -> _Members:
+        members = [self._by_name[name] for name in group.clique_names if name in self._by_name]
         # A group whose own level is gone does not fall back to the set's constraint; one that names none does.
-        is_own = group.topology and (group.topology.required or group.topology.preferred)
-        return part.bounds if is_own else self._set.bounds, part.origin._replace(rule=_SCALED)
-
-    def _members(self, fqn: str, index: int, group: ScalingGroup, parent: str | None) -> list[PodSet]:
-        members: list[tuple[Clique, _Part]] = [
-            self._by_name[name] for name in group.clique_names if name in self._by_name
-        ]
-        return [
-            PodSet(
-                names.grouped_clique(fqn, index, clique.name),
-                parent,
-                clique.min_available,
-                part.bounds,
-                part.origin,
-                self._scheduler_of(clique),
-                clique.replicas,
-                clique.pod_spec,
-            )
-            for clique, part in members
-        ]
-
-    def _scheduler_of(self, clique: Clique) -> str:
-        """The scheduler of the clique where it is not that of the gang."""
-        return KAI_PROFILE if clique.name in self._left_to_kai else ""
-
-    def _gang(self, plan: GangPlan, sets: tuple[PodSet, ...], bounds: Bounds, origin: Origin) -> Gang:
-        packed = self._annotate_always or not bounds.is_empty or any(not pods.bounds.is_empty for pods in sets)
-        annotations = self._annotations
-        if packed and self._topology_annotation is not None:
-            annotations = {**annotations, TOPOLOGY_NAME: self._topology_annotation}
-        labels = {**self._labels, **plan.labels} if plan.labels else self._labels
-        return Gang(
-            name=plan.name,
-            namespace=self._pcs.namespace,
-            workload=self._pcs.name,
-            sets=sets,
-            bounds=bounds,
-            members=sum([pods.members for pods in sets if pods.members is not None]),
-            topology=self._topology,
-            grouper=self._grouper,
-            origin=origin,
-            owner=self._owner,
-            queue=self._queue,
-            queues=self._queues,
-            priority_class=self._pcs.priority_class,
-            scheduler=self._scheduler,
-            labels={key: labels[key] for key in sorted(labels)} if plan.labels else labels,
-            annotations=annotations,
-            naming=plan.origin,
-            named_labels=tuple(plan.labels),
+        is_own = not self._maps and group.topology and (group.topology.required or group.topology.preferred)
+        bounds, _, is_bounded = part if is_own else self._set
+        origin = Origin(part.origin.place, _BEYOND if self._maps else _SCALED, part.origin.fields)
+        return _Members(
+            tuple([self._pods(clique, own) for clique, own in members]),
+            sum([clique.min_available for clique, _ in members]),
+            any(own.is_bounded for _, own in members),
+            _Part(bounds, origin, is_bounded),
         )
 
+    def _pods(self, clique: Clique, part: _Part) -> _Pods:
+        """The name of the clique, and all fields of a PodSet of it but name and parent."""
+        # The scheduler is that of the clique where it is not that of the gang.
+        scheduler = KAI_PROFILE if clique.name in self._left_to_kai else ""
+        return clique.name, clique.min_available, part.bounds, part.origin, scheduler, clique.replicas, clique.pod_spec
 
-def _least(clique: Clique, plan: GangPlan) -> int:
-    """The fewest pods of a standalone clique that the gang starts with."""
-    most = plan.cliques[clique.name]
-    return clique.min_available if most is None else min(clique.min_available, most)
-
-
-def _replicas(clique: Clique, plan: GangPlan) -> int:
-    """The pods of a standalone clique in the gang."""
-    most = plan.cliques[clique.name]
-    return clique.replicas if most is None else most
+    def _gang_of(self, plan: GangPlan, own: _Part, sets: tuple[PodSet, ...], total: int, *, is_packed: bool) -> Gang:
+        annotations = self._annotations
+        if is_packed and self._topology_annotation is not None:
+            annotations = {**annotations, TOPOLOGY_NAME: self._topology_annotation}
+        labels = self._labels
+        if plan.labels:
+            labels = {**labels, **plan.labels}
+            labels = {key: labels[key] for key in sorted(labels)}
+        # Fields by their order: by name they would take longer than all the rest.
+        return Gang(
+            plan.name,
+            self._pcs.namespace,
+            self._pcs.name,
+            sets,
+            own.bounds,
+            total,
+            self._topology,
+            self._grouper,
+            own.origin,
+            self._owner,
+            self._queue,
+            self._queues,
+            self._pcs.priority_class,
+            self._scheduler,
+            labels,
+            annotations,
+            plan.origin,
+            tuple(plan.labels),
+        )
 
 
 class _Translation:
@@ -340,7 +347,8 @@ class _Translation:
     ) -> _Part:
         """The part of the template at `steps`, which has `constraint`."""
         place = Place(self._workload, (*TEMPLATE, *steps))
-        return _Part(self._bounds(constraint, place), Origin(place, rule, fields))
+        bounds = self._bounds(constraint, place)
+        return _Part(bounds, Origin(place, rule, fields), bounds is not _UNBOUND and not bounds.is_empty)
 
     def _bounds(self, constraint: TopologyConstraint | None, owner: Place) -> Bounds:
         topology, strictest = self._topology, self._strictest

@@ -51,6 +51,6 @@ def _case(
 
 
 def _missing_domains(pcs: PodCliqueSet, topology: ClusterTopology) -> list[str]:
-    known = set(topology.domains)
-    missing = {domain for constraint in pcs.constraints() for domain in constraint.domains} - known
-    return [d for d in DOMAINS if d in missing] + sorted(missing.difference(DOMAINS))
+    named = [domain for constraint in pcs.constraints() for domain in (constraint.required, constraint.preferred)]
+    missing = {domain for domain in named if domain and topology.level_of(domain) is None}
+    return [d for d in DOMAINS if d in missing] + sorted(missing.difference(DOMAINS)) if missing else []

@@ -12,7 +12,7 @@ from packwise.frontends.grove.schema.table import known_fields
 from packwise.kubernetes.duration import format_duration, parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.table import KnownFields
@@ -22,7 +22,8 @@ __all__ = ["default"]
 
 _GPU = "nvidia.com/gpu"
 _ZERO_QUANTITY = re.compile(r"[+-]?[0.]*(?:[A-Za-z].*)?")
-_TEXT_MAPS = ("labels", "annotations")
+_TEXT_MAPS = frozenset({"labels", "annotations"})
+_SHARED = frozenset({"resourceSharing", "resourceClaimTemplates"})
 _KEPT_EMPTY = frozenset({"containers", "topologySpreadConstraints"})
 _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 
@@ -110,10 +111,7 @@ def _clique(value: Mapping[str, Value], fields: KnownFields, revision: Revision)
     spec["podSpec"] = _pod_spec(_mapping(pod_spec)) if pod_spec is None or isinstance(pod_spec, dict) else pod_spec
     out["spec"] = spec
     out.setdefault("name", "")
-    _keep_rolling_update(out, fields)
-    _default_constraint(out, fields)
-    _default_sharing(out)
-    return _without_empty(_without_nulls(out), _TEXT_MAPS)
+    return _part(out, fields)
 
 
 def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Value]:
@@ -124,10 +122,17 @@ def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Valu
     scaling = out.get("scaleConfig")
     if isinstance(scaling, dict):
         out["scaleConfig"] = _auto_scaling(scaling, out["replicas"], fields)
-    _keep_rolling_update(out, fields)
-    _default_constraint(out, fields)
+    return _part(out, fields)
+
+
+def _part(out: dict[str, Value], fields: KnownFields) -> dict[str, Value]:
+    """`out` with what cliques and scaling groups have alike, of which most have little."""
+    if "rollingUpdate" in out:
+        _keep_rolling_update(out, fields)
+    if "topologyConstraint" in out:
+        _default_constraint(out, fields)
     _default_sharing(out)
-    return _without_empty(_without_nulls(out), _TEXT_MAPS)
+    return out if _TEXT_MAPS.isdisjoint(out) else _without_empty(_without_nulls(out), _TEXT_MAPS)
 
 
 def _keep_rolling_update(owner: dict[str, Value], fields: KnownFields) -> None:
@@ -173,7 +178,7 @@ def _default_constraint(owner: dict[str, Value], fields: KnownFields) -> None:
 
 
 def _default_sharing(owner: dict[str, Value]) -> None:
-    if owner.keys().isdisjoint(("resourceSharing", "resourceClaimTemplates")):
+    if _SHARED.isdisjoint(owner):
         return
     # Few workloads have any.
     from packwise.frontends.grove.resourceclaims import claim_templates, resource_sharing
@@ -193,7 +198,9 @@ def _auto_scaling(value: Mapping[str, Value], replicas: Value, fields: KnownFiel
 
 def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
     out: dict[str, Value] = {
-        key: entry for key, entry in value.items() if entry is not None and (entry != [] or key in _KEPT_EMPTY)
+        key: entry
+        for key, entry in value.items()
+        if entry or (entry is not None and (entry != [] or key in _KEPT_EMPTY))
     }
     if "containers" not in out:
         out["containers"] = None
@@ -201,8 +208,7 @@ def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
         out["restartPolicy"] = "Always"
     out.setdefault("terminationGracePeriodSeconds", 30)
     for key in _CONTAINER_LISTS:
-        containers = out.get(key)
-        if isinstance(containers, list):
+        if key in out and isinstance(containers := out[key], list):
             out[key] = [
                 _container(_zero(entry)) if entry is None or isinstance(entry, dict) else entry for entry in containers
             ]
@@ -210,7 +216,7 @@ def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _container(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    out = {key: entry for key, entry in value.items() if entry is not None and entry != []}
+    out = {key: entry for key, entry in value.items() if entry or (entry is not None and entry != [])}
     out.setdefault("name", "")
     resources = out.setdefault("resources", {})
     if isinstance(resources, dict) and _has_number(resources):
@@ -222,7 +228,10 @@ def _container(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _has_number(resources: Mapping[str, Value]) -> bool:
-    return any(isinstance(amounts, dict) and int in map(type, amounts.values()) for amounts in resources.values())
+    for amounts in resources.values():  # noqa: SIM110 (a generator costs as much again)
+        if isinstance(amounts, dict) and int in map(type, amounts.values()):
+            return True
+    return False
 
 
 def _quantities(amounts: Value) -> Value:
@@ -271,12 +280,15 @@ def _is_blank(value: Value) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _keep(value: Mapping[str, Value], known: Container[str]) -> dict[str, Value]:
+def _keep(value: Mapping[str, Value], known: frozenset[str]) -> dict[str, Value]:
+    if known.issuperset(value) and None not in value.values():
+        # As nearly every mapping is.
+        return dict(value)
     return {key: entry for key, entry in value.items() if entry is not None and key in known}
 
 
 def _without_empty(value: dict[str, Value], keys: Iterable[str]) -> dict[str, Value]:
     for key in keys:
-        if key in value and value[key] in ("", [], {}):
+        if key in value and not value[key] and value[key] in ("", [], {}):
             del value[key]
     return value

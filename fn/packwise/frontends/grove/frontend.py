@@ -245,7 +245,7 @@ class _Planner:
         new = is_new(value, history, self._settings.admission)
         problems = without_optional(workload, check_shape(value, revision, new=new), revision)
         findings = self._shape_findings(workload, problems, None if new else baseline or value)
-        if any(problem.stage is Stage.DECODE for problem in problems):
+        if problems and any(problem.stage is Stage.DECODE for problem in problems):
             return _Judgement(workload, findings)
         context = self._context._replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)

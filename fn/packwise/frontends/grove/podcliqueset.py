@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 __all__ = [
+    "COHERENT",
+    "ON_DELETE",
     "AutoScaling",
     "Clique",
     "Pack",
@@ -20,6 +22,10 @@ __all__ = [
     "ScalingGroup",
     "TopologyConstraint",
 ]
+
+COHERENT = "Coherent"
+ON_DELETE = "OnDelete"
+"""Types of an updateStrategy by which rules differ."""
 
 _EMPTY: Mapping[str, Value] = {}
 
@@ -134,28 +140,31 @@ class PodCliqueSet(NamedTuple):
         metadata = _mapping(value, "metadata")
         spec = _mapping(value, "spec")
         template = _mapping(spec, "template")
+        # By their order, here and below: by name, fields take as long again.
         return cls(
-            name=_text(metadata, "name"),
-            namespace=_text(metadata, "namespace"),
-            metadata=metadata,
-            labels=_texts_by_key(metadata, "labels"),
-            annotations=_texts_by_key(metadata, "annotations"),
-            replicas=_number(spec, "replicas", 0),
-            startup_type=_text(template, "cliqueStartupType"),
-            priority_class=_text(template, "priorityClassName"),
-            termination_delay=_text(template, "terminationDelay"),
-            topology=_topology(template),
-            topology_name=_text(template, "clusterTopologyName") or None,
-            cliques=tuple([_clique(entry) for entry in _entries(template, "cliques")]),
-            groups=tuple([_group(entry) for entry in _entries(template, "podCliqueScalingGroups")]),
-            claim_templates=tuple(_entries(template, "resourceClaimTemplates")),
-            resource_sharing=tuple(_entries(template, "resourceSharing")),
-            update_strategy=_text(_mapping(spec, "updateStrategy"), "type"),
+            _text(metadata, "name"),
+            _text(metadata, "namespace"),
+            metadata,
+            _texts_by_key(metadata, "labels"),
+            _texts_by_key(metadata, "annotations"),
+            _number(spec, "replicas", 0),
+            _text(template, "cliqueStartupType"),
+            _text(template, "priorityClassName"),
+            _text(template, "terminationDelay"),
+            _topology(template),
+            _text(template, "clusterTopologyName") or None,
+            tuple([_clique(entry) for entry in _entries(template, "cliques")]),
+            tuple([_group(entry) for entry in _entries(template, "podCliqueScalingGroups")]),
+            tuple(_entries(template, "resourceClaimTemplates")),
+            tuple(_entries(template, "resourceSharing")),
+            _text(_mapping(spec, "updateStrategy"), "type"),
         )
 
     @property
     def is_constrained(self) -> bool:
         """Whether there is a constraint at any of the three levels."""
+        if self.topology is not None:
+            return True
         return next(self.constraints(), None) is not None
 
     def constraints(self) -> Iterator[TopologyConstraint]:
@@ -168,39 +177,39 @@ class PodCliqueSet(NamedTuple):
 
     def grouped_cliques(self) -> frozenset[str]:
         """Names of the cliques that are members of a scaling group."""
-        return frozenset(name for group in self.groups for name in group.clique_names)
+        return frozenset([name for group in self.groups for name in group.clique_names])
 
 
 def _clique(value: Mapping[str, Value]) -> Clique:
     spec = _mapping(value, "spec")
     return Clique(
-        name=_text(value, "name"),
-        role=_text(spec, "roleName"),
-        replicas=_number(spec, "replicas", 0),
-        min_available=_number(spec, "minAvailable", 0),
-        labels=_texts_by_key(value, "labels"),
-        annotations=_texts_by_key(value, "annotations"),
-        starts_after=_texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
-        auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
-        topology=_topology(value),
-        pod_spec=_mapping(spec, "podSpec"),
-        resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
-        rolling_update=_rolling_update(value),
+        _text(value, "name"),
+        _text(spec, "roleName"),
+        _number(spec, "replicas", 0),
+        _number(spec, "minAvailable", 0),
+        _texts_by_key(value, "labels"),
+        _texts_by_key(value, "annotations"),
+        _texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
+        _auto_scaling(spec, "autoScalingConfig"),
+        _topology(value),
+        _mapping(spec, "podSpec"),
+        tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
+        _rolling_update(value),
     )
 
 
 def _group(value: Mapping[str, Value]) -> ScalingGroup:
     return ScalingGroup(
-        name=_text(value, "name"),
-        clique_names=_texts(value, "cliqueNames"),
-        replicas=_number(value, "replicas", 1),
-        min_available=_number(value, "minAvailable", 1),
-        auto_scaling=_auto_scaling(value, "scaleConfig"),
-        topology=_topology(value),
-        lists_cliques=value.get("cliqueNames") is not None,
-        annotations=_texts_by_key(value, "annotations"),
-        resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
-        rolling_update=_rolling_update(value),
+        _text(value, "name"),
+        _texts(value, "cliqueNames"),
+        _number(value, "replicas", 1),
+        _number(value, "minAvailable", 1),
+        _auto_scaling(value, "scaleConfig"),
+        _topology(value),
+        value.get("cliqueNames") is not None,
+        _texts_by_key(value, "annotations"),
+        tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
+        _rolling_update(value),
     )
 
 
@@ -249,7 +258,9 @@ def _text(value: Mapping[str, Value], key: str) -> str:
 
 
 def _number(value: Mapping[str, Value], key: str, default: int) -> int:
-    number = _whole(value.get(key))
+    number = value.get(key)
+    if type(number) is not int:
+        number = _whole(number)
     return default if number is None else number
 
 

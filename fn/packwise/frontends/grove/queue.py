@@ -39,8 +39,13 @@ def resolve_queue(pcs: PodCliqueSet) -> str | None:
 
 def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
     """All queues that `pcs` and its cliques name, each once."""
-    queues = [queue_of(owner.labels, owner.annotations) for owner in (pcs, *pcs.cliques)]
-    return tuple(dict.fromkeys([queue for queue in queues if queue]))
+    queues: dict[str, None] = {}
+    for owner in (pcs, *pcs.cliques):
+        labels, annotations = owner.labels, owner.annotations
+        if QUEUE in labels or QUEUE in annotations:
+            queues[queue_of(labels, annotations)] = None
+    queues.pop("", None)
+    return tuple(queues)
 
 
 def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:

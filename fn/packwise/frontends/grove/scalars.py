@@ -27,7 +27,7 @@ TOOL_DEPENDENT = {
 }
 """Words that kustomize and kpt read as strings and kubectl as booleans, and which boolean that is."""
 
-# Nearly every text is done with after this look; it finds more than those words.
+# It finds more than those words, and fewer than there are in quotes.
 _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)")
 
 
@@ -43,7 +43,8 @@ def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Va
 
 def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
     """The paths of the words of `TOOL_DEPENDENT` that have no quotes."""
-    if not _MAY_BE_DEPENDENT.search(workload.source.text):
+    # Few workloads have such a text anywhere, and in most of those it is in quotes.
+    if not _has_word(workload.value) or not _MAY_BE_DEPENDENT.search(workload.source.text):
         return []
     paths = [path for path, word in _texts(workload.value, ()) if word in TOOL_DEPENDENT]
     if not paths:
@@ -61,19 +62,34 @@ def unquoted_quantities(
 ) -> Iterator[tuple[FieldPath, int | float]]:
     """Each resource quantity of these pod templates that is written as a number."""
     for path, pod_spec in pods:
-        yield from _numbers((*path, "overhead"), pod_spec.get("overhead"))
+        overhead = pod_spec.get("overhead")
+        for name, amount in overhead.items() if isinstance(overhead, dict) else ():
+            if type(amount) is int or type(amount) is float:
+                yield (*path, "overhead", name), amount
         for kind in ("containers", "initContainers"):
             for index, container in enumerate(_list(pod_spec.get(kind))):
                 resources = container.get("resources") if isinstance(container, dict) else None
-                if isinstance(resources, dict):
-                    yield from _numbers((*path, kind, index, "resources", "limits"), resources.get("limits"))
-                    yield from _numbers((*path, kind, index, "resources", "requests"), resources.get("requests"))
+                if not isinstance(resources, dict):
+                    continue
+                for key in ("limits", "requests"):
+                    amounts = resources.get(key)
+                    for name, amount in amounts.items() if isinstance(amounts, dict) else ():
+                        if type(amount) is int or type(amount) is float:
+                            yield (*path, kind, index, "resources", key, name), amount
 
 
-def _numbers(path: FieldPath, section: Value) -> Iterator[tuple[FieldPath, int | float]]:
-    for name, number in section.items() if isinstance(section, dict) else ():
-        if isinstance(number, (int, float)) and not isinstance(number, bool):
-            yield (*path, name), number
+def _has_word(value: Mapping[str, Value]) -> bool:
+    """Whether a text within `value` is one of `TOOL_DEPENDENT`."""
+    words = TOOL_DEPENDENT
+    left: list[Mapping[str, Value] | Sequence[Value]] = [value]
+    for part in left:
+        for entry in part.values() if isinstance(part, dict) else part:
+            if type(entry) is str:
+                if entry in words:
+                    return True
+            elif isinstance(entry, dict) or isinstance(entry, list):  # noqa: SIM101 (a tuple of types costs more)
+                left.append(entry)
+    return False
 
 
 def _texts(value: Value, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:

@@ -13,7 +13,7 @@ from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.names import grouped_clique, scaling_group, standalone_clique
-from packwise.frontends.grove.podcliqueset import PodCliqueSet
+from packwise.frontends.grove.podcliqueset import ON_DELETE, PodCliqueSet
 from packwise.frontends.grove.preferred import earlier_podgangs
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, cliques_of, groups_of, run
 from packwise.revisions import REVISIONS
@@ -73,7 +73,7 @@ def _kept(change: _Change, context: Context) -> Iterator[Problem]:
     if merged is None:
         return
     # Few changes come by here.
-    from packwise.frontends.grove.rules.rolling_update import CLIQUE_ROLLING, GROUP_ROLLING, ON_DELETE
+    from packwise.frontends.grove.rules.rolling_update import CLIQUE_ROLLING, GROUP_ROLLING
 
     checks = (Scope(cliques_of, CLIQUE_ROLLING), Scope(groups_of, GROUP_ROLLING))
     known = {problem.path for _, problem in run(checks, change.pcs, context)}

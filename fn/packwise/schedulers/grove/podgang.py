@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.place import Origin
-    from packwise.placement.model import Bounds, PodSet
+    from packwise.placement.model import Bounds
     from packwise.placement.plan import Cluster
     from packwise.settings import TopologyRender
 
 __all__ = ["GROVE", "podgang_origins", "podgang_value"]
 
+_API_VERSION = PODGANG.api_version
 _LEVELS: Mapping[str, FieldPath] = {
     "required": ("packConstraint", "required"),
     "preferred": ("packConstraint", "preferred"),
@@ -35,15 +36,10 @@ class _Grove:
         return SchedulerObjects(
             tuple([
                 Generated(
-                    podgang_value(gang),
-                    placement.source,
-                    placement.subject,
-                    partial(podgang_origins, gang),
-                    placement.notes,
-                    emit_by_default=placement.emit_by_default,
+                    podgang_value(gang), words, subject, partial(podgang_origins, gang), notes, False, emit_by_default
                 )
-                for placement in source.placements
-                if isinstance(gang := placement.node, Gang) and gang.grouper is not Grouper.SERVICE
+                for gang, words, subject, notes, emit_by_default in source.placements
+                if isinstance(gang, Gang) and gang.grouper is not Grouper.SERVICE
             ])
         )  # fmt: skip
 
@@ -57,15 +53,33 @@ def podgang_value(gang: Gang) -> Mapping[str, Value]:
     metadata: dict[str, Value] = {"name": gang.name, "namespace": gang.namespace, "labels": gang.labels}
     if gang.annotations:
         metadata["annotations"] = gang.annotations
-    spec: dict[str, Value] = {"podgroups": [_podgroup(pods) for pods in gang.leaves]}
-    if gang.bounds is not None and not gang.bounds.is_empty:
-        spec["topologyConstraint"] = _constraint(gang.bounds)
-    inner = gang.inner
-    if inner:
-        spec["topologyConstraintGroupConfigs"] = _group_configs(inner, gang.leaves)
+    groups: list[Value] = []
+    configs: list[Value] = []
+    names: dict[str, list[Value]] = {}
+    spec: dict[str, Value] = {"podgroups": groups}
+    constraint = None if gang.bounds is None else _constraint(gang.bounds)
+    if constraint is not None:
+        spec["topologyConstraint"] = constraint
+    # A set's parent is before it.
+    for name, parent, members, bounds, _, _, _, _ in gang.sets:
+        part: dict[str, Value]
+        if members is None:
+            # The entry stays when its level is gone.
+            part = {"name": name, "podGroupNames": names.setdefault(name, [])}
+            configs.append(part)
+        else:
+            part = {"name": name, "podReferences": [], "minReplicas": members}
+            groups.append(part)
+            if parent is not None:
+                names[parent].append(name)
+        constraint = _constraint(bounds)
+        if constraint is not None:
+            part["topologyConstraint"] = constraint
+    if configs:
+        spec["topologyConstraintGroupConfigs"] = configs
     if gang.priority_class:
         spec["priorityClassName"] = gang.priority_class
-    return {"apiVersion": PODGANG.api_version, "kind": PODGANG.name, "metadata": metadata, "spec": spec}
+    return {"apiVersion": _API_VERSION, "kind": PODGANG.name, "metadata": metadata, "spec": spec}
 
 
 def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
@@ -78,35 +92,16 @@ def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
     return origins
 
 
-def _podgroup(pods: PodSet) -> Mapping[str, Value]:
-    """The entry of `spec.podgroups`."""
-    value: dict[str, Value] = {"name": pods.name, "podReferences": [], "minReplicas": pods.members}
-    if not pods.bounds.is_empty:
-        value["topologyConstraint"] = _constraint(pods.bounds)
-    return value
-
-
-def _group_configs(inner: list[PodSet], leaves: list[PodSet]) -> list[Value]:
-    """`spec.topologyConstraintGroupConfigs`; an entry stays when its level is gone."""
-    members: dict[str, list[Value]] = {pods.name: [] for pods in inner}
-    for leaf in leaves:
-        if leaf.parent is not None:
-            members[leaf.parent].append(leaf.name)
-    configs: list[Value] = []
-    for pods in inner:
-        value: dict[str, Value] = {"name": pods.name, "podGroupNames": members[pods.name]}
-        if not pods.bounds.is_empty:
-            value["topologyConstraint"] = _constraint(pods.bounds)
-        configs.append(value)
-    return configs
-
-
-def _constraint(bounds: Bounds) -> Mapping[str, Value]:
+def _constraint(bounds: Bounds) -> Mapping[str, Value] | None:
+    """The topologyConstraint of a gang or a set; None where it has no bounds."""
+    required, preferred, _ = bounds
+    if required is None and preferred is None:
+        return None
     keys: dict[str, Value] = {}
-    if bounds.required is not None:
-        keys["required"] = bounds.required.key
-    if bounds.preferred is not None:
-        keys["preferred"] = bounds.preferred.key
+    if required is not None:
+        keys["required"] = required.key
+    if preferred is not None:
+        keys["preferred"] = preferred.key
     return {"packConstraint": keys}
 
 

@@ -28,11 +28,14 @@ __all__ = [
     "ONE_SCHEDULER",
     "SAME_SCHEDULER",
     "SET",
+    "STARTUP_TYPES",
     "TERMINATION",
     "duplicates",
 ]
 
-_STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "CliqueStartupTypeInOrder")
+STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "CliqueStartupTypeInOrder")
+"""What cliqueStartupType can be."""
+
 _CLIQUES = "spec.template.cliques"
 
 
@@ -53,9 +56,9 @@ def _replicas(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
-    if pcs.startup_type not in _STARTUP_TYPES:
-        known = " ".join([f"{name}:{{}}" for name in _STARTUP_TYPES])
-        message = f'must be one of {list_known(_STARTUP_TYPES)}; got "{pcs.startup_type}"'
+    if pcs.startup_type not in STARTUP_TYPES:
+        known = " ".join([f"{name}:{{}}" for name in STARTUP_TYPES])
+        message = f'must be one of {list_known(STARTUP_TYPES)}; got "{pcs.startup_type}"'
         path = (*TEMPLATE, "cliqueStartupType")
         yield invalid(path, TypedText(pcs.startup_type), f"can only be one of map[{known}]", message)
 

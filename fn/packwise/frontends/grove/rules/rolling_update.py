@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
+from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, forbidden, invalid
 from packwise.kubernetes.duration import format_duration, parse_duration
 
@@ -16,11 +17,9 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.grove.podcliqueset import PodCliqueSet, RollingUpdate
 
-__all__ = ["CLIQUE_ROLLING", "COHERENT", "GROUP_ROLLING", "ON_DELETE", "ROLLING", "UNDETERMINED", "Rolled"]
+__all__ = ["CLIQUE_ROLLING", "GROUP_ROLLING", "ROLLING", "UNDETERMINED", "Rolled"]
 
 ROLLING = "rollingUpdate"
-COHERENT = "Coherent"
-ON_DELETE = "OnDelete"
 
 _POSITIVE = "must be greater than 0"
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from packwise.findings.problem import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = ["DEPENDENCIES", "DEPENDENCY_GRAPH", "cycles"]
+__all__ = ["DEPENDENCIES", "DEPENDENCY_GRAPH", "EXPLICIT", "cycles"]
 
 EXPLICIT = "CliqueStartupTypeExplicit"
+"""The startup type in which cliques name those that they wait for."""
 
 
 class _Dependency(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from packwise.frontends.grove.schema.embedded import struct
 from packwise.frontends.grove.schema.kinds import (
@@ -29,7 +29,7 @@ from packwise.kubernetes.duration import parse_duration
 from packwise.kubernetes.quantity import quantity_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.kinds import Field, Kind
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fits"]
 
-_ABSENT = object()
 _COMPARABLE = {str, int}
 
 
@@ -77,17 +76,23 @@ def _test(kind: Kind) -> Test:
 def _object(kind: Object) -> Callable[[Value], bool]:
     tests = {name: _test(field.kind) for name, field in kind.fields.items()}
     needed = {name for name, field in kind.fields.items() if not _may_be_absent(field)}
-    absent: Test = cast("Test", _ABSENT)
-    find = tests.get
 
     def test(value: Value) -> bool:
         if not isinstance(value, dict):
             return False
-        for name, entry in value.items():
-            inner = find(name, absent)
-            if inner is absent or entry is None or (inner is not None and not inner(entry)):
-                return False
-        return value.keys() >= needed
+        try:
+            for name, entry in value.items():
+                inner = tests[name]
+                if inner is _is_text:
+                    # What most fields are.
+                    if type(entry) is not str:
+                        return False
+                elif entry is None or (inner is not None and not inner(entry)):
+                    return False
+        except KeyError:
+            # Nobody knows the field.
+            return False
+        return not needed or value.keys() >= needed
 
     return test
 
@@ -126,15 +131,25 @@ def _array(kind: Array) -> Test:
     def test(value: Value) -> bool:
         if not isinstance(value, list):
             return False
+        if inner is _is_text:
+            return _are_texts(value)
         if inner is not None:
             for entry in value:
                 if not inner(entry):
                     return False
         if not open_ended and None in value:
             return False
-        return not keys or len(value) < 2 or _are_distinct(value, keys)
+        if not keys or len(value) < 2:
+            return True
+        return _are_named_apart(value, *keys[0]) if len(keys) == 1 else _are_distinct(value, keys)
 
     return test
+
+
+def _are_named_apart(entries: Sequence[Value], key: str, absent: str | None) -> bool:
+    """The same as `_are_distinct` answers, of entries with one key only."""
+    names: list[Any] = [entry.get(key, absent) if isinstance(entry, dict) else None for entry in entries]
+    return set(map(type, names)) <= _COMPARABLE and len({*names}) == len(names)
 
 
 def _are_distinct(entries: Sequence[Value], keys: tuple[tuple[str, str | None], ...]) -> bool:
@@ -171,6 +186,13 @@ def _is_text(value: Value) -> bool:
     return type(value) is str
 
 
+def _are_texts(values: Iterable[Value]) -> bool:
+    for value in values:  # noqa: SIM110 (a generator costs twice as much)
+        if type(value) is not str:
+            return False
+    return True
+
+
 def _is_flag(value: Value) -> bool:
     return type(value) is bool
 
@@ -188,11 +210,16 @@ def _is_int_or_string(value: Value) -> bool:
 
 
 def _are_quantities(value: Value) -> bool:
-    return isinstance(value, dict) and all(map(_is_quantity, value.values()))
+    if not isinstance(value, dict):
+        return False
+    for amount in value.values():  # noqa: SIM110
+        if not _is_quantity(amount):
+            return False
+    return True
 
 
 def _is_text_map(value: Value) -> bool:
-    return isinstance(value, dict) and {type(entry) for entry in value.values()} <= {str}
+    return isinstance(value, dict) and _are_texts(value.values())
 
 
 _OTHERS: dict[type[Kind], Test] = {

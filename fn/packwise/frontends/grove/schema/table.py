@@ -24,7 +24,7 @@ from packwise.frontends.grove.tables import api
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Mapping
 
     from krmfn.fieldpath import FieldPath
     from packwise.revisions import Revision
@@ -118,12 +118,12 @@ class KnownFields(NamedTuple):
     `rolling_update` those of a rollingUpdate.
     """
 
-    spec: Container[str]
-    template: Container[str]
-    clique: Container[str]
-    clique_spec: Container[str]
-    group: Container[str]
-    auto_scaling: Container[str]
+    spec: frozenset[str]
+    template: frozenset[str]
+    clique: frozenset[str]
+    clique_spec: frozenset[str]
+    group: frozenset[str]
+    auto_scaling: frozenset[str]
     constraint: frozenset[str]
     constraint_texts: tuple[str, ...]
     pack: frozenset[str]
