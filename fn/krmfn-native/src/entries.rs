@@ -1,0 +1,32 @@
+//! Where the entries of a list begin, and where the list ends: `krmfn.envelope`.
+
+/// The offset of the first line from `start` on that is no entry, comment or blank at column 0, or the end of the text,
+/// and the offsets of the lines before it that begin with `indent` spaces and a dash.
+pub fn entries(text: &str, start: usize, indent: usize) -> (usize, Vec<usize>) {
+    let (lines, text) = (text, text.as_bytes());
+    let mut starts = Vec::new();
+    let mut at = start;
+    while at < text.len() {
+        if is_margin(text, at) {
+            return (at, starts);
+        }
+        let dash = at + indent;
+        if is_dash(text, dash) && text[at..dash].iter().all(|&byte| byte == b' ') {
+            starts.push(at);
+        }
+        at = lines[at..].find('\n').map_or(text.len(), |length| at + length + 1);
+    }
+    (text.len(), starts)
+}
+
+fn is_margin(text: &[u8], at: usize) -> bool {
+    match text[at] {
+        b' ' | b'\t' | b'\r' | b'\n' | b'#' => false,
+        b'-' => !matches!(text.get(at + 1), Some(b' ' | b'\t' | b'\r' | b'\n')),
+        _ => true,
+    }
+}
+
+fn is_dash(text: &[u8], at: usize) -> bool {
+    text.get(at) == Some(&b'-') && matches!(text.get(at + 1), Some(b' ' | b'\n' | b'\r'))
+}
