@@ -218,8 +218,9 @@ bench: setup ## time `packwise fn` beside a Go function that does nothing, `pack
 	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/stream.py
 
-wheel: setup ## dist/krmfn-*.whl and dist/packwise-*.whl; the same tree gives the same bytes
+wheel: setup ## dist/krmfn-*.whl, dist/packwise-*.whl and, with cargo, dist/krmfn_native-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)
+	@PATH="$(CURDIR)/$(BIN):$$PATH"; ! command -v cargo >/dev/null || maturin build --quiet --release --manifest-path $(NATIVE)/Cargo.toml --out dist
 	@ls dist/*.whl
 
 # The tag to release, where there is one.

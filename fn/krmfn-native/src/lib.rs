@@ -2,6 +2,8 @@
 //!
 //! Python's own code is the reference, and does whatever these functions leave to it: each answers None then.
 
+#![forbid(unsafe_code)]
+
 mod entries;
 mod line;
 mod places;

@@ -137,6 +137,7 @@ impl<'a> Walk<'a> {
             if self.awaits {
                 self.start = at + column;
                 self.awaits = false;
+                self.is_settled |= self.matched == self.path.len();
             }
             self.open.push(Open { steps, items: 0 });
         }
