@@ -63,7 +63,7 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index $(addprefix --editable ,$(DISTRIBUTIONS))
 	@PATH="$(CURDIR)/$(BIN):$$PATH"; command -v cargo >/dev/null \
 	  && $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --force-reinstall ./$(NATIVE) \
-	  || { echo "krmfn runs without its native core, more slowly: building it takes cargo (Rust 1.85 or newer) and crates.io" >&2; [ -z "$$CI" ]; }
+	  || { echo "krmfn runs without its native core, more slowly: building it takes cargo (Rust 1.88 or newer) and crates.io" >&2; [ -z "$$CI" ]; }
 # Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
 	$(BIN)/python -m compileall -q fn
 	@touch $(READY)

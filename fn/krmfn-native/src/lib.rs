@@ -12,6 +12,7 @@ mod spell;
 mod splice;
 mod strings;
 mod structure;
+mod text;
 mod write;
 
 use pyo3::prelude::*;
@@ -22,10 +23,10 @@ use places::Step;
 #[pymodule]
 mod krmfn_native {
     use pyo3::prelude::*;
-    use pyo3::types::{PyString, PyTuple};
+    use pyo3::types::{PyList, PyString, PyTuple};
 
     use crate::places::Step;
-    use crate::{keys_of, printable, steps_of};
+    use crate::{printable, steps_of};
 
     /// `krmfn.yamltext.native.VERSION`.
     #[pymodule_export]
@@ -46,22 +47,25 @@ mod krmfn_native {
     /// With `indent` it is the entry of a list whose dashes stand after so many spaces.
     #[pyfunction]
     #[pyo3(signature = (value, indent=None, /))]
-    fn write(value: &Bound<'_, PyAny>, indent: Option<usize>) -> PyResult<Option<String>> {
-        crate::write::write(value, indent)
+    fn write<'py>(value: &Bound<'py, PyAny>, indent: Option<usize>) -> PyResult<Option<Bound<'py, PyString>>> {
+        crate::write::write(value, indent)?.map(|text| text.into_python(value.py())).transpose()
     }
 
     /// `text` with the string `value` at `path`; None where Python must set it.
     #[pyfunction]
-    fn set_string(
-        text: &Bound<'_, PyString>,
+    fn set_string<'py>(
+        text: &Bound<'py, PyString>,
         path: &Bound<'_, PyTuple>,
         value: &Bound<'_, PyString>,
-    ) -> PyResult<Option<String>> {
-        let (Some(known), Ok(value), Some((keys, in_entry))) = (printable(text)?, value.to_str(), keys_of(path)) else {
+    ) -> PyResult<Option<Bound<'py, PyString>>> {
+        let (Some(known), Ok(value), Some(steps)) = (printable(text)?, value.to_str(), steps_of(path)) else {
             return Ok(None);
         };
-        let names: Vec<&str> = keys.iter().map(String::as_str).collect();
-        Ok(crate::splice::set(known, &names, in_entry, value))
+        let (in_entry, steps) = match steps.split_first() {
+            Some((Step::Item(0), rest)) => (true, rest),
+            _ => (false, steps.as_slice()),
+        };
+        crate::splice::set(known, steps, in_entry, value).map(|edited| edited.into_python(text.py())).transpose()
     }
 
     /// Line and column of the deepest part of `path` that exists, of its key with `key`; None where Python must look.
@@ -89,9 +93,17 @@ mod krmfn_native {
     ///
     /// None where offsets count characters that are no bytes.
     #[pyfunction]
-    fn entries(text: &Bound<'_, PyString>, start: usize, indent: usize) -> Option<(usize, Vec<usize>)> {
-        let text = text.to_str().ok().filter(|text| text.is_ascii() && start <= text.len())?;
-        Some(crate::entries::entries(text, start, indent))
+    fn entries<'py>(
+        text: &Bound<'py, PyString>,
+        start: usize,
+        indent: usize,
+    ) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
+        match text.to_str() {
+            Ok(known) if known.is_ascii() && start <= known.len() => {
+                crate::entries::entries(text.py(), known, start, indent).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 }
 
@@ -107,24 +119,23 @@ fn printable<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Option<&'a str>> {
     Ok(line.call_method0("isprintable")?.extract::<bool>()?.then_some(known))
 }
 
+/// The steps of a path, with room for one more; None where one is no key and no place of an item.
 fn steps_of(path: &Bound<'_, PyTuple>) -> Option<Vec<Step>> {
-    path.iter().map(|step| step_of(&step)).collect()
+    let mut steps = Vec::new();
+    steps.try_reserve_exact(path.len() + 1).ok()?;
+    for step in path.iter() {
+        steps.push(step_of(&step)?);
+    }
+    Some(steps)
 }
 
 fn step_of(step: &Bound<'_, PyAny>) -> Option<Step> {
     if let Ok(name) = step.cast_exact::<PyString>() {
-        return name.to_str().ok().map(|name| Step::Key(name.to_owned()));
+        let name = name.to_str().ok()?;
+        let mut key = String::new();
+        key.try_reserve_exact(name.len()).ok()?;
+        key.push_str(name);
+        return Some(Step::Key(key));
     }
     step.cast_exact::<PyInt>().ok()?.extract().ok().map(Step::Item)
-}
-
-/// The keys of a path, and whether it leads into the entry of a list first; None where a step is something else.
-fn keys_of(path: &Bound<'_, PyTuple>) -> Option<(Vec<String>, bool)> {
-    let mut steps = steps_of(path)?.into_iter().peekable();
-    let in_entry = steps.next_if(|step| matches!(step, Step::Item(0))).is_some();
-    let keys = steps.map(|step| match step {
-        Step::Key(name) => Some(name),
-        Step::Item(_) | Step::Nowhere => None,
-    });
-    Some((keys.collect::<Option<Vec<_>>>()?, in_entry))
 }

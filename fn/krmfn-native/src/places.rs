@@ -3,6 +3,9 @@
 use crate::line::{self, Entry, Key, Line, Value};
 use crate::structure::Structure;
 
+/// `krmfn.yamltext.lineplaces._SOME`.
+const SOME: usize = 16;
+
 /// A step of a path: a key, or the place of an item.
 pub enum Step {
     Key(String),
@@ -84,8 +87,10 @@ impl<'a> Walk<'a> {
             is_settled: false,
             fields: None,
         };
-        let mut at = 0;
-        while at < text.len() && !walk.is_settled {
+        let (mut at, mut lines) = (0, 0);
+        // As many lines at a time as Python takes: what is wrong in them is no matter of where an answer stands.
+        while at < text.len() && !(walk.is_settled && lines % SOME == 0) {
+            lines += 1;
             at = match line::line(text.as_bytes(), at)? {
                 Line::Nothing(end) => end,
                 Line::Entry(entry) => walk.take(at, &entry)?,
@@ -139,6 +144,7 @@ impl<'a> Walk<'a> {
                 self.awaits = false;
                 self.is_settled |= self.matched == self.path.len();
             }
+            self.open.try_reserve(1).ok()?;
             self.open.push(Open { steps, items: 0 });
         }
         Some(())

@@ -5,7 +5,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use crate::line::{self, Line, Value};
 use crate::strings::Strings;
-use crate::structure::Structure;
+use crate::structure::{DEEPEST, Structure};
 
 /// A mapping or list that lines can still add to.
 enum Node<'py> {
@@ -30,6 +30,9 @@ pub fn read<'py>(py: Python<'py>, text: &str) -> PyResult<Option<Bound<'py, PyAn
         strings: Strings::kept(),
         repeats: false,
     };
+    if reader.open.try_reserve_exact(DEEPEST).is_err() {
+        return Ok(None);
+    }
     let mut at = 0;
     while at < text.len() {
         at = match line::line(text.as_bytes(), at) {
@@ -71,7 +74,7 @@ impl<'py> Reader<'py, '_> {
     }
 
     fn add_field(&mut self, key: &line::Key, value: Value) -> PyResult<bool> {
-        let name = self.strings.get(self.py, key.name.of(self.text));
+        let name = self.strings.get(self.py, key.name.of(self.text))?;
         let value = match value {
             Value::Absent => None,
             value => Some(self.value(value)?),
@@ -112,10 +115,10 @@ impl<'py> Reader<'py, '_> {
             return Ok(true);
         }
         let (node, value) = if is_list {
-            let list = PyList::empty(self.py);
+            let list = new_list(self.py)?;
             (Node::List(list.clone()), list.into_any())
         } else {
-            let fields = PyDict::new(self.py);
+            let fields = new_mapping(self.py)?;
             (Node::Mapping { fields: fields.clone(), count: 0, key: None }, fields.into_any())
         };
         match self.open.last_mut() {
@@ -160,23 +163,23 @@ impl<'py> Reader<'py, '_> {
             Value::Plain(span) => match constant(span.of(text)) {
                 Some(Some(truth)) => PyBool::new(py, truth).to_owned().into_any(),
                 Some(None) => py.None().into_bound(py),
-                None => self.strings.get(py, span.of(text)).into_any(),
+                None => self.strings.get(py, span.of(text))?.into_any(),
             },
-            Value::Quoted(span) => self.strings.get(py, span.of(text)).into_any(),
+            Value::Quoted(span) => self.strings.get(py, span.of(text))?.into_any(),
             // At most 15 digits, which both types hold.
             Value::Integer(span) => PyInt::new(py, span.of(text).parse::<i64>()?).into_any(),
             Value::Float(span) => PyFloat::new(py, span.of(text).parse::<f64>()?).into_any(),
             Value::Mapping(span) => {
-                let fields = PyDict::new(py);
+                let fields = new_mapping(py)?;
                 for (count, (key, item)) in line::fields(text.as_bytes(), span).enumerate() {
-                    let name = self.strings.get(py, key.name.of(text));
+                    let name = self.strings.get(py, key.name.of(text))?;
                     fields.set_item(name, self.value(item)?)?;
                     self.repeats |= fields.len() == count;
                 }
                 fields.into_any()
             }
             Value::List(span) => {
-                let list = PyList::empty(py);
+                let list = new_list(py)?;
                 for item in line::items(text.as_bytes(), span) {
                     list.append(self.value(item)?)?;
                 }
@@ -194,4 +197,13 @@ pub fn constant(words: &str) -> Option<Option<bool>> {
         "null" | "Null" | "NULL" => Some(None),
         _ => None,
     }
+}
+
+/// An empty list, made such that the lack of memory is Python's error.
+pub fn new_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    Ok(py.get_type::<PyList>().call0()?.cast_into()?)
+}
+
+fn new_mapping(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    Ok(py.get_type::<PyDict>().call0()?.cast_into()?)
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::text::Text;
+
 const PLAIN: [bool; 256] = plain();
 
 const fn plain() -> [bool; 256] {
@@ -17,7 +19,7 @@ const fn plain() -> [bool; 256] {
 }
 
 /// Appends `text` on one line, for a block context.
-pub fn scalar(out: &mut String, text: &str) {
+pub fn scalar(out: &mut Text, text: &str) {
     if is_plain(text.as_bytes()) && !is_word(text) {
         out.push_str(text);
     } else if text.contains('"') && !text.contains('\'') && text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
@@ -82,7 +84,7 @@ fn is_word(text: &str) -> bool {
     rest == &word[1..] || text.bytes().all(|byte| byte.is_ascii_uppercase()) || text == "NaN"
 }
 
-fn double_quoted(out: &mut String, text: &str) {
+fn double_quoted(out: &mut Text, text: &str) {
     out.push('"');
     for char in text.chars() {
         match char {

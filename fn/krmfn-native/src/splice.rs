@@ -1,10 +1,14 @@
 //! A string set in a text by its lines: `krmfn.yamltext.lines`.
 
 use crate::line::{self, Entry, Line, Value};
+use crate::places::Step;
 use crate::read::constant;
 use crate::spell;
+use crate::text::Text;
 
 const LONGEST_KEY: usize = 900;
+/// Deeper texts are left to Python.
+const DEEPEST: usize = 100;
 
 /// Where a path leads: how many of its keys are there, and the line of the last one.
 ///
@@ -15,21 +19,29 @@ struct Place {
     entry: Entry,
 }
 
-/// `text` with `value` at the keys `names` of its mapping, which a dash may begin; None where Python must set it.
-pub fn set(text: &str, names: &[&str], in_entry: bool, value: &str) -> Option<String> {
-    if names.is_empty() || value.contains('\n') || names.iter().any(|name| name.len() > LONGEST_KEY) {
+/// `text` with `value` at the keys `steps` of its mapping, which a dash may begin; None where Python must set it.
+pub fn set(text: &str, steps: &[Step], in_entry: bool, value: &str) -> Option<Text> {
+    let mut names = Vec::new();
+    names.try_reserve_exact(steps.len()).ok()?;
+    for step in steps {
+        match step {
+            Step::Key(name) if name.len() <= LONGEST_KEY => names.push(name.as_str()),
+            _ => return None,
+        }
+    }
+    if names.is_empty() || value.contains('\n') {
         return None;
     }
-    let place = find(text.as_bytes(), names, in_entry)?;
+    let place = find(text.as_bytes(), &names, in_entry)?;
     if place.keys == names.len() {
         return replaced(text, &place.entry, value);
     }
     let end = place.entry.end - 1;
-    let mut out = String::with_capacity(text.len() + value.len() + 128);
+    let mut out = Text::default();
     out.push_str(&text[..end]);
     for (depth, name) in names[place.keys..].iter().enumerate() {
         out.push('\n');
-        out.extend(std::iter::repeat_n(' ', place.column + 2 * depth));
+        out.push_spaces(place.column + 2 * depth);
         spell::scalar(&mut out, name);
         out.push(':');
     }
@@ -42,6 +54,7 @@ pub fn set(text: &str, names: &[&str], in_entry: bool, value: &str) -> Option<St
 /// Where `names` lead; None where a line is no usual field of a mapping, as far as the line after the place.
 fn find(text: &[u8], names: &[&str], in_entry: bool) -> Option<Place> {
     let mut columns: Vec<usize> = Vec::new();
+    columns.try_reserve_exact(DEEPEST).ok()?;
     let mut place: Option<Place> = None;
     let mut matched = 0;
     let (mut opened, mut complete, mut first) = (true, false, true);
@@ -62,7 +75,7 @@ fn find(text: &[u8], names: &[&str], in_entry: bool) -> Option<Place> {
         let top = columns.last();
         if top.is_none_or(|top| column > *top) {
             // Only a key with nothing on its line can hold what stands deeper.
-            if complete || !opened {
+            if complete || !opened || columns.len() == DEEPEST {
                 return None;
             }
             columns.push(column);
@@ -95,19 +108,21 @@ fn find(text: &[u8], names: &[&str], in_entry: bool) -> Option<Place> {
 }
 
 /// `text` with `value` for what the line of `entry` holds.
-fn replaced(text: &str, entry: &Entry, value: &str) -> Option<String> {
+fn replaced(text: &str, entry: &Entry, value: &str) -> Option<Text> {
     let colon = entry.key?.colon + 1;
     let (start, end, space) = match entry.value {
         Value::Absent => (colon, colon, " "),
-        Value::Plain(span) if constant(span.of(text)).is_none() && span.of(text) == value => return Some(text.into()),
+        Value::Plain(span) if constant(span.of(text)).is_none() && span.of(text) == value => {
+            return Some(Text::of(text));
+        }
         Value::Plain(span) | Value::Integer(span) | Value::Float(span) => (span.start, span.end, ""),
-        Value::Quoted(span) if span.of(text) == value => return Some(text.into()),
+        Value::Quoted(span) if span.of(text) == value => return Some(Text::of(text)),
         // It looks like an anchor that another place may need.
         Value::Quoted(span) if span.of(text).contains('&') => return None,
         Value::Quoted(span) => (span.start - 1, span.end + 1, ""),
         Value::List(_) | Value::Mapping(_) => return None,
     };
-    let mut out = String::with_capacity(text.len() + value.len() + 8);
+    let mut out = Text::default();
     out.push_str(&text[..start]);
     out.push_str(space);
     spell::scalar(&mut out, value);

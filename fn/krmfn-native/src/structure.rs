@@ -1,7 +1,7 @@
 //! Which mapping or list a line adds to, by its column.
 
 /// Deeper texts are left to Python.
-const DEEPEST: usize = 100;
+pub const DEEPEST: usize = 100;
 
 struct Open {
     column: usize,
@@ -38,7 +38,7 @@ impl Structure {
             self.open.pop();
             self.awaits = false;
         }
-        if (self.has_root && !self.awaits) || self.open.len() >= DEEPEST {
+        if (self.has_root && !self.awaits) || self.open.len() >= DEEPEST || self.open.try_reserve(1).is_err() {
             return None;
         }
         self.has_root = true;

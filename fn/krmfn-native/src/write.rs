@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use crate::spell;
+use crate::text::Text;
 
 /// Deeper values are left to Python.
 const DEEPEST: usize = 100;
@@ -13,14 +14,14 @@ const DEEPEST: usize = 100;
 const LONGEST_KEY: usize = 900;
 
 /// `value` in block style, after `indent` and a dash where there is one; None where Python must write it.
-pub fn write(value: &Bound<'_, PyAny>, dash: Option<usize>) -> PyResult<Option<String>> {
+pub fn write(value: &Bound<'_, PyAny>, dash: Option<usize>) -> PyResult<Option<Text>> {
     if !holds_lines(value) {
         return Ok(None);
     }
-    let mut writer = Writer { out: String::new(), depth: 0 };
+    let mut writer = Writer { out: Text::default(), depth: 0 };
     let column = match dash {
         Some(indent) => {
-            writer.spaces(indent);
+            writer.out.push_spaces(indent);
             writer.out.push_str("- ");
             indent + 2
         }
@@ -43,7 +44,7 @@ enum Lead {
 }
 
 struct Writer {
-    out: String,
+    out: Text,
     depth: usize,
 }
 
@@ -132,17 +133,7 @@ impl Writer {
     fn begin(&mut self, column: usize, lead: Lead) {
         if lead == Lead::Own {
             self.out.push('\n');
-            self.spaces(column);
-        }
-    }
-
-    fn spaces(&mut self, count: usize) {
-        const SPACES: &str = "                                                                ";
-        let mut left = count;
-        while left > 0 {
-            let some = left.min(SPACES.len());
-            self.out.push_str(&SPACES[..some]);
-            left -= some;
+            self.out.push_spaces(column);
         }
     }
 
@@ -161,7 +152,7 @@ impl Writer {
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             self.out.push('\n');
             if !line.is_empty() {
-                self.spaces(column);
+                self.out.push_spaces(column);
                 self.out.push_str(line);
             }
         }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from yamltext_documents import KEYS, OBJECTS, TEXT, VALUES, WORDS, documents
 from benchmarks.workloads import resource_list
 from krmfn import ResourceList
 from krmfn.envelope import MAX_ITEMS
+from krmfn.run import NO_MEMORY
 from krmfn.yamltext import YamlError, locate, native, read, write
 from krmfn.yamltext.build import read_libyaml
 from krmfn.yamltext.lines import set_by_lines
@@ -343,3 +346,26 @@ def odd_calls() -> Iterator[tuple[Any, tuple[Any, ...]]]:
 @pytest.mark.parametrize(("function", "arguments"), list(odd_calls()))
 def test_paths_and_values_that_the_core_does_not_know_are_left_to_python(function: Any, arguments: Any) -> None:
     assert function(*arguments) is None
+
+
+LIMITED = """
+import resource, sys
+from krmfn.run import run
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+sys.exit(run(lambda rl: rl.map(lambda item: item.with_annotation("a", "b"))))
+"""
+
+
+@needs_core
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the memory of a process")
+def test_too_little_memory_is_an_error_as_in_python() -> None:
+    text = "".join(resource_list(2000))
+    codes: list[int] = []
+    for megabytes in range(60, 200, 10):
+        command = [sys.executable, "-c", LIMITED, str(megabytes << 20)]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+        codes.append(done.returncode)
+        assert (done.returncode, done.stderr) in ((0, ""), (1, f"{NO_MEMORY}\n")), megabytes
+    assert set(codes) == {0, 1}
