@@ -39,15 +39,21 @@ DISTRIBUTIONS := ./fn/krmfn .
 # The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
 export SOURCE_DATE_EPOCH := 1767225600
 
+# The native core of krmfn, an optional wheel: krmfn works without it, more slowly. It names no folder of this machine.
+NATIVE := fn/krmfn-native
+CARGO_HOME ?= $(HOME)/.cargo
+export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
+export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
+
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image-check lock sbom audit docs go-types update-goldens clean test-without-yaml-rs interpreters
+.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image-check lock sbom audit docs go-types update-goldens clean test-without-native test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
 
 setup: $(READY) ## a virtual environment in .venv with packwise, krmfn and everything development needs
 
-$(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml
+$(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcard $(addprefix $(NATIVE)/,src/*.rs Cargo.* pyproject.toml))
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "packwise needs Python 3.11 or newer; \"$(PYTHON)\" is $$($(PYTHON) --version 2>&1). Name another: make setup PYTHON=python3.13" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' || { \
@@ -55,6 +61,9 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index $(addprefix --editable ,$(DISTRIBUTIONS))
+	@PATH="$(CURDIR)/$(BIN):$$PATH"; command -v cargo >/dev/null \
+	  && $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --force-reinstall ./$(NATIVE) \
+	  || { echo "krmfn runs without its native core, more slowly: building it takes cargo (Rust 1.88 or newer) and crates.io" >&2; [ -z "$$CI" ]; }
 # Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
 	$(BIN)/python -m compileall -q fn
 	@touch $(READY)
@@ -75,8 +84,11 @@ SAMPLE ?= 240
 mutants: setup ## change the code that decides in SAMPLE places, one at a time, and see which no test notices: docs/mutants.md
 	$(BIN)/python tests/mutants.py --sample $(SAMPLE) --jobs $(JOBS)
 
-test-without-yaml-rs: setup ## run all tests as if yaml-rs was not installed: PyYAML reads everything then
+test-without-yaml-rs: setup ## run all tests as if neither the core nor yaml-rs was installed: PyYAML reads everything then
 	$(BIN)/pytest -n $(JOBS) --without-yaml-rs
+
+test-without-native: setup ## run all tests as if krmfn's native core was not installed: Python does its work then
+	$(BIN)/pytest -n $(JOBS) --without-native
 
 lint: setup ## ruff, the Dockerfile's linter
 	$(BIN)/ruff check .
@@ -211,8 +223,9 @@ bench: setup ## time `packwise fn` beside a Go function that does nothing, `pack
 	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/stream.py
 
-wheel: setup ## dist/krmfn-*.whl and dist/packwise-*.whl; the same tree gives the same bytes
+wheel: setup ## dist/krmfn-*.whl, dist/packwise-*.whl and, with cargo, dist/krmfn_native-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)
+	@PATH="$(CURDIR)/$(BIN):$$PATH"; ! command -v cargo >/dev/null || maturin build --quiet --release --manifest-path $(NATIVE)/Cargo.toml --out dist
 	@ls dist/*.whl
 
 # The tag to release, where there is one.
@@ -236,6 +249,7 @@ lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 
 sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock
 	$(BIN)/python -m supplychain.sbom
+	$(BIN)/python -m supplychain.crates
 
 # The database to ask: osv or pypi.
 SERVICE ?= osv

@@ -22,6 +22,7 @@ __all__ = ["DISTRIBUTIONS", "Distribution", "bill_of_materials", "main"]
 
 # Its decorators hide the types of its own model.
 LICENCES: Any = import_module("cyclonedx.contrib.license.factories")
+MODEL: Any = import_module("cyclonedx.model")
 BOM: Any = import_module("cyclonedx.model.bom")
 COMPONENT: Any = import_module("cyclonedx.model.component")
 JSON: Any = import_module("cyclonedx.output.json")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import subprocess
 import tomllib
@@ -126,3 +128,34 @@ def test_actionlint_takes_the_workflows(packwise: Path, tmp_path: Path) -> None:
     linted = run([actionlint, "-no-color", WORKFLOW, tmp_path / "flux.yaml", written], cwd=ROOT, packwise=packwise)
 
     assert (linted.code, linted.stdout) == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.client
+def test_the_wheel_of_the_native_core_names_no_folder(tmp_path: Path) -> None:
+    """Two copies of the sources, built in other folders with the crates elsewhere, give the same bytes."""
+    cargo, home = shutil.which("cargo"), Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    if cargo is None:
+        missing("cargo is not on PATH, which builds the native core")
+    digests: set[str] = set()
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        shutil.copytree(ROOT / "fn" / "krmfn-native", folder / "core", ignore=shutil.ignore_patterns("target"))
+        (folder / "cargo").symlink_to(home)
+        environment = {
+            **os.environ,
+            "CARGO_HOME": str(folder / "cargo"),
+            "CARGO_TARGET_DIR": str(folder / "target"),
+            "RUSTFLAGS": f"--remap-path-prefix={folder / 'cargo'}=/cargo",
+            "SOURCE_DATE_EPOCH": "1767225600",
+        }
+        command = [ROOT / ".venv/bin/maturin", "build", "--quiet", "--release", "--out", folder]
+        done = subprocess.run(
+            command, cwd=folder / "core", env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        (wheel,) = folder.glob("*.whl")
+        digests.add(hashlib.sha256(wheel.read_bytes()).hexdigest())
+        assert bills_absent(wheel, ROOT / "fn/krmfn-native/krmfn-native.cdx.json") == []
+
+    assert len(digests) == 1

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Any
 
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
+from krmfn.yamltext.native import VERSION
 from supplychain.audit import Audit, read_report, verdict
+from supplychain.crates import BILL, CORE, bill_of_crates, licences_of_crates, locked_crates
 from supplychain.licences import allowed, licence_of
 from supplychain.locks import RUNTIME, read_lock
 from supplychain.sbom import DISTRIBUTIONS, KRMFN, PACKWISE, Distribution, bill_of_materials
+from tests.places import ROOT, missing
 
 LOCKED = [pin.name for pin in read_lock(RUNTIME)]
 
@@ -138,3 +142,38 @@ def test_an_audit_that_reaches_no_database_fails() -> None:
         "  NOT AUDITED: the database was not reached: ConnectionError: no route\n"
         "y.lock: 3 looked up, 0 vulnerable\n",
     )
+
+
+def test_the_bill_of_the_native_core_names_every_locked_crate() -> None:
+    """`make sbom` rewrites it, where there is cargo."""
+    components = json.loads(BILL.read_text(encoding="utf-8"))["components"]
+    digests = {(each["name"], each["version"]): each["hashes"][0]["content"] for each in components}
+
+    crates = [crate for crate in locked_crates() if crate.name != "krmfn-native"]
+    assert digests == {(crate.name, crate.version): crate.digest for crate in crates}
+    assert all(len(crate.digest) == 64 for crate in crates)
+
+
+def test_the_bill_of_the_native_core_is_what_cargo_says() -> None:
+    licences = licences_of_crates()
+    if not licences:
+        missing("cargo is not on PATH, which knows the licences of crates")
+
+    assert BILL.read_text(encoding="utf-8") == bill_of_crates(licences)
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(BILL.read_text(encoding="utf-8")) is None
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    assert set(licences.values()) <= {
+        "Apache-2.0",
+        "Apache-2.0 OR MIT",
+        "MIT OR Apache-2.0",
+        "(MIT OR Apache-2.0) AND Unicode-3.0",
+        "Apache-2.0 WITH LLVM-exception",
+    }
+    odd = {name for name, licence in licences.items() if "MIT" not in licence} - {"krmfn-native"}
+    assert [name for name in odd if f"`{name}`" not in page] == []
+
+
+def test_both_parts_of_the_core_have_one_version() -> None:
+    project = tomllib.loads((CORE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert [crate.version for crate in locked_crates() if crate.name == "krmfn-native"] == [project["version"]]
+    assert f"VERSION: u32 = {VERSION};" in (CORE / "src" / "lib.rs").read_text(encoding="utf-8")

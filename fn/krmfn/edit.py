@@ -8,8 +8,7 @@ from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
-from krmfn.yamltext.edit import remove_value
-from krmfn.yamltext.lines import set_by_lines
+from krmfn.yamltext.edit import remove_value, set_unparsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +65,7 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
 
 def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
     """`source` with `value` at `path`; None where no splice gives a text that means `changed`."""
-    text = set_by_lines(source.text, source.root + path, value)
+    text = set_unparsed(source.text, source.root + path, value)
     if text is None:
         from krmfn.yamltext.eventedit import set_by_events
 

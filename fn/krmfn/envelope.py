@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.source import Source
-from krmfn.yamltext import YamlError, read
+from krmfn.yamltext import YamlError, native, read
 from krmfn.yamltext.error import line_and_column
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MAX_ITEMS = 1_000_000
 
 _BLANKS = " \t"
 # A dash that is no entry's, a flow collection, what goes before a node, line breaks of some readers, a byte order mark.
-_NO_KEY = "-{[!&\x85\u2028\u2029\ufeff"
+_NO_KEY = tuple("-{[!&\x85\u2028\u2029\ufeff")
 _SPACE = " \t\r\n"
 # A line at column 0 that is no entry, comment or blank; of the lines that start with a dash, those that are no entry.
 _MARGIN = re.compile(r"\n(?:[^ \t\r\n#-]|-(?![ \t\r\n]))")
@@ -103,40 +103,41 @@ def _bounds(text: str, start: int) -> tuple[str, list[int]] | None:
                 return None
             break
         at = line_end
-    stop = _end_of_list(text, at)
-    if stop is None:
+    stop, starts = native.entries(text, at, len(indent)) or _entries(text, at, indent)
+    if text[stop : stop + 1] in _NO_KEY:
         return None
     edges: list[int] = []
-    mark = f"\n{indent}-"
-    width = len(mark)
-    mark_at = text.find(mark, at - 1, stop)
     low = start
-    while mark_at >= 0:
-        if text[mark_at + width : mark_at + width + 1] in (" ", "\n", "\r"):
-            edge = mark_at + 1
-            if text[text.rfind("\n", low - 1, mark_at) + 1 : edge].lstrip(" ").startswith("#"):
-                edge = own_start(text, edge, low, indent)
-            edges.append(edge)
-            if len(edges) > MAX_ITEMS:
-                raise too_many_items(text, edge)
-            low = mark_at + 1
-        mark_at = text.find(mark, mark_at + width, stop)
+    for line_start in starts:
+        edge = line_start
+        if text[text.rfind("\n", low - 1, line_start - 1) + 1 : edge].lstrip(" ").startswith("#"):
+            edge = own_start(text, edge, low, indent)
+        edges.append(edge)
+        if len(edges) > MAX_ITEMS:
+            raise too_many_items(text, edge)
+        low = line_start
     edges.append(own_start(text, stop, low, ""))
     return indent, edges
+
+
+def _entries(text: str, start: int, indent: str) -> tuple[int, list[int]]:
+    """Where the first line after the list starts, and where those of the list that begin with a dash at `indent` do."""
+    margin = _MARGIN.search(text, max(start - 1, 0))
+    stop = len(text) if margin is None else margin.end() - 1
+    starts: list[int] = []
+    mark = f"\n{indent}-"
+    width = len(mark)
+    at = text.find(mark, start - 1, stop)
+    while at >= 0:
+        if text[at + width : at + width + 1] in (" ", "\n", "\r"):
+            starts.append(at + 1)
+        at = text.find(mark, at + width, stop)
+    return stop, starts
 
 
 def too_many_items(text: str, start: int) -> YamlError:
     """The error at the first item, which starts at offset `start`, that is one too many."""
     return YamlError(f"must hold at most {MAX_ITEMS} items; split the package", *line_and_column(text, start))
-
-
-def _end_of_list(text: str, start: int) -> int | None:
-    """Where the first line after the list starts; None where something else than a key may start it."""
-    margin = _MARGIN.search(text, max(start - 1, 0))
-    if margin is None:
-        return len(text)
-    stop = margin.end() - 1
-    return None if text[stop] in _NO_KEY else stop
 
 
 def own_start(text: str, line_start: int, low: int, indent: str) -> int:

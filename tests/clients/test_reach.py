@@ -23,6 +23,7 @@ TRAPS = (
     "json",
     "jsonpatch",
     "krmfn",
+    "krmfn_native",
     "packwise",
     "pydantic",
     "re",
@@ -36,7 +37,7 @@ TRAPS = (
 OWN = (
     ROOT / ".venv",
     ROOT / "fn",
-    # What hides yaml-rs, where the tests run without it.
+    # What hides yaml-rs and the native core, where the tests run without them.
     ROOT / "tests" / "without",
     Path(sys.base_prefix),
     Path(sysconfig.get_paths()["stdlib"]),

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 
 from krmfn import FieldError, ResourceList, ResourceListError, Result
 from krmfn.edit import same
+from krmfn.fieldpath import FieldPath
 from krmfn.value import Value
-from krmfn.yamltext import YamlError, read
+from krmfn.yamltext import YamlError, native, read
+from krmfn.yamltext.breaks import has_odd_breaks
 from krmfn.yamltext.build import read_libyaml
 from krmfn.yamltext.eventplaces import places_by_events
 from krmfn.yamltext.lineplaces import LinePlaces, Place
@@ -36,19 +38,47 @@ PLACE = re.compile(r'^    (?:line|column): "\d+"\n', re.MULTILINE)
 
 
 def reader(data: bytes) -> None:
-    """Both readers agree, also on places, and nothing but YamlError comes out of them."""
+    """All readers agree, also on places, and nothing but YamlError comes out of them."""
     text = data.decode("utf-8", "replace")
     agreed, fast = read_fast(text)
+    known = native.read(text)
     try:
         value = read_libyaml(text)
     except YamlError:
         assert not agreed
+        assert known is None
         return
     assert not agreed or same(fast, value)
+    assert known is None or same(known, value)
     assert same(read(text), value)
     lines = LinePlaces(text)
     if lines.deepest(("no such key",)) is not None and lines.root is not None:
         assert_alike(lines.root, places_by_events(text))
+    assert_core_agrees(text, value)
+
+
+def assert_core_agrees(text: str, value: Value) -> None:
+    """What the native core says of places, and writes, is what Python says and writes; or it leaves that to Python."""
+    if not has_odd_breaks(text):
+        assert_core_places(text, (), places_by_events(text))
+    edited = native.set_string(text, ("metadata", "x"), "a: b")
+    if edited is not None:
+        assert isinstance(value, dict)
+        metadata = value.get("metadata") or {}
+        assert isinstance(metadata, dict)
+        assert same(read_libyaml(edited), {**value, "metadata": {**metadata, "x": "a: b"}})
+    written = native.write(value)
+    assert written is None or same(read_libyaml(written), value)
+
+
+def assert_core_places(text: str, path: FieldPath, place: Place) -> None:
+    """The line and column that the core gives for a path are those of the place."""
+    for key, offset in ((False, place.start), (True, place.key if place.key >= 0 else place.start)):
+        known = native.nearest(text, path, key)
+        line_start = text.rfind("\n", 0, offset) + 1
+        assert known is None or known == (1 + text.count("\n", 0, offset), 1 + offset - line_start)
+    for step, part in place.parts.items():
+        assert_core_places(text, (*path, step), part)
 
 
 def assert_alike(by_lines: Place, by_events: Place) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krmfn.yamltext.lines import set_by_lines
+from krmfn.yamltext import native
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["remove_value", "set_value"]
+__all__ = ["remove_value", "set_unparsed", "set_value"]
 
 
 def set_value(text: str, path: FieldPath, value: Value) -> str:
@@ -22,12 +22,22 @@ def set_value(text: str, path: FieldPath, value: Value) -> str:
     Raises YamlError: the text cannot be read up to the value, a parent is of another type, an index is out of range,
     or an anchor on the way is used elsewhere, where the edit would show too.
     """
-    edited = set_by_lines(text, path, value)
+    edited = set_unparsed(text, path, value)
     if edited is not None:
         return edited
     from krmfn.yamltext.eventedit import set_by_events
 
     return set_by_events(text, path, value)
+
+
+def set_unparsed(text: str, path: FieldPath, value: Value) -> str | None:
+    """What `set_value` gives, by the lines alone; None where it takes a parser to know, or to say what is wrong."""
+    edited = native.set_string(text, path, value) if type(value) is str else None
+    if edited is not None:
+        return edited
+    from krmfn.yamltext.lines import set_by_lines
+
+    return set_by_lines(text, path, value)
 
 
 def remove_value(text: str, path: FieldPath, *, prune: bool = False, keep_comments: bool = False) -> str:

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from krmfn.yamltext import native
 from krmfn.yamltext.error import YamlError
 from krmfn.yamltext.lineplaces import LinePlaces
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["key_lines", "nearest", "starts"]
 
+_SMALL = 16384
+"""Characters of a text that the native core walks for each place. Of larger ones, where many places may be asked for,
+a walk is kept."""
 _LARGEST = 4 << 20
 """Characters of a text that is walked whole; of larger ones, each place is looked for by itself."""
 
@@ -31,6 +35,9 @@ def nearest(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]
 
     Raises YamlError where the text cannot be read up to there.
     """
+    position = native.nearest(text, path, key) if len(text) <= _SMALL else None
+    if position is not None:
+        return position
     if len(text) > _LARGEST:
         return _by_walking(text, path, key=key)
     try:
@@ -56,6 +63,9 @@ def key_lines(text: str, path: FieldPath) -> tuple[int, int] | None:
 
     None where there is no such mapping, where its last entry has more than a line, and where it takes libyaml to know.
     """
+    lines = native.key_lines(text, path) if len(text) <= _SMALL else None
+    if lines is not None:
+        return lines
     # A step that no mapping has: its lines are read to the end.
     mapping, missing = _by_lines(text).deepest((*path, -1)) or (None, 0)
     if mapping is None or missing > 1 or not mapping.parts or text[mapping.start] == "{":

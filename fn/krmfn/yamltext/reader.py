@@ -1,25 +1,21 @@
-"""Reading a text's value: yaml_rs where both readers must agree, libyaml with kyaml's rules for everything else.
+"""Reading a text's value: the native core, or yaml_rs, where all readers agree; else libyaml with kyaml's rules.
 
-yaml_rs is the extra `krmfn[fast]`: where it is not installed, libyaml reads everything, to the same values.
+The core is the extra `krmfn[native]`, yaml_rs `krmfn[fast]`: where both are absent, libyaml reads everything, to the
+same values.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
+from krmfn.yamltext import native
 from krmfn.yamltext.bounds import check_nodes
-from krmfn.yamltext.plainlines import is_usual
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from krmfn.value import Value
-
-_loads: Callable[..., object] | None
-try:
-    from yaml_rs import loads as _loads
-except ImportError:
-    _loads = None
 
 __all__ = ["read", "read_fast"]
 
@@ -32,6 +28,9 @@ def read(text: str) -> Value:
     than five million nodes, or aliases that expand to more than a million.
     """
     check_nodes(text)
+    known = native.read(text)
+    if known is not None:
+        return known
     agreed, value = read_fast(text)
     if agreed:
         return value
@@ -42,8 +41,11 @@ def read(text: str) -> Value:
 
 def read_fast(text: str) -> tuple[bool, Value]:
     """Whether yaml_rs's answer stands, and the answer. Where it has none, libyaml reads or says what is wrong."""
-    if _loads is None:
+    loads = _loads()
+    if loads is None:
         return False, None
+    from krmfn.yamltext.plainlines import is_usual
+
     usual = is_usual(text)
     if not usual:
         from krmfn.yamltext.fastguard import may_read
@@ -51,7 +53,7 @@ def read_fast(text: str) -> tuple[bool, Value]:
         if not may_read(text):
             return False, None
     try:
-        value = cast("Value", _loads(text, parse_datetime=False))
+        value = cast("Value", loads(text, parse_datetime=False))
     except ValueError:
         return False, None
     if usual:
@@ -59,3 +61,13 @@ def read_fast(text: str) -> tuple[bool, Value]:
     from krmfn.yamltext.fastguard import agrees
 
     return agrees(value, text), value
+
+
+@cache
+def _loads() -> Callable[..., object] | None:
+    """The reader of yaml_rs, which takes as long to import as ten workloads to read."""
+    try:
+        from yaml_rs import loads
+    except ImportError:
+        return None
+    return loads

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from krmfn.yamltext import native
 from krmfn.yamltext.error import YamlError
 from krmfn.yamltext.quote import AFTER_MARK, after_mark, double_quoted, flow_key, literal_lines, scalar
 
@@ -29,6 +30,9 @@ def write(value: Value) -> str:
     takes for another type are in double quotes; strings of several lines are literal blocks where that is safe.
     Raises YamlError: nested deeper than 500 levels, or text that is not Unicode.
     """
+    text = native.write(value)
+    if text is not None:
+        return text
     out: list[str] = []
     place = _at(0)
     if not isinstance(value, (dict, list, tuple)) or not value:
@@ -42,6 +46,9 @@ def write(value: Value) -> str:
 
 def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
     """`value` as the entry of a block list whose dashes stand after `indent`, ending in a newline."""
+    text = native.write(value, len(indent))
+    if text is not None:
+        return text
     out: list[str] = []
     place = _at(len(indent)).dashed
     if value:

@@ -1,0 +1,58 @@
+//! A text that is written, in memory that there may not be enough of.
+
+use std::fmt;
+
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// What is pushed here takes memory where the system gives some; else the text lacks it, and never becomes Python's.
+#[derive(Default)]
+pub struct Text {
+    text: String,
+    lacks: bool,
+}
+
+impl Text {
+    pub fn of(text: &str) -> Text {
+        let mut copy = Text::default();
+        copy.push_str(text);
+        copy
+    }
+
+    pub fn push_str(&mut self, more: &str) {
+        self.lacks |= self.text.try_reserve(more.len()).is_err();
+        if !self.lacks {
+            self.text.push_str(more);
+        }
+    }
+
+    pub fn push(&mut self, char: char) {
+        self.push_str(char.encode_utf8(&mut [0; 4]));
+    }
+
+    pub fn push_spaces(&mut self, count: usize) {
+        const SPACES: &str = "                                                                ";
+        let mut left = count;
+        while left > 0 {
+            let some = left.min(SPACES.len());
+            self.push_str(&SPACES[..some]);
+            left -= some;
+        }
+    }
+
+    /// The text as Python's. Raises MemoryError.
+    pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyString>> {
+        if self.lacks {
+            return Err(PyMemoryError::new_err(()));
+        }
+        PyString::from_bytes(py, self.text.as_bytes())
+    }
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        self.push_str(more);
+        Ok(())
+    }
+}
