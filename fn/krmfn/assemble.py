@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from krmfn.edit import same
 from krmfn.envelope import fields_of
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.source import Location
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.breaks import BREAKS, unified

@@ -6,10 +6,10 @@ Source: functions-spec.md (KRM Functions Specification, ResourceList).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast, final
 
 from krmfn.envelope import Envelope, cut
 from krmfn.errors import FieldError, describe
+from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.bounds import check_nodes
 

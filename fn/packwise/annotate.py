@@ -5,8 +5,7 @@ Source: product.md "Contract", revisions.md "Conditions".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.jsontext import json_list, json_object, json_string
 from packwise.objects.identity import format_identity, identity

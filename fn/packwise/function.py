@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.run import run
 from packwise.pipeline import render
 from packwise.select import Package

@@ -5,8 +5,10 @@ yaml_rs is the extra `krmfn[fast]`: where it is not installed, libyaml reads eve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import sys
+from types import ModuleType
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext.bounds import check_nodes
 from krmfn.yamltext.plainlines import is_usual
 
@@ -15,13 +17,47 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-_loads: Callable[..., object] | None
-try:
-    from yaml_rs import loads as _loads
-except ImportError:
-    _loads = None
-
 __all__ = ["read", "read_fast"]
+
+
+def _fast_reader() -> Callable[..., object] | None:
+    """The function of yaml_rs that reads a text; None where it is not installed."""
+    if "yaml_rs" in sys.modules:
+        return _imported_reader()
+    try:
+        folders = _folders_of("yaml_rs")
+    except ImportError:
+        return None
+    # The package around the compiled module imports pathlib, typing and more, which takes longer than a small input.
+    package = sys.modules["yaml_rs"] = ModuleType("yaml_rs")
+    package.__path__ = folders
+    try:
+        from yaml_rs._yaml_rs import _loads  # pyright: ignore[reportPrivateUsage]
+    except ImportError:
+        del sys.modules["yaml_rs"]
+        return _imported_reader()
+    del sys.modules["yaml_rs"]
+    return _loads
+
+
+def _folders_of(package: str) -> list[str]:
+    """Where the modules of a package stand, which is not imported. Raises ImportError where a finder does."""
+    for finder in sys.meta_path:
+        spec = finder.find_spec(package, None)
+        if spec is not None:
+            return list(spec.submodule_search_locations or ())
+    return []
+
+
+def _imported_reader() -> Callable[..., object] | None:
+    try:
+        from yaml_rs import loads
+    except ImportError:
+        return None
+    return loads
+
+
+_loads = _fast_reader()
 
 
 def read(text: str) -> Value:

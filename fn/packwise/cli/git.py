@@ -9,8 +9,8 @@ import os
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.run import NO_MEMORY
 from packwise.cli.arguments import (
     Check,

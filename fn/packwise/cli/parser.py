@@ -6,8 +6,8 @@ import argparse
 import re
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
     STDIN,
@@ -48,6 +48,7 @@ from packwise.cli.options.questions import add_diff, add_explain, add_place, add
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
 
 __all__ = ["parse", "parsers"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import Verbosity
 from packwise.cli.report.excerpt import Place, excerpt
 from packwise.cli.report.lines import SEVERITIES, as_lines, count_of_causes, for_people, rest
