@@ -57,6 +57,7 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index $(addprefix --editable ,$(DISTRIBUTIONS))
 # Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
 	$(BIN)/python -m compileall -q fn
+	$(BIN)/python -I -m packwise.start
 	@touch $(READY)
 	@echo "ready: $(BIN)/packwise"
 

@@ -28,7 +28,7 @@ LAYERS = (
     ("pipeline",),
     ("discovery",),
     ("commands", "function"),
-    ("cli",),
+    ("cli", "start"),
     ("__main__",),
 )
 """The parts of packwise: each imports parts of earlier lines only, also where an import is lazy or for types only."""
