@@ -130,7 +130,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "doctor": lambda parsed: Doctor(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
     "schema": lambda parsed: Schema(parsed.name, parsed.revision),
     "version": lambda parsed: Version(parsed.libraries),
-    "fn": lambda parsed: Function(parsed.validate, parsed.verbose),
+    "fn": lambda parsed: Function(parsed.validate, parsed.verbose, parsed.jobs),
 }
 """The command of each subcommand's name, made of its parsed arguments."""
 

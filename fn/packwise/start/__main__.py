@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from marshal import dumps
 from pathlib import Path
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from packwise.start import Entry, Pattern
 
 _OWN = ("packwise", "krmfn")
+_OF_LARGE_LISTS = ("packwise.pipeline.parts", "packwise.processes")
 _SAMPLE = Path(__file__).with_name("sample.yaml")
 
 
@@ -31,6 +33,8 @@ def main() -> int:
     before = set(sys.modules)
     re.purge()
     _run(_SAMPLE.read_bytes())
+    for name in _OF_LARGE_LISTS:
+        import_module(name)
     modules = {name: _entry(name) for name in sys.modules if name not in before and name.partition(".")[0] in _OWN}
     return _write(dumps((interpreter(), modules, list(_patterns()))))
 
