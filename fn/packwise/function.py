@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.resourcelist import ResourceList
     from krmfn.result import Result
+    from packwise.pipeline.parts import Piece
 
 __all__ = ["main", "render_list"]
 
@@ -59,8 +60,13 @@ def _by_processes(read: ResourceList, package: Package, jobs: int | None) -> Res
     parts = divided(package, number) if number > 1 and usable() else ()
     if len(parts) < 2:
         return None
-    pieces = answers(partial(piece_of, read), parts)
-    return None if pieces is None else joined(read, parts, pieces)
+    pieces: list[Piece] = []
+    for start in range(0, len(parts), number):
+        more = answers(partial(piece_of, read), parts[start : start + number])
+        if more is None:
+            return None
+        pieces += more
+    return joined(read, parts, pieces)
 
 
 def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:

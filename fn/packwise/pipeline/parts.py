@@ -35,6 +35,8 @@ _ORDER = {kind.name: kind.write_order for kind in GENERATED}
 _FOREIGN_KINDS = frozenset([kind.key for kind in KINDS if kind is not POD_CLIQUE_SET])
 _HOST_SHARE = 0.25
 """What the first part's process does beside it, reading and writing, in units of what all workloads take."""
+_ROUND = 1000
+"""How many workloads of a round are for each process: what they take in memory is given back after it."""
 
 
 class Part(NamedTuple):
@@ -69,7 +71,10 @@ class Piece(NamedTuple):
 
 
 def divided(package: Package, number: int) -> tuple[Part, ...]:
-    """The package in so many parts, by namespace and name of workloads; none where it is not to be divided."""
+    """The package in parts for so many processes, by namespace and name of workloads; none where it is not divided.
+
+    A large package has several parts for each process.
+    """
     try:
         inventory, selection = selected(package)
         index = inventory.items
@@ -109,12 +114,15 @@ def _is_of_single_workloads(package: Package, selection: Selection) -> bool:
 
 
 def _shares(places: Sequence[int], number: int) -> Iterator[Sequence[int]]:
-    """`places` in so many slices, of which the first is smaller."""
-    first = max(int(len(places) * (1 - (number - 1) * _HOST_SHARE) / number), 1)
-    yield places[:first]
-    size = -(-(len(places) - first) // (number - 1))
-    for start in range(first, len(places), size):
-        yield places[start : start + size]
+    """`places` in slices for so many processes, round by round: the first slice of each is smaller than the others."""
+    rounds = -(-len(places) // (number * _ROUND))
+    for at in range(rounds):
+        own = places[len(places) * at // rounds : len(places) * (at + 1) // rounds]
+        first = max(int(len(own) * (1 - (number - 1) * _HOST_SHARE) / number), 1)
+        yield own[:first]
+        size = -(-(len(own) - first) // (number - 1))
+        for start in range(first, len(own), size):
+            yield own[start : start + size]
 
 
 def piece_of(read: ResourceList, part: Part) -> Piece | None:
