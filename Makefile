@@ -92,7 +92,7 @@ types: setup ## pyright, strict
 	$(BIN)/pyright
 
 bench-smoke: setup
-	$(BIN)/python benchmarks/bench.py --sizes 10 --runs 1
+	$(BIN)/python benchmarks/bench.py --sizes 10 --runs 1 --only-function
 
 bench-instructions: setup ## count the instructions of `packwise fn` (perf); fails where they are a tenth more than on record
 	$(BIN)/python benchmarks/instructions.py
@@ -202,10 +202,8 @@ $(YAML_SUITE):
 	mv $@.part/$(@F) $@
 	rmdir $@.part
 
-bench: setup ## time `packwise fn` beside a Go function that does nothing, `packwise check` beside kubectl-validate
-	$(BIN)/python benchmarks/bench.py
-	$(BIN)/python benchmarks/check.py
-	$(BIN)/python benchmarks/stream.py
+bench: setup ## time packwise beside a Go function that does nothing, `import yaml`, kustomize and kubectl-validate: docs/performance.md
+	$(BIN)/python benchmarks/bench.py --write
 
 wheel: setup ## dist/krmfn-*.whl and dist/packwise-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)
