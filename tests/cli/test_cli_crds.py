@@ -121,7 +121,7 @@ def test_several_folders(call: Call, files: Path) -> None:
     )
 
 
-def test_one_source_of_many_objects_is_told_once(call: Call, files: Path) -> None:
+def test_one_source_of_many_objects_is_reported_once(call: Call, files: Path) -> None:
     write(files, {"in/web.yaml": GOLD.replace("replicas: 1", "replicas: 50"), "crds/gang.json": GANGS})
 
     assert len(call("check", "in", "--crds", "crds", "-o", "json").findings) == 1
@@ -283,7 +283,7 @@ def test_a_rule_that_cannot_be_evaluated_is_one_warning_at_the_rule(call: Call, 
     )
 
 
-def test_a_definition_that_is_none_is_told_where_it_is_wrong(call: Call, files: Path) -> None:
+def test_a_definition_that_is_none_is_reported_where_it_is_wrong(call: Call, files: Path) -> None:
     write(files, {"crds/pcs.json": WORKLOADS.replace('"integer"', '"number of replicas"')})
 
     (found,) = call("check", "in", "--crds", "crds", "-o", "json").findings

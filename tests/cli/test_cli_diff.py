@@ -131,7 +131,7 @@ def test_the_function_of_a_rendered_folder_is_compared_as_it_is(sides: Path, cal
     assert sides.exists()
 
 
-def test_what_cannot_be_read_is_told_and_not_compared(sides: Path, call: Call) -> None:
+def test_what_cannot_be_read_is_reported_and_not_compared(sides: Path, call: Call) -> None:
     write(sides, {"new/broken.yaml": "a: [\n"})
 
     ran = call("diff", "in", "new")

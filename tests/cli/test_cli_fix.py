@@ -31,7 +31,7 @@ def test_files_are_mended_and_then_checked(call: Call, package: Path, newline: s
     assert {name: text for name, text in listing_of(package).items() if name != "web/workload.yaml"} == before
 
 
-def test_what_needs_a_decision_is_left_and_told(call: Call, package: Path) -> None:
+def test_what_needs_a_decision_is_left_and_reported(call: Call, package: Path) -> None:
     write(package, {"web/workload.yaml": BROKEN.replace("packDomain: rack", "packDomain: block")})
 
     ran = call("check", "in", "--fix", "-o", "json")
@@ -40,7 +40,7 @@ def test_what_needs_a_decision_is_left_and_told(call: Call, package: Path) -> No
     assert [finding["rule"] for finding in ran.findings] == ["topology-domain-unknown"]
 
 
-def test_an_anchor_in_the_way_is_left_and_told(call: Call, package: Path) -> None:
+def test_an_anchor_in_the_way_is_left_and_reported(call: Call, package: Path) -> None:
     text = BROKEN.replace("nvidia.com/gpu: 8", "nvidia.com/gpu: &gpus 8").replace("legacy: yes", "legacy: a")
     write(package, {"web/workload.yaml": text})
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_written_back_is_wrong_usage(call: Call, package: Path, p
     assert (ran.code, ran.stdout, ran.stderr) == (2, "", text)
 
 
-def test_a_disk_that_refuses_is_told(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, _: Path) -> None:
         raise OSError(28, "No space left on device", str(path.parent / "workload.yaml"))
 

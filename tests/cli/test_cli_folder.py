@@ -332,7 +332,7 @@ def test_other_content_of_files_is_written_too(call: Call, tmp_path: Path) -> No
     assert not (tmp_path / "out" / "README.md").exists()
 
 
-def test_a_disk_that_refuses_is_told(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: Path, target: Path) -> Path:
         raise OSError(28, "No space left on device", str(target))
 

@@ -99,7 +99,7 @@ def test_findings_in_the_baseline_name_the_commit(call: Call, repository: Path) 
     assert [f["file"] for f in ran.findings] == ["main:in/web/service.yaml"]
 
 
-def test_a_file_of_a_commit_that_is_no_text_is_told(call: Call, repository: Path) -> None:
+def test_a_file_of_a_commit_that_is_no_text_is_reported(call: Call, repository: Path) -> None:
     (repository / "in" / "web" / "service.yaml").write_bytes(b"a: \xff\n")
     git(repository, "commit", "--quiet", "--all", "--message", "bytes")
     write(repository, {"in/web/service.yaml": "a: 1\n"})

@@ -84,7 +84,7 @@ def test_programs_read_the_same_names(call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [words for words in WORDS if words != "topologies in -o json"])
-def test_a_name_of_a_megabyte_is_told_shortly(words: str, call: Call, tmp_path: Path) -> None:
+def test_a_name_of_a_megabyte_is_reported_shortly(words: str, call: Call, tmp_path: Path) -> None:
     long = "x" * 1_000_000
     broken = BROKEN.replace(f'"{IN_YAML}": 1, ', "").replace(IN_YAML, long)
     write(tmp_path, {"in/topology.yaml": CONFIG, "in/w.yaml": broken})
@@ -109,7 +109,7 @@ def test_the_function_tells_it_shortly_too(call: Call) -> None:
     assert len(ran.stdout) < len(listed) + 50_000
 
 
-def test_a_path_of_a_megabyte_is_told_shortly(call: Call) -> None:
+def test_a_path_of_a_megabyte_is_reported_shortly(call: Call) -> None:
     path = "x/" * 500_000
     annotations = f"{{config.kubernetes.io/path: {path}}}"
     item = f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, annotations: {annotations}}}}}"

@@ -55,7 +55,7 @@ def test_own_files_go_and_those_of_others_stay(out: Path, call: Call, package: P
     assert {name: (out / name).read_text(encoding="utf-8") for name in mine} == mine
 
 
-def test_an_own_file_that_somebody_changed_stays_and_is_told(out: Path, call: Call, package: Path) -> None:
+def test_an_own_file_that_somebody_changed_stays_and_is_reported(out: Path, call: Call, package: Path) -> None:
     (package / "web/service.yaml").unlink()
     write(out, {"web/service.yaml": SERVICE + "# ours\n"})
 

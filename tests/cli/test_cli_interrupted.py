@@ -145,7 +145,7 @@ def test_all_files_are_old_or_new(case: tuple[Path, Path, list[str], str, Call],
     assert {"old", "new"} & set(seen)
 
 
-def test_readers_are_told_of_a_change_that_was_interrupted(call: Call, tmp_path: Path) -> None:
+def test_readers_hear_of_a_change_that_was_interrupted(call: Call, tmp_path: Path) -> None:
     with_work(tmp_path)
     write(tmp_path, {f"in/{JOURNAL}/prepare": ""})
     reason = (

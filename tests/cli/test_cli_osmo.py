@@ -129,7 +129,7 @@ REPLACED = (
 )
 
 
-def test_other_levels_are_told_of_for_kai_keeps_those_of_a_topology(call: Call, package: Path) -> None:
+def test_other_levels_are_reported_for_kai_keeps_those_of_a_topology(call: Call, package: Path) -> None:
     call("render", "in", "--in-place")
     write(package, {"pool.yaml": POOL.replace("- {key: zone, label: topology.kubernetes.io/zone}\n", "")})
 
@@ -163,7 +163,7 @@ def test_a_baseline_of_osmos_files_alone_will_do(call: Call, package: Path, fold
 
 
 @pytest.mark.parametrize("form", ["text", "json", "github", "gitlab", "sarif"])
-def test_findings_of_a_document_without_a_kind_are_told_in_every_form(call: Call, package: Path, form: str) -> None:
+def test_findings_of_a_document_without_a_kind_are_reported_in_every_form(call: Call, package: Path, form: str) -> None:
     write(package, {"workflow.yaml": WORKFLOW.replace("key: rack", "key: rock")})
 
     ran = call("check", "in", "-o", form)

@@ -136,7 +136,7 @@ def test_errors_print_nothing(call: Call, package: Path, expect: Expect) -> None
     expect("cli/errors.stderr", ran.stderr)
 
 
-def test_warnings_are_told_beside_the_result(call: Call) -> None:
+def test_warnings_are_reported_beside_the_result(call: Call) -> None:
     ran = call("render", "-", stdin=SERVICE)
 
     assert (ran.code, ran.stdout) == (0, SERVICE)

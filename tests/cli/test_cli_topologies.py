@@ -119,7 +119,7 @@ def test_without_anything_it_says_so(call: Call, tmp_path: Path) -> None:
     assert (ran.code, ran.stdout.splitlines()[-1]) == (0, "no topologies and no workloads")
 
 
-def test_a_wrong_configuration_is_told_instead(call: Call, package: Path) -> None:
+def test_a_wrong_configuration_is_reported_instead(call: Call, package: Path) -> None:
     write(package, {"topology.yaml": CONFIG.replace("domain: rack", "domain: rakc")})
 
     ran = call("topologies", "in")
@@ -156,7 +156,7 @@ def test_osmos_pools_are_topologies_of_its_workflows(call: Call, tmp_path: Path)
     )
 
 
-def test_a_topology_that_cannot_be_read_is_told(call: Call, tmp_path: Path) -> None:
+def test_a_topology_that_cannot_be_read_is_reported(call: Call, tmp_path: Path) -> None:
     topology = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: 5}\nspec: {levels: []}\n"
     write(tmp_path, {"topology.yaml": CONFIG, "own.yaml": topology})
 

@@ -174,7 +174,9 @@ def test_a_workload_that_is_gone_takes_its_podgangs_along(tool: ArgoCd, cluster:
     assert {name: before[name] for name in after} == after
 
 
-def test_an_error_in_the_source_is_told_and_nothing_is_synced(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
+def test_an_error_in_the_source_is_reported_and_nothing_is_synced(
+    tool: ArgoCd, cluster: ApiServer, source: Source
+) -> None:
     before, synced = snapshot(cluster), tool.operations("west")
     source.break_workload()
     tool.refresh("west")

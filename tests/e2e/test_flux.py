@@ -164,7 +164,7 @@ def test_a_source_with_an_error_is_never_pushed(cluster: ApiServer, source: Sour
     source.clone.push_commits()
 
 
-def test_an_edit_by_hand_that_breaks_the_branch_is_told_and_changes_nothing(
+def test_an_edit_by_hand_that_breaks_the_branch_is_reported_and_changes_nothing(
     controllers: Flux, cluster: ApiServer, source: Source, tmp_path: Path
 ) -> None:
     before = snapshot(cluster)

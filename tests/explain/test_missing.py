@@ -255,7 +255,7 @@ def test_what_is_missing(case: str) -> None:
     assert missing(explained(configuration, *items)) == expected
 
 
-def test_nothing_is_missing_where_everything_is_said() -> None:
+def test_nothing_is_missing_where_nothing_is_left_out() -> None:
     text = workload("packDomain: zone", "packDomain: zone").replace("replicas: 2, minAvailable: 1", "replicas: 1")
 
     assert missing(explained(settings("grep-244"), text)) == []

@@ -156,7 +156,7 @@ def test_what_is_no_list_gives_nothing_on_stdout(text: str | bytes) -> None:
     assert stderr.count("\n") == 1
 
 
-def test_old_results_stay_and_are_not_told_again() -> None:
+def test_old_results_stay_and_are_not_reported_again() -> None:
     text = LIST + "results:\n- message: old\n  severity: error\n"
     assert call(unchanged, text) == (0, text, "")
 

@@ -6,7 +6,7 @@ import pytest
 
 from krmfn import KubeObject
 from packwise.commands.migrate import rewrite
-from packwise.commands.migrate.equivalence import changed_meanings
+from packwise.commands.migrate.equivalence import as_admitted, changed_meanings
 from packwise.revisions import GREP_244_MULTI, UPSTREAM
 from packwise.revisions.step import Step
 from packwise.select import Package
@@ -56,11 +56,11 @@ def package(*texts: str) -> Package:
         ),
     ],
 )  # fmt: skip
-def test_what_changes_is_told(after: Package, messages: list[str]) -> None:
+def test_what_changes_is_reported(after: Package, messages: list[str]) -> None:
     assert [result.message for result in changed_meanings(package(CONFIG, WORKLOAD), after, STEP)] == messages
 
 
-def test_a_comment_that_would_go_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comment_that_would_go_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """No rewriting loses one: should one ever, nothing is written."""
     commented = package(CONFIG, WORKLOAD)
 
@@ -75,3 +75,15 @@ def test_a_comment_that_would_go_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
         ("migrate-comment", f'would lose the comment "{text}"; move it to a line of its own above the object')
         for text in ("# A router.", "# short")
     ]
+
+
+def test_a_package_without_a_configuration_gets_the_least_that_names_the_revision() -> None:
+    configuration = as_admitted(package(WORKLOAD), "Existing", "upstream").function_config
+
+    assert configuration is not None
+    assert configuration.value == {
+        "apiVersion": "packwise.dev/v1alpha1",
+        "kind": "TopologyRender",
+        "metadata": {"name": "migrate"},
+        "spec": {"admission": "Existing", "revision": "upstream"},
+    }

@@ -247,7 +247,7 @@ def test_a_design_has_no_operator() -> None:
     assert results("logLevel: warn\n", "design-2") == []
 
 
-def test_a_document_in_a_configmap_is_told_with_its_own_line() -> None:
+def test_a_document_in_a_configmap_is_reported_with_its_own_line() -> None:
     (found,) = results("    logLevel: warn\n", "upstream", CONFIGMAP)
     assert (found.message, found.tags["line"], found.tags["column"]) == (
         'logLevel must be one of "debug", "info", "error"; got "warn"', "8", "15",

@@ -8,7 +8,7 @@ from packwise.pipeline import render
 from packwise.select import Package
 
 
-def test_an_item_that_cannot_be_read_is_told() -> None:
+def test_an_item_that_cannot_be_read_is_reported() -> None:
     broken = KubeObject(Source("kind: [\n", (), 1, 1, "broken.yaml"))
 
     rendered = render(Package((broken,)))

@@ -65,7 +65,7 @@ ODD: list[list[Any]] = [
 """Levels with several problems, whose order shows too."""
 
 
-def test_all_that_is_told(expect: Callable[[str, str], None]) -> None:
+def test_all_that_is_reported(expect: Callable[[str, str], None]) -> None:
     expect("kai/aliases.txt", "\n".join([whole(levels) for levels in (*TOPOLOGIES, *ODD)]))
 
 

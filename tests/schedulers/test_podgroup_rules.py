@@ -250,7 +250,7 @@ ODD: list[tuple[str, dict[str, Any]]] = [
 """Values with several problems, whose order shows too."""
 
 
-def test_all_that_is_told(expect: Callable[[str, str], None]) -> None:
+def test_all_that_is_reported(expect: Callable[[str, str], None]) -> None:
     rows = [*((row[0], row[1]) for row in (*CRD, *WEBHOOK, *OTHERS)), *ODD]
 
     expect("kai/podgroups.txt", "\n".join([whole(name, value) for name, value in rows]))
@@ -329,5 +329,5 @@ def test_what_versions_have_in_common(versions: Versions, other: Versions, commo
     (Versions(12, 12), "KAI v0.12"),
     (Versions(17, 18), "KAI from v0.17 on"),
 ])  # fmt: skip
-def test_versions_are_told_in_words(versions: Versions, text: str) -> None:
+def test_versions_are_written_in_words(versions: Versions, text: str) -> None:
     assert versions.text == text

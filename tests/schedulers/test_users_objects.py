@@ -103,7 +103,7 @@ def line(finding: Finding) -> str:
     return f"  {result.line_of_text()}{text}\n"
 
 
-def test_all_that_is_told_of_users_objects(expect: Callable[[str, str], None]) -> None:
+def test_all_that_is_reported_of_users_objects(expect: Callable[[str, str], None]) -> None:
     own = items(f"{TOPOLOGIES}---\n{PODGROUPS}")
     parts = [(name, found(settings, own)) for name, settings in WAYS.items()]
     parts.append(("they are there already", found("", own, own)))
@@ -112,5 +112,5 @@ def test_all_that_is_told_of_users_objects(expect: Callable[[str, str], None]) -
     expect("kai/users-objects.txt", "\n".join([f"{name}\n{''.join(lines)}" for name, lines in parts]))
 
 
-def test_nothing_is_told_where_there_are_none() -> None:
+def test_nothing_is_reported_where_there_are_none() -> None:
     assert found("", ()) == []

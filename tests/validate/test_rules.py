@@ -187,7 +187,7 @@ UNCHECKED = [
 
 
 @pytest.mark.parametrize(("rule", "why"), UNCHECKED, ids=[rule[:40] for rule, _ in UNCHECKED])
-def test_a_rule_that_cannot_be_evaluated_is_told_once(rule: str, why: str) -> None:
+def test_a_rule_that_cannot_be_evaluated_is_reported_once(rule: str, why: str) -> None:
     found = definition(with_rule(rule, message="the rule"))
     spec = {"a": "x", "set": [str(number) for number in range(20)]}
 

@@ -166,7 +166,9 @@ def test_advice_on_groups_and_constraints() -> None:
 
 @pytest.mark.parametrize("word", ["yes", "No", "ON", "off", "y", "N"])
 @pytest.mark.parametrize(("written", "is_told"), [("{}", True), ('"{}"', False), ("'{}'", False)])
-def test_a_word_that_tools_read_differently_is_told_unless_it_is_quoted(word: str, written: str, is_told: bool) -> None:
+def test_a_word_that_tools_read_differently_is_reported_unless_it_is_quoted(
+    word: str, written: str, is_told: bool
+) -> None:
     text = GROUPS.replace("{name: a, namespace: team-a}", "{name: a, namespace: team-a, labels: {a: WORD}}")
 
     found = [

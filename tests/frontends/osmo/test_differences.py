@@ -31,7 +31,7 @@ def told(*topologies: str, policy: str = "Uniform", pool: str = POOL, name: str 
     ("{key: zone}, {key: rack, group: a}", "{key: zone}, {key: rack, group: b}"),
     ('{key: zone, group: ""}, {key: rack, group: a}', '{key: zone, group: ""}, {key: rack, group: b}'),
 ])  # fmt: skip
-def test_what_osmo_makes_too_is_not_told(topologies: tuple[str, ...]) -> None:
+def test_what_osmo_makes_too_is_not_reported(topologies: tuple[str, ...]) -> None:
     assert told(*topologies) == []
 
 
@@ -52,23 +52,23 @@ def test_what_osmo_makes_too_is_not_told(topologies: tuple[str, ...]) -> None:
     (('{key: zone, group: ""}, {key: rack, group: ""}',), "lead to one name"),
     (("{key: rack}, {key: rack}",), "says a topology key twice"),
 ])  # fmt: skip
-def test_what_osmo_would_make_otherwise_is_told(topologies: tuple[str, ...], part: str) -> None:
+def test_what_osmo_would_make_otherwise_is_reported(topologies: tuple[str, ...], part: str) -> None:
     (message,) = told(*topologies)
 
     assert part in message
 
 
-def test_a_padded_task_is_told_of() -> None:
+def test_a_padded_task_is_reported() -> None:
     assert any("filled up" in message for message in told("{key: rack}", "", policy="Pad"))
 
 
-def test_a_name_of_64_characters_is_told_of() -> None:
+def test_a_name_of_64_characters_is_reported() -> None:
     found = told("{key: rack, group: a}", "{key: rack, group: b}", name="x" * 63)
 
     assert [f"{'x' * 63}0" in message for message in found] == [True]
 
 
-def test_a_pool_of_another_name_is_told_of() -> None:
+def test_a_pool_of_another_name_is_reported() -> None:
     (message,) = told("", pool=POOL.replace("name: gb200", "name: GB_200"))
 
     assert '"osmo-pool-osmo-workflows-gb-200"' in message

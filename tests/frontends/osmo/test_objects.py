@@ -131,7 +131,7 @@ def test_a_user_cannot_put_a_pod_elsewhere() -> None:
     ("a b", None),
     ("@example.com", None),
 ])  # fmt: skip
-def test_the_submitter_is_told_where_a_label_can_say_it(written: str, label: str | None) -> None:
+def test_the_submitter_is_reported_where_a_label_can_say_it(written: str, label: str | None) -> None:
     flow = "workflow:\n  name: w\n  tasks:\n  - {name: t, image: i, command: [c]}\n"
 
     (group,) = of_kind(rendered(DEEP_POOL, flow, osmo=f'{{submittedBy: "{written}"}}').objects, "PodGroup")

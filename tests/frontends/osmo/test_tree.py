@@ -168,7 +168,7 @@ def test_of_one_group_one_task_that_requires_it_is_enough() -> None:
     ([(0, False), (2, True)], Bounds(required=RACK)),
     ([(0, False), (1, True), (2, False), (3, False)], Bounds(required=SPINE, preferred=CLIQUE)),
 ])  # fmt: skip
-def test_what_all_tasks_share_is_said_once(asked: list[tuple[int, bool]], bounds: Bounds | None) -> None:
+def test_what_all_tasks_share_is_asked_once(asked: list[tuple[int, bool]], bounds: Bounds | None) -> None:
     task = [Levelled(level, "default", required) for level, required in asked]
 
     tree = build([task, task], LEVELS, pad=False)

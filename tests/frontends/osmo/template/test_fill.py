@@ -100,7 +100,7 @@ def test_what_osmo_fills_in_while_a_workflow_runs_stays() -> None:
     ("  name: {{ v }}\ndefault-values:\n  a: [\n", 5, 1,
      "must be YAML before anything is filled in: did not find expected node content (while parsing a flow node)"),
 ])  # fmt: skip
-def test_what_cannot_be_filled_in_is_said_at_its_line(text: str, line: int, column: int, message: str) -> None:
+def test_what_cannot_be_filled_in_is_reported_at_its_line(text: str, line: int, column: int, message: str) -> None:
     unfilled = fill(f"workflow:\n{text}", {"v": {}})
 
     assert isinstance(unfilled, Unfilled)

@@ -1,0 +1,23 @@
+"""Small clusters with a few jobs each, drawn and chosen so that together they reach every branch: the whole answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from packwise.commands.place.scenario import answers, read_scenario
+from packwise.schedulers.kai.allocate import allocate
+from tests.places import TESTDATA
+
+SCENARIOS = sorted((TESTDATA / "place" / "scenarios").glob("[0-9][0-9].json"))
+
+
+@pytest.mark.parametrize("scenario", [pytest.param(path, id=path.stem) for path in SCENARIOS])
+def test_the_answer_is_on_record(scenario: Path, expect: Callable[[str, str], None]) -> None:
+    session = allocate(read_scenario(json.loads(scenario.read_text(encoding="utf-8"))))
+
+    answer = {"attempts": list(session.attempts), **answers(session)}
+    expect(f"place/scenarios/{scenario.stem}.answer.json", json.dumps(answer, indent=1) + "\n")
