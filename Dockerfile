@@ -15,7 +15,8 @@ COPY fn fn
 RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist . \
  && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/*.whl
 # Compiled once, here: the user below can write no cache. Hash-based files carry no time stamp.
-RUN python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib
+RUN python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib \
+ && /opt/packwise/bin/python -I -m packwise.start
 
 # The plugin beside Argo CD's repo-server: `docker build --target argocd-plugin`. Argo CD brings the server that runs it.
 FROM golang:1.26.0-trixie AS kustomize
@@ -43,6 +44,7 @@ COPY requirements.lock /opt/
 COPY --from=build /opt/dist /opt/dist
 RUN /opt/packwise/bin/python -m pip install --no-cache-dir --require-hashes --requirement /opt/requirements.lock \
  && /opt/packwise/bin/python -m pip install --no-cache-dir --no-deps --no-index /opt/dist/*.whl \
+ && /opt/packwise/bin/python -I -m packwise.start \
  && ln -s /opt/packwise/bin/packwise /usr/local/bin/packwise
 USER 999
 

@@ -66,6 +66,7 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 	  || { echo "krmfn runs without its native core, more slowly: building it takes cargo (Rust 1.88 or newer) and crates.io" >&2; [ -z "$$CI" ]; }
 # Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
 	$(BIN)/python -m compileall -q fn
+	$(BIN)/python -I -m packwise.start
 	@touch $(READY)
 	@echo "ready: $(BIN)/packwise"
 
@@ -103,7 +104,7 @@ types: setup ## pyright, strict
 	$(BIN)/pyright
 
 bench-smoke: setup
-	$(BIN)/python benchmarks/bench.py --sizes 10 --runs 1
+	$(BIN)/python benchmarks/bench.py --sizes 10 --runs 1 --only-function
 
 bench-instructions: setup ## count the instructions of `packwise fn` (perf); fails where they are a tenth more than on record
 	$(BIN)/python benchmarks/instructions.py
@@ -218,10 +219,8 @@ $(YAML_SUITE):
 	mv $@.part/$(@F) $@
 	rmdir $@.part
 
-bench: setup ## time `packwise fn` beside a Go function that does nothing, `packwise check` beside kubectl-validate
-	$(BIN)/python benchmarks/bench.py
-	$(BIN)/python benchmarks/check.py
-	$(BIN)/python benchmarks/stream.py
+bench: setup ## time packwise beside a Go function that does nothing, `import yaml`, kustomize and kubectl-validate: docs/performance.md
+	$(BIN)/python benchmarks/bench.py --write
 
 wheel: setup ## dist/krmfn-*.whl, dist/packwise-*.whl and, with cargo, dist/krmfn_native-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)

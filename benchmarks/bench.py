@@ -1,32 +1,64 @@
-"""Times `packwise fn` beside a Go function that does nothing, on the same inputs, in turn.
+"""Times packwise beside what else does such work, on the same inputs, in turn, and writes docs/performance.md.
 
-    python benchmarks/bench.py [--sizes 10,1000,10000] [--runs 5] [--packwise PATH]
+    python benchmarks/bench.py [--sizes 10,1000,10000] [--runs 5] [--packwise PATH] [--large] [--write]
 
-The Go function (`noop-kyaml/`: kyaml's own framework, which reads the list and writes it back) is what any function
-written with that framework pays before it does work. It is the measuring stick: ratios are to its figures.
-Figures are medians; memory is the peak resident size of the process. The kernel counts a child's peak from its parent's
-size at the start, so no figure is below that of this script, which is printed.
+- `packwise fn` beside a Go function that does nothing (`noop-kyaml/`: kyaml's own framework, which reads the list and
+  writes it back): what any function written with that framework pays before it does work. Ratios are to its figures.
+- 10 workloads beside `import yaml` in the same interpreter.
+- `packwise render` on a folder of 1,000 files beside `kustomize build` with that Go function on the same folder.
+- `packwise check` beside kubectl-validate: `check.py`.
+
+Figures are medians. Memory is the peak of the largest process, as the kernel counts it, and the peak of all processes
+together (proportional set size, sampled in a run of its own; Linux). `--large` takes 100,000 workloads too, without the
+Go function, which would need some 30 GiB. `--write` writes the page.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
+import re
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from workloads import resource_list
+from check import compare as compare_check
+from workloads import configuration, resource_list, workload
 
 HERE = Path(__file__).resolve().parent
-CACHE = HERE.parent / ".cache" / "bench"
+ROOT = HERE.parent
+CACHE = ROOT / ".cache" / "bench"
+PAGE = ROOT / "docs" / "performance.md"
+KUSTOMIZE = ROOT / ".cache" / "tools" / "kustomize-v5.8.2" / "kustomize"
+HISTORY = "## Changes"
+FILES = 1000
+LARGE = 100_000
+FEW_RUNS = 10_000
+"""From so many workloads on each is run once, and the plainest and the most expensive kind of list alone."""
+
+FUNCTION_HEAD = ("workloads", "kind", "", "wall s", "CPU s", "MiB", "MiB together", "wall", "CPU", "memory")
+START_HEAD = ("kind", "packwise fn, s", "import yaml, s", "wall", "CPU", "memory")
+RENDER_HEAD = ("", "wall s", "CPU s", "MiB", "wall")
+CHECK_HEAD = ("", "wall s", "CPU s", "wall")
+
+NOOP = """\
+apiVersion: example.com/v1
+kind: Noop
+metadata:
+  name: noop
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {{path: {}}}
+"""
 # Linux counts the peak in KiB, macOS in bytes.
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 MIB = 1024 * 1024
@@ -49,11 +81,28 @@ class Contender:
     command: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the workloads of a list are like."""
+
+    name: str
+    findings: bool
+    different: bool
+
+
+KINDS = (
+    Kind("no findings, alike", False, False),
+    Kind("no findings, all different", False, True),
+    Kind("a finding on each, alike", True, False),
+    Kind("a finding on each, all different", True, True),
+)
+
+
 def run_once(command: tuple[str, ...], source: Path) -> Sample:
     """Run a function over a file. Raises SystemExit when it fails: the time of a failed run means nothing."""
     with source.open("rb") as stdin:
         started = perf_counter()
-        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         wall = perf_counter() - started
     # Popen would wait for the process again when it is collected.
@@ -78,11 +127,11 @@ def go_function() -> Contender | None:
     return Contender("noop-kyaml (Go)", (str(binary),))
 
 
-def input_of(size: int) -> Path:
+def input_of(size: int, kind: Kind) -> Path:
     """A file with the list of that size, written in pieces: this script's own size is a floor under all figures."""
     path = CACHE / f"list-{size}.yaml"
     with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(resource_list(size))
+        stream.writelines(resource_list(size, findings=kind.findings, different=kind.different))
     return path
 
 
@@ -97,13 +146,46 @@ def measure(contenders: list[Contender], source: Path, runs: int) -> dict[str, S
     return {name: middle(taken) for name, taken in samples.items()}
 
 
-def report(size: int, source: Path, medians: dict[str, Sample], stick: Sample | None) -> None:
-    """Prints a line for each contender, with ratios to `stick` where there is one."""
-    print(f"\n{size} PodCliqueSets, {source.stat().st_size / MIB:.2f} MiB")
-    print(f"  {'':18} {'wall s':>8} {'cpu s':>8} {'peak MiB':>9}   ratios (wall, cpu, memory)")
+def together(command: tuple[str, ...], source: Path) -> float | None:
+    """The most memory that the process and those that it starts take together, in bytes; None but on Linux."""
+    if not sys.platform.startswith("linux"):
+        return None
+    most = 0
+    with source.open("rb") as stdin:
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
+        most = max(most, sum(map(_proportional, [process.pid, *_children(process.pid)])))
+        sleep(0.02)
+    return most * 1024
+
+
+def _children(process: int) -> list[int]:
+    try:
+        return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text("utf-8").split()]
+    except OSError:
+        return []
+
+
+def _proportional(process: int) -> int:
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text("utf-8")
+    except OSError:
+        return 0
+    size = re.search(r"^Pss: +([0-9]+) kB", text, re.MULTILINE)
+    return int(size[1]) if size else 0
+
+
+def rows_of(size: int, kind: Kind, medians: dict[str, Sample], alone: float | None, stick: str | None) -> list[str]:
+    """A row of the table for each contender, with ratios to `stick` where there is one."""
+    rows: list[str] = []
     for name, sample in medians.items():
-        ratios = "" if stick is None else "   " + "  ".join(f"{ratio:.2f}" for ratio in ratios_of(sample, stick))
-        print(f"  {name:18} {sample.wall:8.3f} {sample.cpu:8.3f} {sample.memory / MIB:9.1f}{ratios}")
+        ratios = (
+            [f"{ratio:.2f}" for ratio in ratios_of(sample, medians[stick])] if stick and name != stick else [""] * 3
+        )
+        all_of_it = f"{alone / MIB:.0f}" if alone is not None and name != stick else ""
+        cells = (f"{size:,}", kind.name, name, f"{sample.wall:.3f}", f"{sample.cpu:.3f}", f"{sample.memory / MIB:.0f}")
+        rows.append("| " + " | ".join((*cells, all_of_it, *ratios)) + " |")
+    return rows
 
 
 def ratios_of(sample: Sample, stick: Sample) -> tuple[float, ...]:
@@ -113,22 +195,118 @@ def ratios_of(sample: Sample, stick: Sample) -> tuple[float, ...]:
     return tuple(max(part(sample), 0.001) / max(part(stick), 0.001) for part in parts)
 
 
+def function_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator[str]:
+    """`packwise fn` on lists of each size and kind."""
+    ours = Contender("packwise fn", (options.packwise, "fn"))
+    for size in [int(word) for word in options.sizes.split(",")] + [LARGE] * options.large:
+        contenders = [ours, *([peer] if peer and size < LARGE else [])]
+        for kind in KINDS if size < FEW_RUNS else (KINDS[0], KINDS[-1]):
+            source = input_of(size, kind)
+            medians = measure(contenders, source, options.runs if size < FEW_RUNS else 1)
+            alone = together(ours.command, source) if size >= 1000 else None
+            yield from rows_of(size, kind, medians, alone, peer.name if len(contenders) > 1 and peer else None)
+
+
+def start_rows(options: argparse.Namespace) -> Iterator[str]:
+    """Ten workloads beside `import yaml`."""
+    bare = Contender("import yaml", (str(Path(options.packwise).with_name("python")), "-c", "import yaml"))
+    ours = Contender("packwise fn", (options.packwise, "fn"))
+    for kind in KINDS:
+        medians = measure([ours, bare], input_of(10, kind), 4 * options.runs)
+        here, there = medians[ours.name], medians[bare.name]
+        wall, cpu, memory = ratios_of(here, there)
+        yield f"| {kind.name} | {here.wall:.3f} | {there.wall:.3f} | {wall:.2f} | {cpu:.2f} | {memory:.2f} |"
+
+
+def render_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator[str]:
+    """`packwise render` on a folder beside `kustomize build` with the Go function on the same folder."""
+    folder = CACHE / "render"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    names = [f"inference-{number:05}.yaml" for number in range(FILES)]
+    for number, name in enumerate(names):
+        (folder / name).write_text(workload(number), encoding="utf-8")
+    (folder / "topology.yaml").write_text(configuration(), encoding="utf-8")
+    contenders = [Contender("packwise render", (options.packwise, "render", str(folder)))]
+    if peer is not None and KUSTOMIZE.exists():
+        listed = "".join(f"- {name}\n" for name in names)
+        (folder / "kustomization.yaml").write_text(
+            f"resources:\n{listed}transformers:\n- noop.yaml\n", encoding="utf-8"
+        )
+        (folder / "noop.yaml").write_text(NOOP.format(peer.command[0]), encoding="utf-8")
+        build = (str(KUSTOMIZE), "build", "--enable-alpha-plugins", "--enable-exec", str(folder))
+        contenders.append(Contender("kustomize build", build))
+    medians = {each.name: run_once(each.command, Path(os.devnull)) for each in contenders}
+    stick = medians.get("kustomize build")
+    for name, sample in medians.items():
+        ratio = f"{sample.wall / stick.wall:.3f}" if stick is not None and sample is not stick else ""
+        yield f"| {name} | {sample.wall:.3f} | {sample.cpu:.3f} | {sample.memory / MIB:.0f} | {ratio} |"
+
+
+def page(options: argparse.Namespace) -> str:
+    """The whole page, which is printed as it grows."""
+    peer = go_function()
+    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT / MIB
+    lines = [
+        "# What a run takes\n",
+        "`make bench` measures and writes this page: medians of whole processes, with all work that a run does, in",
+        "turn with what they are compared with. What is compared, and how it counts: `benchmarks/bench.py`.\n",
+        f"{datetime.now(UTC):%Y-%m-%d}; {machine()}.",
+        f"{options.runs} runs of each, of 10,000 workloads and more one, of folders one. No figure for memory is below",
+        f"{floor:.0f} MiB, the size of the script.\n",
+    ]
+    sections: list[tuple[str, tuple[str, ...], Iterator[str]]] = [
+        ("`packwise fn` beside a Go function that does nothing", FUNCTION_HEAD, function_rows(options, peer)),
+        ("Ten workloads beside `import yaml`", START_HEAD, start_rows(options)),
+        (f"A folder of {FILES:,} files", RENDER_HEAD, render_rows(options, peer)),
+        ("1,000 files, 50 of them wrong", CHECK_HEAD, iter(compare_check(options.packwise))),
+    ]
+    for title, head, rows in sections:
+        lines += [f"## {title}\n", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+        print("\n".join(lines[-3:]), flush=True)
+        for row in rows:
+            print(row, flush=True)
+            lines.append(row)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    """Processors, system, and the versions that count."""
+    go = (
+        subprocess.run(["go", "version"], capture_output=True, text=True, check=False).stdout.split()
+        if shutil.which("go")
+        else []
+    )
+    versions = f"Python {platform.python_version()}, {go[2] if len(go) > 2 else 'no Go'}"
+    return f"{os.cpu_count()} processors ({platform.machine()}), {platform.system()} {platform.release()}; {versions}"
+
+
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description="Times `packwise fn` beside a Go function that does nothing.")
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description="Times packwise beside what else does such work.")
     parser.add_argument("--sizes", default="10,1000,10000", help="numbers of PodCliqueSets (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each (default: %(default)s)")
-    parser.add_argument("--packwise", default=str(HERE.parent / ".venv/bin/packwise"), help="default: %(default)s")
+    parser.add_argument("--packwise", default=str(ROOT / ".venv/bin/packwise"), help="default: %(default)s")
+    parser.add_argument("--large", action="store_true", help="100,000 PodCliqueSets too, of packwise alone")
+    parser.add_argument("--only-function", action="store_true", help="`packwise fn` beside the Go function, no more")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    peer = go_function()
-    contenders = [Contender("packwise fn", (options.packwise, "fn")), *([peer] if peer else [])]
-    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT / MIB
-    print(f"{options.runs} runs each, in turn; medians; {os.cpu_count()} cores; memory is at least {floor:.1f} MiB")
-    for size in (int(word) for word in options.sizes.split(",")):
-        source = input_of(size)
-        medians = measure(contenders, source, options.runs)
-        report(size, source, medians, medians[peer.name] if peer else None)
+    subprocess.run([Path(options.packwise).with_name("python"), "-m", "packwise.start"], check=True)
+    if options.only_function:
+        print("\n".join(function_rows(options, go_function())))
+        return
+    text = page(options)
+    if options.write:
+        PAGE.write_text(with_history(text), encoding="utf-8")
+
+
+def with_history(text: str) -> str:
+    """The page with what follows the tables on the page that there is: the profile before and after each change."""
+    before = PAGE.read_text("utf-8") if PAGE.exists() else ""
+    at = before.find(HISTORY)
+    return text if at < 0 else f"{text}\n{before[at:]}"
 
 
 if __name__ == "__main__":

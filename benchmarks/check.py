@@ -9,11 +9,11 @@ server knows, a value of another type) or to Grove's webhook alone (a broader ch
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
@@ -22,6 +22,7 @@ from workloads import configuration, workload
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".cache" / "bench" / "check"
+CRDS = ROOT.parent / "shared" / "crds" / "alpha7"
 VALIDATE = ROOT / ".cache" / "tools" / "kubectl-validate-v0.0.4" / "kubectl-validate"
 
 MISTAKES = (
@@ -50,19 +51,32 @@ def write_folder(workloads: int, wrong: int) -> None:
     (FOLDER / "topology.yaml").write_text(configuration(), encoding="utf-8")
 
 
-def run(name: str, command: list[str]) -> float:
-    """Runs a checker, says what it took, and returns its wall time."""
+def run(name: str, command: list[str]) -> tuple[float, float]:
+    """Runs a checker and returns its wall time and CPU time. Raises SystemExit where it finds no error."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     wall = perf_counter() - started
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    told = (done.stdout.strip() or done.stderr.strip()).splitlines()
     if done.returncode != 1:
         raise SystemExit(f"{name} must find errors and exit 1; got {done.returncode}: {done.stderr[:500]}")
-    print(f"  {name:18} {wall:8.2f} s wall {cpu:8.2f} s cpu   last line: {told[-1][:70] if told else ''}")
-    return wall
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def compare(packwise: str, workloads: int = 1000, wrong: int = 50, crds: Path = CRDS) -> Iterator[str]:
+    """A row of a table for each checker."""
+    write_folder(workloads, wrong)
+    commands = {"packwise check": [packwise, "check", str(FOLDER)]}
+    if VALIDATE.exists() and crds.is_dir():
+        manifests = FOLDER.with_name("check-manifests")
+        shutil.rmtree(manifests, ignore_errors=True)
+        shutil.copytree(FOLDER, manifests, ignore=shutil.ignore_patterns("topology.yaml"))
+        commands["kubectl-validate"] = [str(VALIDATE), str(manifests), "--local-crds", str(crds)]
+    taken = {name: run(name, command) for name, command in commands.items()}
+    for name, (wall, cpu) in taken.items():
+        ours = name == "packwise check" and len(taken) > 1
+        ratio = f"{wall / taken['kubectl-validate'][0]:.2f}" if ours else ""
+        yield f"| {name} | {wall:.2f} | {cpu:.2f} | {ratio} |"
 
 
 def main() -> None:
@@ -71,19 +85,9 @@ def main() -> None:
     parser.add_argument("--workloads", type=int, default=1000, help="default: %(default)s")
     parser.add_argument("--wrong", type=int, default=50, help="default: %(default)s")
     parser.add_argument("--packwise", default=str(ROOT / ".venv/bin/packwise"), help="default: %(default)s")
-    parser.add_argument("--crds", default=str(ROOT.parent / "shared/crds/alpha7"), help="default: %(default)s")
+    parser.add_argument("--crds", type=Path, default=CRDS, help="default: %(default)s")
     options = parser.parse_args()
-    write_folder(options.workloads, options.wrong)
-    print(f"{options.workloads} workloads, {options.wrong} of them wrong; {os.cpu_count()} cores")
-    ours = run("packwise check", [options.packwise, "check", str(FOLDER)])
-    if not VALIDATE.exists() or not Path(options.crds).is_dir():
-        print("  kubectl-validate (`make tools`) or the CRDs (--crds) are not there: nothing to compare with")
-        return
-    manifests = FOLDER.with_name("check-manifests")
-    shutil.rmtree(manifests, ignore_errors=True)
-    shutil.copytree(FOLDER, manifests, ignore=shutil.ignore_patterns("topology.yaml"))
-    peer = run("kubectl-validate", [str(VALIDATE), str(manifests), "--local-crds", options.crds])
-    print(f"  ratio of wall times: {ours / peer:.2f}")
+    print("\n".join(compare(options.packwise, options.workloads, options.wrong, options.crds)))
 
 
 if __name__ == "__main__":

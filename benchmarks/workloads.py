@@ -114,6 +114,12 @@ functionConfig:
         default: true
 """
 
+MANY = """\
+    limits:
+      gangs: 10000000
+"""
+"""What lets a list of more than some nine thousand be rendered."""
+
 
 def resource_list(count: int, *, findings: bool = False, different: bool = False) -> Iterator[str]:
     """A ResourceList with `count` PodCliqueSets, piece by piece: a whole one of 10,000 is 30 MB."""
@@ -123,7 +129,7 @@ def resource_list(count: int, *, findings: bool = False, different: bool = False
         if findings:
             entry = entry.replace(_LEAST, _LEAST + _AUTOSCALER)
         yield entry.replace("engine:2.4.1", f"engine:2.4.{number}") if different else entry
-    yield TAIL
+    yield TAIL + MANY * (count > 9000)
 
 
 def workload(number: int) -> str:

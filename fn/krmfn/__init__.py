@@ -6,9 +6,12 @@ from its module (`from krmfn.run import run`), and so is what a function's tests
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+# As in krmfn.hints, which this module does not load either.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.config import ConfigError, load_config
     from krmfn.errors import FieldError
     from krmfn.fieldpath import FieldPath, format_path, parse_path

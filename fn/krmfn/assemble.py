@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from krmfn.edit import same
 from krmfn.envelope import fields_of
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.source import Location
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.breaks import BREAKS, unified
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext import Span
 
-__all__ = ["assemble"]
+__all__ = ["assemble", "entries_of"]
 
 
 def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> str:
@@ -65,7 +64,7 @@ def _joined(
     head, tail = envelope.head, envelope.tail
     if results is not None:
         head, tail = _with_results(envelope, results)
-    entries = _entries(envelope, items, expand=expand)
+    entries = entries_of(envelope, items, expand=expand)
     if not entries:
         return _emptied(head, envelope.newline) + tail
     if not head.endswith(BREAKS):
@@ -87,7 +86,11 @@ def _whole(item: KubeObject, entry: str, envelope: Envelope) -> str:
     return _written(item, cast("str", envelope.indent), envelope.newline)
 
 
-def _entries(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool) -> list[str]:
+def entries_of(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool = False) -> list[str]:
+    """The text of each item as an entry of a list in block style; with `expand` none refers to an anchor of another.
+
+    Raises FieldError where an item has no written form.
+    """
     indent = cast("str", envelope.indent)
     mark, newline = indent + "-", envelope.newline
     own = {id(item) for item in envelope.items}

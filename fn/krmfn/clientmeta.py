@@ -5,7 +5,7 @@ Source: kyaml kio/kioutil (PathAnnotation, IndexAnnotation and their legacy form
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

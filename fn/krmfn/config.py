@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from krmfn.errors import FieldError, describe, unknown_field
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any, TypeVar
 
     from pydantic import BaseModel
     from pydantic_core import ErrorDetails

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
-
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.edit import remove_value, set_unparsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject

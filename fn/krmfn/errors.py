@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

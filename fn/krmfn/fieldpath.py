@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import TypeAlias
+
+from krmfn.hints import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 __all__ = ["FieldPath", "format_path", "parse_path", "steps_of"]
 

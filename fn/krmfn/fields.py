@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
-
 from krmfn.errors import FieldError, describe, unknown_field
+from krmfn.hints import TYPE_CHECKING, TypeVar, cast
 from krmfn.source import Location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from json.decoder import JSONDecodeError
-from typing import TYPE_CHECKING, Any, cast
 
 from krmfn.envelope import MAX_ITEMS, Envelope, too_many_items
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from krmfn.value import Scalar, Value
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, cast, final
-
 from krmfn.clientmeta import PATH_KEYS, client_index, client_path
 from krmfn.errors import FieldError, describe
 from krmfn.fieldpath import parse_path, steps_of
+from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.source import Location, ObjectId, Source, document_location, text_location
 from krmfn.yamltext import YamlError, read, write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
 
     from krmfn.fieldpath import FieldPath
     from krmfn.fields import Fields

@@ -7,7 +7,7 @@ takes a fifth of the time. Why that counts: docs/decisions/0009.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import NamedTuple  # noqa: TID251

@@ -6,10 +6,10 @@ Source: functions-spec.md (KRM Functions Specification, ResourceList).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast, final
 
 from krmfn.envelope import Envelope, cut
 from krmfn.errors import FieldError, describe
+from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.bounds import check_nodes
 
@@ -134,6 +134,18 @@ class ResourceList:
                 new = item if old is item else replaced(old, item)
                 return self.with_items((*self.items[:index], new, *self.items[index + 1 :]))
         return self.with_items((*self.items, item))
+
+    def entries(self) -> list[str] | None:
+        """The text of each item as it stands in the list's text; None where that is not made entry by entry.
+
+        It is in a list of block style with items of usual lines. Raises FieldError where an item has no written form.
+        """
+        envelope = self._envelope
+        if not envelope.simple or envelope.indent is None:
+            return None
+        from krmfn.assemble import entries_of
+
+        return entries_of(envelope, self.items)
 
     def to_text(self) -> str:
         """The list's text: what was not changed stands as it came in, byte for byte.

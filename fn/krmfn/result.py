@@ -6,8 +6,8 @@ Source: functions-spec.md (schema of ResourceList.results); kyaml fn/framework/r
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING, cast, overload
 from krmfn.resourcelist import ResourceList, ResourceListError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import IO, Any, TypeVar
 
     from pydantic import BaseModel
 

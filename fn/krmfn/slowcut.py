@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
 
 from krmfn.envelope import MAX_ITEMS, Envelope, cut, own_start, too_many_items
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, locate, read, set_value
@@ -17,6 +17,7 @@ from krmfn.yamltext.spans import Walk, find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from krmfn.value import Value
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence  # noqa: TC003 (whoever evaluates the alias needs them)
-from typing import TypeAlias
+
+from krmfn.hints import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 __all__ = ["Scalar", "Value"]
 

@@ -30,6 +30,9 @@ def _run(arguments: list[str]) -> int:
         open_closed()
     if arguments in _FUNCTION:
         # Clients start the function thousands of times a day: the command line's own imports stay out of its way.
+        from packwise.start import use
+
+        use()
         from packwise.function import main as run_function
 
         return run_function(validate=len(arguments) > 1)

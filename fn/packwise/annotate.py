@@ -6,8 +6,8 @@ Source: product.md "Contract", revisions.md "Conditions".
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.jsontext import json_list, json_object, json_string
 from packwise.objects.identity import format_identity, identity

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from heapq import nlargest
 from itertools import islice
-from typing import TYPE_CHECKING
+
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -6,13 +6,14 @@ imported only where a text needs it, and each module when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext.error import YamlError
 from krmfn.yamltext.reader import read
 from krmfn.yamltext.writer import write
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.yamltext.documents import Document, split_documents
     from krmfn.yamltext.edit import remove_value, set_value
     from krmfn.yamltext.scalars import resolve

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext.breaks import BREAKS
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.events import (

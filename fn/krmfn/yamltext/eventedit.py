@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext.breaks import restored
 from krmfn.yamltext.build import read_libyaml, scalar_value
 from krmfn.yamltext.error import YamlError, error_at

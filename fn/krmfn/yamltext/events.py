@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
-
 from yaml import _yaml  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
 from yaml import events as _events
 from yaml.error import MarkedYAMLError
 from yaml.reader import ReaderError
 
+from krmfn.hints import TYPE_CHECKING, Protocol, cast
 from krmfn.yamltext.error import YamlError, error_at
 
 if TYPE_CHECKING:

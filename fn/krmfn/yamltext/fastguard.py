@@ -8,8 +8,8 @@ documents, long keys. It reports no error that counts: whatever it does not read
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext.plainlines import is_printable
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ Such a line is a key, a value or a comment that is whole by itself; indentation 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from krmfn.yamltext.plainlines import ITEM, KEY, VALUE, is_printable
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from krmfn.yamltext.plainlines import is_usual_line
 from krmfn.yamltext.quote import scalar
@@ -11,6 +10,7 @@ from krmfn.yamltext.writer import block_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Scalar, Value

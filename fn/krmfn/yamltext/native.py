@@ -6,7 +6,7 @@ others: then Python has to do it. Without the core, or with that of another krmf
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krmfn_native import entries, key_lines, nearest, read, set_string, write

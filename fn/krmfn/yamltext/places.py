@@ -9,8 +9,8 @@ import re
 from array import array
 from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext import native
 from krmfn.yamltext.error import YamlError
 from krmfn.yamltext.lineplaces import LinePlaces

@@ -6,9 +6,11 @@ same values.
 
 from __future__ import annotations
 
+import sys
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from types import ModuleType
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext import native
 from krmfn.yamltext.bounds import check_nodes
 
@@ -18,6 +20,44 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 __all__ = ["read", "read_fast"]
+
+
+@cache
+def _loads() -> Callable[..., object] | None:
+    """The function of yaml_rs that reads a text; None where it is not installed."""
+    if "yaml_rs" in sys.modules:
+        return _imported_reader()
+    try:
+        folders = _folders_of("yaml_rs")
+    except ImportError:
+        return None
+    # The package around the compiled module imports pathlib, typing and more, which takes longer than a small input.
+    package = sys.modules["yaml_rs"] = ModuleType("yaml_rs")
+    package.__path__ = folders
+    try:
+        from yaml_rs._yaml_rs import _loads  # pyright: ignore[reportPrivateUsage]
+    except ImportError:
+        del sys.modules["yaml_rs"]
+        return _imported_reader()
+    del sys.modules["yaml_rs"]
+    return _loads
+
+
+def _folders_of(package: str) -> list[str]:
+    """Where the modules of a package stand, which is not imported. Raises ImportError where a finder does."""
+    for finder in sys.meta_path:
+        spec = finder.find_spec(package, None)
+        if spec is not None:
+            return list(spec.submodule_search_locations or ())
+    return []
+
+
+def _imported_reader() -> Callable[..., object] | None:
+    try:
+        from yaml_rs import loads
+    except ImportError:
+        return None
+    return loads
 
 
 def read(text: str) -> Value:
@@ -61,13 +101,3 @@ def read_fast(text: str) -> tuple[bool, Value]:
     from krmfn.yamltext.fastguard import agrees
 
     return agrees(value, text), value
-
-
-@cache
-def _loads() -> Callable[..., object] | None:
-    """The reader of yaml_rs, which takes as long to import as ten workloads to read."""
-    try:
-        from yaml_rs import loads
-    except ImportError:
-        return None
-    return loads

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.quote import double_quoted, scalar
 from krmfn.yamltext.spans import find, locate

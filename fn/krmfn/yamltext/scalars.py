@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krmfn.value import Scalar

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext.breaks import unified
 from krmfn.yamltext.build import scalar_value
 from krmfn.yamltext.error import error_at, line_and_column

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext.error import error_at
 from krmfn.yamltext.events import MappingStartEvent, SequenceStartEvent
 from krmfn.yamltext.lastline import ends_in_block_scalar, stripped

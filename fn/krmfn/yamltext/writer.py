@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext import native
 from krmfn.yamltext.error import YamlError
 from krmfn.yamltext.quote import AFTER_MARK, after_mark, double_quoted, flow_key, literal_lines, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from krmfn.value import Scalar, Value
 

@@ -345,10 +345,11 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`packwise fn`."""
+    """`packwise fn`; `jobs`: the number of processes, None where it is not given."""
 
     validate: bool = False
     verbose: bool = False
+    jobs: int | None = None
 
 
 class UsageError(Exception):

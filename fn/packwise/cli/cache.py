@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import say, show
 from packwise.fleet.cache import DEFAULT_SIZE, CacheError, contents_of, default_place, open_store, prune

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity, exit_code
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show

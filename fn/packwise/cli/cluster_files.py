@@ -7,8 +7,8 @@ import json
 import sys
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.arguments import STDIN, UsageError

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.report.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from pathlib import Path
+    from typing import IO
 
 __all__ = ["cannot_write", "encoded", "is_coloured", "naming", "open_closed", "say", "show"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.console import is_coloured, say, show

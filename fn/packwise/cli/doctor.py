@@ -7,9 +7,9 @@ import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, sort_results
 from packwise.cli.console import is_coloured, say, show
@@ -32,6 +32,7 @@ from packwise.discovery import summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
     from krmfn.value import Value
     from packwise.cli.arguments import Doctor

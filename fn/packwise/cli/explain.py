@@ -6,8 +6,8 @@ import os
 import re
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, Named, UsageError
 from packwise.cli.console import encoded

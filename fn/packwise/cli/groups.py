@@ -6,8 +6,8 @@ import os
 import posixpath
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN

@@ -7,8 +7,8 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile, exit_code
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError

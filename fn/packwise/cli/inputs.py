@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.reader import Reader, error_result, items_of

@@ -12,8 +12,8 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import naming, say
@@ -24,6 +24,7 @@ from packwise.cli.target import is_of_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
 

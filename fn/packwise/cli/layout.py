@@ -6,8 +6,8 @@ A workload and the topology that it names cannot stand in one Kustomization of F
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.stream import joined
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KINDS

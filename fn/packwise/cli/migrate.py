@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, Named, UsageError, Verbosity
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.console import cannot_write, encoded, naming, say, show
 from packwise.cli.write import replace_file
 

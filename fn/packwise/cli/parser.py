@@ -6,8 +6,8 @@ import argparse
 import re
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
     STDIN,
@@ -55,6 +55,7 @@ from packwise.cli.options.questions import add_comment, add_diff, add_explain, a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
 
 __all__ = ["parse", "parsers"]
 
@@ -162,7 +163,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "doctor": lambda parsed: Doctor(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
     "schema": lambda parsed: Schema(parsed.name, parsed.revision),
     "version": lambda parsed: Version(parsed.libraries),
-    "fn": lambda parsed: Function(parsed.validate, parsed.verbose),
+    "fn": lambda parsed: Function(parsed.validate, parsed.verbose, parsed.jobs),
 }
 """The command of each subcommand's name, made of its parsed arguments."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.cluster_files import read_cluster, read_json, read_nodes, read_objects

@@ -6,9 +6,9 @@ import posixpath
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.resourcelist import ResourceList, ResourceListError
 from krmfn.run import MAX_INPUT, read_input
@@ -21,6 +21,8 @@ from packwise.objects.spelling import is_nearly_known
 from packwise.pipeline.registry import is_document, may_be_document
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from krmfn.value import Value
     from krmfn.yamltext import Document as SplitDocument
     from packwise.cli.input_paths import InputPath

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import STDIN
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import find_files, real

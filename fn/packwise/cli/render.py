@@ -7,9 +7,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show

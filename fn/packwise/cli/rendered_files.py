@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.document import Document
 from packwise.objects.gangkey import stable_identities

@@ -7,8 +7,8 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError, Verbosity

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from textwrap import fill, indent
-from typing import TYPE_CHECKING, Any
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import show
 from packwise.cli.folder import RULES as FOLDER_RULES
@@ -18,6 +18,7 @@ from packwise.wording import closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from packwise.cli.arguments import Rules
     from packwise.commands.rules import Explanation, Refusal

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import show
 from packwise.revisions import RECORDS, REVISIONS
@@ -12,6 +12,7 @@ from packwise.wording import told_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from packwise.cli.arguments import Schema
     from packwise.revisions import Revision

@@ -12,8 +12,8 @@ import shutil
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.input_paths import contains, real
 from packwise.cli.lock import signals_wait
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
 
 from krmfn.clientmeta import PATH_KEYS
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.report.visible import visible
 
 if TYPE_CHECKING:

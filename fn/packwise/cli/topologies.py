@@ -7,8 +7,8 @@ none.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
 from packwise.cli.console import is_coloured, say, show
@@ -20,6 +20,7 @@ from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from packwise.cli.arguments import Topologies
     from packwise.commands.topologies import Overview

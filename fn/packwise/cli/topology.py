@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import show

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from collections import Counter
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

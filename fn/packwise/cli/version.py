@@ -7,8 +7,8 @@ import re
 import sys
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.metadata import version as installed
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.console import show
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import encoded, naming

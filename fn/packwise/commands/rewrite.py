@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.steps import cluster_of, selected, topologies_of

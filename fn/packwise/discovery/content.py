@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.discovery.landmarks import is_values
 from packwise.discovery.reason import Reason
 

@@ -7,8 +7,8 @@ ignored folder cannot be taken back.
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ kustomize base holds is complete only in an overlay. Folders are slash-separated
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ one, and how many more there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.rule import Stage
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from hashlib import sha256
-from typing import TYPE_CHECKING
+
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,13 +6,13 @@ these, as many are known as the file has.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.findings.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from typing import Any
 
     from krmfn.result import Result
 

@@ -6,7 +6,7 @@ Written by `make go-types` from k8s.io/api v0.37.2 (Apache-2.0, The Kubernetes A
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

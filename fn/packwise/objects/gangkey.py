@@ -6,8 +6,7 @@ in what a gang is and not in its name. A PodGroup of a PodGang has its labels, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.objects.identity import Identity, identity
 from packwise.objects.kinds import PODGANG, PODGROUP, VOLCANO_PODGROUP
 

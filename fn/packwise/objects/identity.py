@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.source import ObjectId
 from packwise.objects.kinds import CLUSTER_SCOPED, GENERATED
 

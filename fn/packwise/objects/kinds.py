@@ -5,8 +5,7 @@ Source: product.md "What goes in, what comes out", gitops.md, kai.md, operator.m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ Source: Kubernetes API conventions, "Lists are named by appending List".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source, text_location
 from packwise.objects.identity import is_generated

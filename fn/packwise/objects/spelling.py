@@ -6,8 +6,7 @@ known too. Source: the CRDs of Grove, KAI, Volcano and Kueue.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import KINDS, POD

@@ -7,8 +7,8 @@ alone, and nothing is rendered from that object. Errors that other objects depen
 from __future__ import annotations
 
 from posixpath import dirname
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.rule import Rule
 from packwise.pipeline.suppression import HINTS, Suppressions

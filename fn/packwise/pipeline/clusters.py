@@ -6,8 +6,8 @@ Source: product.md "Contract".
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.discovery import Traits, configured_folders
 from packwise.findings.finding import Finding

@@ -6,8 +6,7 @@ Nothing else in packwise lists them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.osmo import recognition as osmo_documents
 from packwise.objects.kinds import DYNAMO_GRAPH

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise import annotate, render
 from packwise.objects import index, spelling
 from packwise.pipeline import choice, registry, steps, suppression

@@ -7,8 +7,8 @@ that is the field's own line, not the block.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.remarks import remarks
 from packwise.findings.finding import Finding

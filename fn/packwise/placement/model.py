@@ -7,8 +7,8 @@ those of the objects to come. Every node has an origin. Source: product.md "Shap
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

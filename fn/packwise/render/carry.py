@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from krmfn.clientmeta import is_client_key
 from krmfn.edit import same
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from packwise.render.mark import LOCAL_CONFIG
 

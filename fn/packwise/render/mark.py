@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import RENDERED_FROM
 from packwise.objects.kinds import kind_of_object

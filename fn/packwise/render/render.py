@@ -5,8 +5,7 @@ Source: product.md "What goes in, what comes out".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule

@@ -6,12 +6,14 @@ A minor release is one record: what changed within one is not known (dynamo.md 6
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Literal
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.revisions.records import REVISIONS, precedes
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from packwise.revisions.revision import Revision
 
 __all__ = [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.revisions.designs import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI
 from packwise.revisions.releases import (
     ALPHA_8,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from packwise.revisions.limits import Limits
     from packwise.revisions.texts import ConditionTexts, TopologyStatus
 

@@ -6,8 +6,8 @@ Source: grove-releases.md 1.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.revisions.records import REVISIONS
 from packwise.wording import closest, list_known

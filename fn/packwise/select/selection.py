@@ -5,9 +5,8 @@ Source: revisions.md "Configuration", product.md "What goes in".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, has_errors
 from packwise.objects.identity import identity

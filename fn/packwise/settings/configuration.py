@@ -5,9 +5,8 @@ Source: revisions.md "Configuration", operator.md 9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText

@@ -6,8 +6,7 @@ cmd/main.go; controller-runtime v0.22, client-go v0.34.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.findings.problem import Effect, Problem
 from packwise.kubernetes.duration import format_duration, parse_duration

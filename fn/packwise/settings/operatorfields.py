@@ -6,10 +6,10 @@ The decoder is lenient: it takes no notice of fields that it does not know. Sour
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Effect, Problem
 from packwise.findings.rule import Stage

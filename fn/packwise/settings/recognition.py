@@ -5,8 +5,7 @@ A ConfigMap can hold a TopologyRender or an OperatorConfiguration as a document,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from packwise.objects.identity import identity

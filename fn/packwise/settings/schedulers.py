@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText, go_quote
 from packwise.placement.plan import Schedulers

@@ -5,8 +5,7 @@ Source: product.md "Names". The types and defaults that users see are `packwise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.objects.place import Place
 from packwise.placement.limit import MAX_GANGS
@@ -14,6 +13,7 @@ from packwise.settings.plain import RULE_LISTS, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value

@@ -5,8 +5,7 @@ Source: operator.md 9 (H), revisions.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import findings_of, has_errors
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING

@@ -6,9 +6,9 @@ Source: operator.md 3 (ClusterTopology A) and 9.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Finding, Problem, Rule, Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
 from packwise.topology.levellist import level_problems, levels_of, name_problems, refused

@@ -6,9 +6,9 @@ Source: operator.md 3 and 9 (H); crds/head.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Problem, Rule, Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
 from packwise.topology.levellist import level_problems, levels_of, name_problems, refused, unknown_fields, wrong_type

@@ -6,8 +6,8 @@ Source: revisions.md (table and `grep-244-multi` rules 7 and 9), operator.md 9.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, Stage, has_errors
 from packwise.objects.generated import Generated

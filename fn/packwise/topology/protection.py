@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import CLUSTER_TOPOLOGY
 from packwise.topology.levellist import read_levels

@@ -6,8 +6,8 @@ Source: Slurm, topology.conf(5) and topology.yaml(5); topograph's engines slurm 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

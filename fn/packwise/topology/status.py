@@ -5,8 +5,7 @@ Source: revisions.md "Conditions", ClusterTopology `Ready`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

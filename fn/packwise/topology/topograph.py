@@ -6,8 +6,7 @@ or in a ConfigMap. Source: topograph 1.0, docs/engines and docs/reference/node-l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext import YamlError, read
 from packwise.topology.slurm import SlurmError, SlurmTopology, is_conf, read_conf, read_unit
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.validate.lists import identity
 from packwise.validate.schema import Schema
 

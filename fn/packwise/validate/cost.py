@@ -6,8 +6,7 @@ entry that `map` adds. The bound is in bytes: of what is kept, and of what is lo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.validate.syntax import Call, Comprehension, Constant, Ident, ListOf, Select
 

@@ -6,9 +6,9 @@ Source: apiextensions-apiserver, registry/customresource.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Problem
 from packwise.findings.rule import Stage
 from packwise.validate.lists import duplicates

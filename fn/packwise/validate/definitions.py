@@ -5,8 +5,7 @@ Source: product.md "What goes in"; upstream's own CRDs are the operator's, packw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.extras import CRDS
 from packwise.findings.finding import Finding, Rule, Severity

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.validate.cost import MAX_COST, cost_of
 from packwise.validate.syntax import read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from krmfn.value import Value
     from packwise.validate.syntax import Node

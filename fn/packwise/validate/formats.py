@@ -6,7 +6,8 @@ Left out, and so never refused: bsonobjectid, creditcard, isbn, rgbcolor. Other 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

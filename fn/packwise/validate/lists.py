@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING
 from packwise.kubernetes.field_error import ErrorType
 from packwise.validate.schema import Schema
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Effect, Finding, Problem, Rule, Severity
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, PODGANG, PODGROUP, VOLCANO_PODGROUP

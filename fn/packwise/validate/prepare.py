@@ -5,7 +5,7 @@ Source: apiextensions-apiserver, schema/defaulting.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING
 from packwise.validate.schema import Bounds, Schema, ValidationRule
 from packwise.wording import list_known
 

@@ -6,8 +6,8 @@ Source: apiextensions-apiserver, schema/cel. Rules about a change hold where the
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Effect, Problem
 from packwise.kubernetes.field_error import ErrorType
 from packwise.validate.celvalue import cel_value, in_order_of, key_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Problem
 from packwise.findings.rule import Stage
 from packwise.kubernetes.field_error import ErrorType, go_json, go_quote

@@ -5,8 +5,7 @@ Source: cel-spec, proto/cel/expr/checked.proto and syntax.proto. Macros are expa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

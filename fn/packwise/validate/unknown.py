@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Effect, Problem
 from packwise.kubernetes.go_types import TYPES
 from packwise.wording import told_known

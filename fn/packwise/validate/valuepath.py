@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Problem
 from packwise.findings.rule import Stage
 from packwise.kubernetes.field_error import OperatorError

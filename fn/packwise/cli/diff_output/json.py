@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.diff_output.result import notes
 from packwise.cli.report.json import finding_fields
 from packwise.cli.report.visible import json_text
 from packwise.commands.diff import Action, format_steps
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.kubeobject import KubeObject
     from packwise.cli.diff_output.result import Compared
     from packwise.commands.diff import Change, Dropped, FieldChange

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.diff_output.result import notes
 from packwise.cli.diff_output.text import changed_kinds, refused_lines, summary
 from packwise.cli.markdown import Part, Section, code, comment, markup

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.diff_output.json import resource
 from packwise.cli.rendered_files import without_bookkeeping
 from packwise.cli.report.visible import json_text
@@ -11,6 +10,8 @@ from packwise.commands.diff import Action
 from packwise.commands.diff.patch import json_patch
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from packwise.cli.diff_output.result import Compared
     from packwise.commands.diff import Change
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.cli.report.lines import FAINT, SEVERITIES, as_lines, count, tinted
 from packwise.cli.report.visible import visible

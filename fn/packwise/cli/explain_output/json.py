@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.report.json import finding_fields
 from packwise.cli.report.visible import json_text
 from packwise.commands.explain import location_of
@@ -12,6 +11,7 @@ from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from packwise.cli.explain_output.explained import Explained
     from packwise.commands.explain import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.cli.report.lines import FAINT, SEVERITIES, as_lines, tinted

@@ -6,8 +6,8 @@ import sys
 from contextlib import ExitStack, nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.fleet.commit import CommitTree

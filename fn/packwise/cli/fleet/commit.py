@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.fleet.disk import Contents
 from packwise.commands.fleet.packages import SAYING
 from packwise.commands.fleet.tree import below

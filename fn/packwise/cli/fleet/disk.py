@@ -8,8 +8,8 @@ from bisect import bisect_left
 from collections import OrderedDict
 from hashlib import sha1, sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.run import MAX_INPUT, read_input
 from packwise.cli.input_paths import contains, landmarks_above, real
 from packwise.cli.lock import JOURNAL, refuse_interrupted

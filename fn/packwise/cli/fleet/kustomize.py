@@ -13,8 +13,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.git import program_on_path
 
 if TYPE_CHECKING:

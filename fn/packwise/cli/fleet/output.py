@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile, exit_code
 from packwise.cli.input_paths import real
 from packwise.cli.lock import locked

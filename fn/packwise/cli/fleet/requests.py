@@ -7,8 +7,8 @@ import posixpath
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
+from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.fleet.kustomize import KustomizeError, kustomize_version

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import say
 from packwise.cli.fleet.work import lost, plan_of, result_of, work

@@ -24,7 +24,7 @@ from packwise.cli.groups import Checkup, Group
 from packwise.cli.input_paths import SUFFIXES, InputPath
 from packwise.cli.inputs import Configured, Inputs, documents_of
 from packwise.cli.judgement import judge
-from packwise.cli.read import decode, entries_of
+from packwise.cli.read import decode
 from packwise.cli.reader import Reader, error_result, items_of, readable_items
 from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.commands.diff import Action, diff, state_after, state_before
@@ -34,6 +34,7 @@ from packwise.commands.fleet.result import PackageResult, Status, kept_findings
 from packwise.commands.fleet.rules import BUILD, FIT, LOST
 from packwise.commands.fleet.tree import MemoryTree
 from packwise.objects.kinds import PODGANG, PODGROUP
+from packwise.objects.lists import entries_of
 from packwise.pipeline import render
 from packwise.render.mark import LOCAL_CONFIG
 from packwise.select import Package

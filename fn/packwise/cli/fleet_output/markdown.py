@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.fleet_output.report import counted, finding_line, headline, numbers, package_line, word_of
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.fleet.result import Status

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.report.visible import json_text
 from packwise.commands.place.reasons import level_word
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from packwise.cli.place_output.placed import Placed
     from packwise.commands.place.cure import Second
     from packwise.commands.place.moves import Move

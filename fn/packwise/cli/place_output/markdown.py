@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.cli.place_output.text import further_lines, gang_lines, move_line, moves_summary, summary, where
 from packwise.commands.place.moves import Fate

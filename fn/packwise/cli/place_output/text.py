@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.report.lines import SEVERITIES, tinted
 from packwise.cli.report.visible import visible, width

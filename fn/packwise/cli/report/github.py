@@ -5,8 +5,7 @@ Source: docs.github.com "Workflow commands for GitHub Actions"; what is escaped:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.report.visible import visible
 

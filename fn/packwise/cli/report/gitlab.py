@@ -5,14 +5,15 @@ Source: docs.gitlab.com "Code Quality", "Code Quality report format".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.report.lines import sentence
 from packwise.cli.report.visible import json_text
 from packwise.findings.fingerprint import fingerprints
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.result import Result
     from packwise.cli.report.checked import Checked
 

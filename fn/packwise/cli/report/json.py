@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.report.visible import json_text
 from packwise.cli.rules import RULES_BY_NAME
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.result import Result
     from packwise.cli.report.checked import Checked
 

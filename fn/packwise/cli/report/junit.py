@@ -7,9 +7,9 @@ the Ant task's format, as github.com/windyroad/JUnit-Schema has it.
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.report.lines import sentence
 from packwise.cli.report.visible import visible

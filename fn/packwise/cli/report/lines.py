@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from krmfn.grouping import Shown, grouped, rest_line
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.arguments import Verbosity
 from packwise.cli.report.visible import visible

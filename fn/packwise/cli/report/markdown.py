@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.cli.report.lines import as_lines, count

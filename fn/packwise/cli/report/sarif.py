@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.report.lines import sentence
 from packwise.cli.report.visible import json_text
@@ -18,6 +18,7 @@ from packwise.findings.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from krmfn.result import Result
     from packwise.cli.report.checked import Checked

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.report.excerpt import Place, excerpt
 from packwise.cli.report.lines import SEVERITIES, as_lines, for_people, rest
 from packwise.cli.report.visible import visible

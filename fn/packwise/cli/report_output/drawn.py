@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.cli.inputs import COMMIT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.diff.comparable import counted_both
 from packwise.commands.diff.fields import field_changes

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.clientmeta import is_client_key
+from krmfn.hints import TYPE_CHECKING
 from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE, has_epoch
 from packwise.objects.kinds import KINDS
 

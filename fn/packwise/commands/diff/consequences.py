@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.diff.change import Action
 from packwise.commands.diff.constraints import constraints, topologies_named, topology_annotation

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from packwise.commands.diff.fields import Entry
 from packwise.objects.kinds import PODGANG, PODGROUP
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.commands.diff.comparable import with_counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from krmfn.value import Value
 

@@ -5,8 +5,7 @@ Source: grove-releases.md 3.3 "Upgrade".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.commands.diff.members import leaves
 from packwise.objects.gangkey import PART_OF, has_epoch
 

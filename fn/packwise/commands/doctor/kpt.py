@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.commands.doctor.client import KPTFILE, Client, Problem, is_settings_value
 
 if TYPE_CHECKING:

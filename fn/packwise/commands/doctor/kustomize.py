@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.doctor.client import Client, Problem, is_settings_value, words_of
 from packwise.discovery import KUSTOMIZATIONS

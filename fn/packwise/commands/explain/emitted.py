@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.clientmeta import is_client_key
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.source import Location
 from krmfn.yamltext import YamlError

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.commands.explain.emitted import value_of
 from packwise.findings import has_errors
 from packwise.objects.kinds import POD, PODGANG, PODGROUP, QUEUE, TOPOLOGY

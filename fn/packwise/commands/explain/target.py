@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.clientmeta import is_client_key
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.explain.emitted import annotated_values, is_yaml, location_of, value_of, values_of
 from packwise.objects.identity import identity

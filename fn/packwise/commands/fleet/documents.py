@@ -6,8 +6,8 @@ Clusters are alike, and each file is asked about several times: the texts that w
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read, split_documents

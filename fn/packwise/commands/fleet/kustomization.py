@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError
 from packwise.commands.doctor.client import Problem, is_settings_value, words_of

@@ -6,9 +6,9 @@ import posixpath
 import re
 import shlex
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.source import Source

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import posixpath
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Protocol
+
+from krmfn.hints import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

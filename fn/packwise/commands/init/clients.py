@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from shlex import quote
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext.quote import scalar
 

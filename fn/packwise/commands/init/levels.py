@@ -6,8 +6,8 @@ Source: Kubernetes' well-known labels; topograph's reference of node labels; GRE
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.topology import DOMAINS, Level
 from packwise.topology.renamed_labels import new_label

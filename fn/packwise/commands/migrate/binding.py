@@ -6,9 +6,9 @@ Source: revisions.md (table, "topology object"), operator.md 9.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from krmfn.edit import same
+from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.comments import comments
 

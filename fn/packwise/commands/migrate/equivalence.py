@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.edit import same
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.result import exit_code
 from packwise.commands.migrate.gangs import added_bounds, gang_key, normalized

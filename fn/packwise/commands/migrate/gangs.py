@@ -7,9 +7,8 @@ Source: grove-releases.md 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from krmfn.edit import same
+from krmfn.hints import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from krmfn.value import Value

@@ -5,9 +5,8 @@ Source: revisions.md (the table), operator.md 12.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code

@@ -5,8 +5,7 @@ Source: operator.md 5, grove-releases.md 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.commands.migrate.equivalence import as_admitted
 from packwise.commands.rewrite import migrate_workload

@@ -5,8 +5,7 @@ Source: revisions.md "Configuration".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 
 if TYPE_CHECKING:

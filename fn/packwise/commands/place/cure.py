@@ -5,8 +5,7 @@ Source: placement.md 4b, 4c, 5 and 6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.place.exact import Verdict, exact_packing
 from packwise.commands.place.placing import FITS

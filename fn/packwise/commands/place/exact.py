@@ -7,8 +7,8 @@ worker, a fixed seed, a bound on the work instead of the clock.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.candidates import Silent, levels_of
 from packwise.schedulers.kai.allocate.job_tree import JobTree, SetPart

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.kinds import PODGANG

@@ -6,8 +6,8 @@ Source: placement.md "Data".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.schedulers.kai.allocate.scene import (
     CPU,
     GPU,
@@ -25,6 +25,7 @@ from packwise.schedulers.kai.allocate.scene import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from packwise.schedulers.kai.allocate.fit_errors import FitError
     from packwise.schedulers.kai.allocate.session import SessionAnswer

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.schedulers.kai.snapshot import Snapshot, labelled

@@ -6,8 +6,8 @@ It is the same for every format. Nodes and gangs are named by their positions in
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.place.placing import common_domain, topology_of
 from packwise.commands.report.domains import NodeBox, Share, TopologyMap, maps_of

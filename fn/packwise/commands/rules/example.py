@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import split_documents
 from packwise.findings.finding import Stage

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext import read
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+    from typing import Any
 
 __all__ = ["Explanation", "explained", "explanation"]
 

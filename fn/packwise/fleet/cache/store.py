@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
+from krmfn.hints import TYPE_CHECKING, Protocol
 from packwise.extras import FSSPEC
 from packwise.fleet.cache.entry import LARGEST, entry_of, name_of, value_of
 from packwise.fleet.cache.folder import DEFAULT_SIZE, Folder

@@ -6,14 +6,14 @@ was after the way back. Values of a wrong type are left out: `schema` reports th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.dynamo.trace import IDENTITY, Trace, Written
 from packwise.frontends.dynamo.values import mapping, mappings, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value

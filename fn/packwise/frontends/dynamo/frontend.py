@@ -5,8 +5,7 @@ Source: dynamo.md. What comes of it is a preview: the operator of the cluster ow
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Severity, findings_of, has_errors

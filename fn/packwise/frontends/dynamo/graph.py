@@ -6,8 +6,8 @@ Source: dynamo.md 2.2, 2.4 and 3.6.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.values import mapping, mappings, text, texts, whole

@@ -7,9 +7,9 @@ within as lines above the component. The result is held to the conversion, and t
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from krmfn.edit import same
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError, locate, read, write

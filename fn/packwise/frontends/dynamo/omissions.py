@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1
 from packwise.frontends.dynamo.graph import Graph

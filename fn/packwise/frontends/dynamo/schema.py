@@ -7,14 +7,15 @@ missing, so an unknown one is a warning. Source: dynamo.md 2.1 and 2.2, Dynamo's
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Effect, Problem
 from packwise.findings.rule import Stage
 from packwise.frontends.dynamo.convert import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value

@@ -6,8 +6,7 @@ variables, volumes, flags of the launch) is left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.graph import WORKERS
@@ -19,6 +18,7 @@ from packwise.revisions.dynamo import Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.dynamo.graph import Component, Constraint, Graph

@@ -5,8 +5,7 @@ Source: revisions.md "New and existing workloads".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.rule import Stage
 from packwise.frontends.grove.baseline import inherit_annotation, stored

@@ -5,8 +5,7 @@ Source: gitops.md, kai.md, operator.md 2 (D2) and 7 (replica counts).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity

@@ -5,8 +5,7 @@ Source: operator.md 2 (D9), 5 (U13).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove.default import default
 

@@ -5,9 +5,8 @@ Source: operator.md 7, grove-releases.md 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.clientmeta import is_client_key
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove import names
 from packwise.frontends.grove.queue import VOLCANO, queues_of, resolve_queue, volcano_queue

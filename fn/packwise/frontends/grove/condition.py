@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.topology import DOMAINS
 from packwise.topology.status import Condition

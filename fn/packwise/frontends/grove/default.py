@@ -6,8 +6,8 @@ Source: operator.md 2; grove-releases.md 2.6, N1 to N4.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.schema.table import known_fields
 from packwise.kubernetes.duration import format_duration, parse_duration
 

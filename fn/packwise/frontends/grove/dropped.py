@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.constraints import placed_domains

@@ -5,9 +5,8 @@ Source: grove-releases.md 3.2 and 3.4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.frontends.grove.live import live_replicas

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings import Effect, Finding, Rule, Severity, Stage, findings_of, has_errors
 from packwise.frontends.grove import record

@@ -5,8 +5,7 @@ Source: grove-releases.md 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.frontends.grove.rules.check import TEMPLATE
 

@@ -5,8 +5,7 @@ Source: operator.md 6 and 7, grove-releases.md 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove import names
 from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE

@@ -5,8 +5,7 @@ Source: operator.md 7 (replica counts), grove-releases.md 3.2, revisions.md `gre
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.gangkey import PART_OF
 from packwise.objects.identity import identity

@@ -5,8 +5,7 @@ Source: grove-releases.md 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:

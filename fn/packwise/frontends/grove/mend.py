@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Effect
 from packwise.frontends.grove.scalars import pod_specs, tool_dependent_words, unquoted_quantities
 from packwise.frontends.grove.schema import check_shape

@@ -6,8 +6,7 @@ Source: operator.md 12 (A -> M -> H), 4.3 (inheritance of topologyName), 3 (pack
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.rules.check import TEMPLATE
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.build_gangs import is_mirrored
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.dropped import lost_domains

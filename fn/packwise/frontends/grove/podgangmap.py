@@ -6,8 +6,8 @@ Without the PodGangMap its entries follow from the workload, and their epochs fr
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove import names
 

@@ -5,8 +5,7 @@ Source: revisions.md, "TAS disabled, existing workload" of design-1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import PODGANG
 from packwise.placement.model import Bounds
 from packwise.topology import Level

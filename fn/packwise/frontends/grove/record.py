@@ -6,8 +6,7 @@ a known workload is unchanged or was edited. Source: revisions.md "New and exist
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
+from krmfn.hints import TYPE_CHECKING, cast
 from packwise.frontends.grove.podcliqueset import Pack, TopologyConstraint
 from packwise.jsontext import json_object, json_string
 

@@ -5,8 +5,7 @@ Source: revisions.md "Workload validation", "PodGang".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Finding, Rule, Severity
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ Source: product.md "Dependencies", gitops.md "Argo CD".
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.rules.check import TEMPLATE
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ The webhook judges the object with these. Source: grove-releases.md 2.6, "Conseq
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity

@@ -6,7 +6,8 @@ Both are imported when they are first asked for, since a run needs those of one 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.osmo.names import MAX_NAME
 from packwise.frontends.osmo.rules import DIFFERS
 from packwise.frontends.osmo.tree import joined

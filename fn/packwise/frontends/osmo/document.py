@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from krmfn.errors import FieldError, describe
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError, read

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+
+from krmfn.hints import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.placements import tree_of
 from packwise.frontends.osmo.pool import pool_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.osmo.names import MAX_NAME, label_text, safe_name, unique_names
 from packwise.frontends.osmo.rules import levelled

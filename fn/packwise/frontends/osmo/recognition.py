@@ -6,14 +6,14 @@ so. Source: osmo.md (top).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Literal, TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LABEL", "DocumentAt", "document_places", "document_places_before", "is_document", "may_be_document"]
 
-Form: TypeAlias = Literal["file", "labelled", "values", "service"]
+Form: TypeAlias = 'Literal["file", "labelled", "values", "service"]'
 """How a document of OSMO travels, as DocumentAt says it."""
 
 

@@ -7,8 +7,8 @@ leaves hold tasks, and a required level is never lost.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.osmo.names import unique_names
 from packwise.placement.model import Bounds

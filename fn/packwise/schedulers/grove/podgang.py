@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import PODGANG
 from packwise.placement.model import Gang, Grouper

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Effect, Problem
 from packwise.findings.finding import Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError

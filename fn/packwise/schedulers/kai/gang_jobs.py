@@ -5,8 +5,7 @@ Source: placement.md 1, operator.md 10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.kubernetes.pod_requests import pod_requests
 from packwise.objects.kinds import TOPOLOGY

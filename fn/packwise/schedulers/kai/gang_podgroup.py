@@ -6,8 +6,7 @@ They differ in fields, which follow from who makes the PodGroup. Source: operato
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.placement.model import Grouper
 from packwise.schedulers.kai.podgroup import PodGroup, SubGroup, TopologyConstraint
 from packwise.schedulers.kai.versions import SUBGROUP_COUNTS

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import QUEUE
 from packwise.schedulers.kai.gang_podgroup import QUEUE_LABELS
 

@@ -5,8 +5,7 @@ Source: kai.md "PodGroup CRD", crds/kai-v0.12.0 to v0.17.0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.kinds import PODGROUP
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.errors import describe
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings import Effect, Problem
 from packwise.findings.finding import Stage

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings import Effect, Problem
 from packwise.findings.finding import Finding, Rule, Severity, Stage

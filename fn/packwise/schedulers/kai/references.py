@@ -6,8 +6,8 @@ Source: operator.md 9 (H), gitops.md "Who owns what".
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY

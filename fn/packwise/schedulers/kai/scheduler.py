@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.placement.model import Gang, Grouper
 from packwise.schedulers.kai.topologies import KaiTopologies, scheduler_topologies
@@ -12,6 +11,7 @@ from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerOb
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypeGuard
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding

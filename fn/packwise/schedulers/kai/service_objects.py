@@ -6,9 +6,9 @@ Source: kai.md, osmo.md 5.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import parse_path
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Effect
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.generated import Generated

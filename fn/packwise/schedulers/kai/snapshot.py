@@ -6,8 +6,8 @@ Read of objects as `kubectl get nodes,pods -A -o json` prints them, or of a dump
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.kubernetes.pod_requests import amounts, pod_requests
 from packwise.schedulers.kai.allocate.scene import PODS, KaiTopology, Node, PodRules, QueueShare, Taint, Toleration

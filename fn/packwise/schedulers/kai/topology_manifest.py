@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Problem
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.objects.kinds import TOPOLOGY

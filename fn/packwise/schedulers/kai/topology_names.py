@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.placement.model import Grouper
 from packwise.schedulers.kai.topology_manifest import PROFILE

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Effect
 from packwise.findings.finding import Finding, Severity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY

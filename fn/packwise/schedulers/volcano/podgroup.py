@@ -6,8 +6,8 @@ Source: grove-releases.md 2.3.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import VOLCANO_PODGROUP
 from packwise.placement.model import Gang, Grouper
@@ -15,6 +15,7 @@ from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerOb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeGuard
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject

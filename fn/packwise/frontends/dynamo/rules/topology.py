@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity, Stage
 from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.rules.check import Context, Update, rules_of, run
 from packwise.frontends.grove.rules.constraints import constraints_at
 from packwise.frontends.grove.tables import rulebook

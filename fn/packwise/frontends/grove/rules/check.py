@@ -5,9 +5,8 @@ Source: operator.md 4 and 5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
-
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Stage
@@ -15,6 +14,7 @@ from packwise.kubernetes.field_error import ErrorType, OperatorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value

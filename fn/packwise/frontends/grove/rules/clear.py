@@ -5,8 +5,7 @@ Each answers False where it does not know, and the rules are called. The tests h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE
 from packwise.frontends.grove.rules.cliques import STARTUP_TYPES
 from packwise.frontends.grove.rules.name_length import MAX_COMBINED_LENGTH

@@ -5,8 +5,7 @@ Their texts stand alone, without a field. Source: revisions.md "Workload validat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.alpha7 import ALPHA7

@@ -6,9 +6,8 @@ these and of scaling groups. Source: operator.md R46, U13; grove-releases.md 2.1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, forbidden, invalid

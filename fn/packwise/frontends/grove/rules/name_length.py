@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, invalid

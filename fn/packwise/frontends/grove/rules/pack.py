@@ -6,9 +6,8 @@ grove-releases.md 2.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.lpx import LPX, asks_for_lpu
 from packwise.frontends.grove.queue import QUEUE, VOLCANO, VOLCANO_QUEUE, queue_of

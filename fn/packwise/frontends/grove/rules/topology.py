@@ -5,8 +5,7 @@ Source: operator.md 4.3 (R43..R45), revisions.md `grep-244-multi` rules 1, 3, 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule

@@ -5,8 +5,7 @@ Source: operator.md 5 (U01..U12), revisions.md `grep-244-multi` rule 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.resolution import chosen_topology

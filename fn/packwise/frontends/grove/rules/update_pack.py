@@ -5,8 +5,7 @@ Source: operator.md 5 (U12 and what H allows); grove-releases.md 2.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, refused

@@ -5,9 +5,8 @@ Source: operator.md 5 (U14 and H).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING, cast
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Update, invalid
 from packwise.frontends.grove.rules.update import RECREATE, CliqueChange, GroupChange, immutable, update_rules

@@ -5,8 +5,7 @@ Source: operator.md 4; grove-releases.md 1.1 "order inside a clique", "empty cli
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.rules import clear
 from packwise.frontends.grove.rules.autoscaling import AUTOSCALING
 from packwise.frontends.grove.rules.check import CliqueAt, Context, Scope, cliques_of, groups_of, itself

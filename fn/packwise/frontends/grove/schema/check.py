@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING, cast
 from packwise.findings.problem import Effect, Problem
 from packwise.findings.rule import Stage
 from packwise.frontends.grove.schema.embedded import struct as struct_of

@@ -6,8 +6,7 @@ fills in on the way is there when it does. Source: operator.md 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Effect
 from packwise.findings.rule import Stage
 from packwise.frontends.grove.default import default

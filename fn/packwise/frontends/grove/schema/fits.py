@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.schema.embedded import struct
 from packwise.frontends.grove.schema.kinds import (
     Array,
@@ -30,6 +30,7 @@ from packwise.kubernetes.quantity import quantity_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, TypeAlias
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.kinds import Field, Kind

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove.schema.kinds import API, Array, Field, Object, Reference, Text, TextMap
 from packwise.kubernetes.field_error import ErrorType

@@ -6,8 +6,7 @@ It says what a schema can: names, types, choices, patterns. What the CRD says in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.schema.embedded import struct
 from packwise.frontends.grove.schema.kinds import (
     Array,
@@ -27,6 +26,8 @@ from packwise.frontends.grove.schema.table import podcliqueset
 from packwise.objects.kinds import POD_CLIQUE_SET
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from packwise.frontends.grove.schema.kinds import Field, Kind
     from packwise.revisions import Revision
 

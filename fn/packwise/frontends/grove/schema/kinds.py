@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

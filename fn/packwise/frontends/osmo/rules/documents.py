@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.findings.rule import Rule, Stage
 from packwise.frontends.osmo.rules.check import Check, problem_at
 from packwise.frontends.osmo.template.fill import sections

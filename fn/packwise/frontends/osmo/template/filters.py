@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
 
 from jinja2.filters import FILTERS
 
+from krmfn.hints import TYPE_CHECKING, cast
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sized
+    from typing import Any
 
     from packwise.frontends.osmo.template.work import Work
 

@@ -6,8 +6,6 @@ before it runs, and what is not known to be bounded is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
-
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, UndefinedError, nodes, pass_context
 from jinja2.environment import Template
 from jinja2.exceptions import SecurityError
@@ -17,12 +15,14 @@ from jinja2.sandbox import SandboxedEnvironment, safe_range
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.frontends.osmo.template.filters import bounded_filters
 from packwise.frontends.osmo.template.work import TooMuchWorkError, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
     from jinja2.runtime import Context
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast
 
 from jinja2.exceptions import SecurityError
 
+from krmfn.hints import TYPE_CHECKING, cast
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sized
+    from typing import Any
 
 __all__ = ["MAX_BITS", "MAX_WORK", "TooMuchWorkError", "Work"]
 

@@ -6,8 +6,8 @@ Source: placement.md 4.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.domains import ROOT
 from packwise.schedulers.kai.allocate.fit import Accounting

@@ -6,8 +6,8 @@ Source: placement.md 4c to 4f.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.fit_errors import FitError, Shortage, few_pods, insufficient
 from packwise.schedulers.kai.allocate.scene import CPU, MEMORY, PODS

@@ -6,8 +6,8 @@ Source: placement.md 7.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
 

@@ -6,8 +6,8 @@ Source: placement.md 5.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.schedulers.kai.allocate.candidates import Silent, Wanted, candidates
 from packwise.schedulers.kai.allocate.fit_errors import JOINT, node_shortages, too_large, unschedulable
 from packwise.schedulers.kai.allocate.job_tree import PodPart, SetPart

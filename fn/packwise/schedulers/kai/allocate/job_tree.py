@@ -5,8 +5,7 @@ Source: placement.md 1 to 3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ The texts are KAI's, which takes those of Kubernetes' plugins. Source: placement
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

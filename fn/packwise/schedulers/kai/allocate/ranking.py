@@ -8,8 +8,8 @@ Source: placement.md 5.
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.schedulers.kai.allocate.predicates import refusals
 from packwise.schedulers.kai.allocate.scene import CPU, GPU
 

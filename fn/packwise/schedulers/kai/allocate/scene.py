@@ -5,8 +5,7 @@ Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, byt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:

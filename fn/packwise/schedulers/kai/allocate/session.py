@@ -6,8 +6,8 @@ Source: placement.md 2 and 3.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.fit_errors import over_limit, over_quota, summary

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, TypeVar
 
+from krmfn.hints import TYPE_CHECKING, TypeVar
 from packwise.schedulers.kai.allocate.domains import DomainTree, add_amounts
 from packwise.schedulers.kai.allocate.scene import PODS
 

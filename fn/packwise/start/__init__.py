@@ -1,0 +1,109 @@
+"""What every start of `packwise fn` would do again: the modules of a run in one file, its patterns already compiled.
+
+Python looks for each of some hundred and fifty modules by itself, opens its bytecode and reads it, and compiles the
+regular expressions of each anew. The archive stands beside the bytecode of this module and is made by
+`python -m packwise.start` (`make setup`, the image); without it a run does the same, and starts more slowly. It is of
+one interpreter, and a module counts as Python's own bytecode does: by the time and size of its source.
+"""
+
+from __future__ import annotations
+
+import sys
+from marshal import loads
+from os import stat
+from os.path import dirname
+
+# As in krmfn.hints, which would be one more module to find.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from importlib.machinery import ModuleSpec, SourceFileLoader
+    from types import CodeType, ModuleType
+    from typing import Any
+
+    Entry = tuple[str, bool, int, int, bytes]
+    """Of a module: its source file, whether it is a package, time and size of the source, its code, marshalled."""
+    Pattern = tuple[str | bytes, int, tuple[Any, ...]]
+    """A regular expression, its flags, and what Python's engine makes it of."""
+else:
+    # `importlib.machinery` has the same two, and imports more.
+    from _frozen_importlib import ModuleSpec
+    from _frozen_importlib_external import SourceFileLoader
+
+__all__ = ["archive_path", "interpreter", "use"]
+
+
+def use() -> None:
+    """Imports come from the archive from here on, where there is one that this interpreter made."""
+    path = archive_path()
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123 (pathlib is what a start does without)
+            maker, modules, patterns = loads(stream.read())  # noqa: S302 (as trusted as the bytecode beside it)
+    except (OSError, ValueError, EOFError, TypeError):
+        return
+    if maker != interpreter():
+        return
+    _use_patterns(patterns)
+    sys.meta_path.insert(0, _Finder(modules))
+
+
+def archive_path() -> str:
+    """Where the archive of this interpreter stands."""
+    return f"{__spec__.cached}.archive"
+
+
+def interpreter() -> tuple[str, int, str]:
+    """Which interpreter reads code and patterns as this one does, and where packwise stands."""
+    return sys.version, sys.flags.optimize, __file__
+
+
+class _Finder:
+    """Finds the modules of an archive; one whose source has changed is left to the next finder."""
+
+    def __init__(self, modules: Mapping[str, Entry]) -> None:
+        self._modules = modules
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None):  # noqa: ARG002
+        """The module of that name; None where the archive has none that is up to date."""
+        entry = self._modules.get(name)
+        if entry is None:
+            return None
+        file, is_package, changed, size, code = entry
+        try:
+            source = stat(file)  # noqa: PTH116
+        except OSError:
+            return None
+        if int(source.st_mtime) != changed or source.st_size != size:
+            return None
+        spec = ModuleSpec(name, _Loader(name, file, code), origin=file, is_package=is_package)
+        spec.has_location = True
+        if is_package:
+            spec.submodule_search_locations = [dirname(file)]  # noqa: PTH120
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module whose code is at hand."""
+
+    def __init__(self, name: str, file: str, code: bytes) -> None:
+        super().__init__(name, file)
+        self._code = code
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
+        """The code of the module."""
+        return loads(self._code)  # noqa: S302
+
+
+def _use_patterns(patterns: Sequence[Pattern]) -> None:
+    """`re` knows the patterns as if they had been compiled in this process."""
+    try:
+        import re
+
+        engine: Any = __import__("_sre")
+        known: dict[object, object] = getattr(re, "_cache")  # noqa: B009
+        for pattern, flags, program in patterns:
+            known[type(pattern), pattern, flags] = engine.compile(pattern, *program)
+    except (ImportError, AttributeError, TypeError, ValueError, RuntimeError):
+        # An interpreter that keeps its patterns otherwise compiles them.
+        return

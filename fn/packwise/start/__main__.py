@@ -1,0 +1,122 @@
+"""Makes the archive that a start of `packwise fn` reads: `python -m packwise.start`.
+
+It runs the function on `sample.yaml`, two workloads with a warning on each, and writes down the modules that the run
+imported and the patterns that it compiled.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
+from marshal import dumps
+from pathlib import Path
+
+from packwise.start import archive_path, interpreter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from packwise.start import Entry, Pattern
+
+_OWN = ("packwise", "krmfn")
+_OF_LARGE_LISTS = ("packwise.pipeline.parts", "packwise.processes")
+_SAMPLE = Path(__file__).with_name("sample.yaml")
+
+
+def main() -> int:
+    """Makes the archive; returns the exit code, 1 where it cannot be written."""
+    before = set(sys.modules)
+    re.purge()
+    _run(_SAMPLE.read_bytes())
+    for name in _OF_LARGE_LISTS:
+        import_module(name)
+    modules = {name: _entry(name) for name in sys.modules if name not in before and name.partition(".")[0] in _OWN}
+    return _write(dumps((interpreter(), modules, list(_patterns()))))
+
+
+def _run(text: bytes) -> None:
+    """Runs the function on `text`. Raises RuntimeError where that is an error, which it never is for the sample."""
+    from packwise.function import main as run_function
+
+    stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(text))
+    try:
+        with redirect_stdout(io.TextIOWrapper(io.BytesIO())), redirect_stderr(io.StringIO()) as messages:
+            code = run_function()
+    finally:
+        sys.stdin = stdin
+    if code:
+        raise RuntimeError(messages.getvalue())
+
+
+def _entry(name: str) -> Entry:
+    spec = sys.modules[name].__spec__
+    loader: Any = spec and spec.loader
+    file = loader.get_filename(name)
+    source = Path(file).stat()
+    return file, loader.is_package(name), int(source.st_mtime), source.st_size, dumps(loader.get_code(name))
+
+
+def _patterns() -> list[Pattern]:
+    """What `re` compiled and keeps, each as the program that its compiler makes; none where it keeps them otherwise."""
+    try:
+        kept, compiler = _insides()
+    except AttributeError:
+        return []
+    patterns: list[Pattern] = []
+    engine = compiler._sre
+    for (_, pattern, flags), compiled in list(kept.items()):
+        recorder = _Recorder(engine)
+        compiler._sre = recorder
+        try:
+            again = compiler.compile(pattern, flags)
+        finally:
+            compiler._sre = engine
+        if again == compiled:
+            patterns.append((pattern, int(flags), recorder.program))
+    return patterns
+
+
+def _insides() -> tuple[dict[Any, Any], Any]:
+    """What `re` keeps, and its compiler. Raises AttributeError where an interpreter has them otherwise."""
+    module: Any = re
+    return module._cache, module._compiler
+
+
+class _Recorder:
+    """Python's engine of regular expressions, which writes down the program that it is given."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.program: tuple[Any, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def compile(self, pattern: Any, *program: Any) -> Any:
+        """The compiled pattern; numbers are written down as plain integers, which `marshal` takes."""
+        flags, code, groups, names, indices = program
+        self.program = (int(flags), [int(each) for each in code], groups, dict(names), tuple(indices))
+        return self._engine.compile(pattern, *self.program)
+
+
+def _write(data: bytes) -> int:
+    path = Path(archive_path())
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        print(f'error: {path}: must be a file that can be written; got "{error.strerror}"', file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
