@@ -24,7 +24,7 @@ else:
         """The signature, which the implementation after it replaces."""
         return function
 
-    def TypeVar(name, **_):  # noqa: N802
+    def TypeVar(name, *_, **__):  # noqa: N802
         """The name of a type variable."""
         return name
 
