@@ -15,8 +15,9 @@ WITH_EXAMPLES = {name: found for name, found in EXPLANATIONS.items() if found.fa
 WORDS_ONLY = {
     *("readable", "outside-link", "output-edited", "output-path", "revision-unnamed", "topology-in-cluster-differs"),
     *("migrate-source", "migrate-order", "migrate-comment", "migrate-meaning", "migrate-lost", "migrate-gained"),
+    *("fleet-package", "fleet-output", "fleet-build", "fleet-lost"),
 }
-"""Rules of bytes, files and what stands elsewhere, without an example, and those that only a migration has."""
+"""Rules of bytes, files and what stands elsewhere, without an example, and those of a migration or a fleet alone."""
 
 NOT_THERE = {"no-workloads", "clustertopology-in-use"}
 """Rules of what is not there, so that no line of the example holds it."""

@@ -49,7 +49,7 @@ def test_reading_takes_calls_in_proportion(text: Callable[[int], str]) -> None:
     path = InputPath("a.yaml", "a.yaml")
     decode(text(10).encode(), path)
 
-    few, many = (calls_of(lambda number=number: decode(text(number).encode(), path)) for number in (200, 800))
+    few, many = (calls_of(lambda number=number: decode(text(number).encode(), path)) for number in (1000, 4000))
 
     assert many < 4.4 * few
 

@@ -21,7 +21,7 @@ Written by %[1]smake go-types%[1]s from k8s.io/api %[2]s (Apache-2.0, The Kubern
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,6 +7,7 @@ same values.
 from __future__ import annotations
 
 import sys
+from errno import ENOMEM
 from functools import cache
 from types import ModuleType
 
@@ -24,7 +25,17 @@ __all__ = ["read", "read_fast"]
 
 @cache
 def _loads() -> Callable[..., object] | None:
-    """The function of yaml_rs that reads a text; None where it is not installed."""
+    """The function of yaml_rs that reads a text; None where it is not installed. Raises MemoryError."""
+    try:
+        return _fast_reader()
+    except OSError as error:
+        # By then half of a list may be read: to list a folder takes memory too.
+        if error.errno == ENOMEM:
+            raise MemoryError from error
+        raise
+
+
+def _fast_reader() -> Callable[..., object] | None:
     if "yaml_rs" in sys.modules:
         return _imported_reader()
     try:
@@ -35,12 +46,12 @@ def _loads() -> Callable[..., object] | None:
     package = sys.modules["yaml_rs"] = ModuleType("yaml_rs")
     package.__path__ = folders
     try:
-        from yaml_rs._yaml_rs import _loads  # pyright: ignore[reportPrivateUsage]
+        from yaml_rs._yaml_rs import _loads as loads  # pyright: ignore[reportPrivateUsage]
     except ImportError:
         del sys.modules["yaml_rs"]
         return _imported_reader()
     del sys.modules["yaml_rs"]
-    return _loads
+    return loads
 
 
 def _folders_of(package: str) -> list[str]:
