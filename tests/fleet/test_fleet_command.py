@@ -124,6 +124,77 @@ def test_a_package_that_cannot_be_written_fails_alone(call: Call, tmp_path: Path
     assert (tmp_path / "out/north/workload.yaml").read_text(encoding="utf-8") == ""
 
 
+BELOW = {"clusters/deep/a/topology.yaml": CONFIG, "clusters/deep/a/workload.yaml": WORKLOAD}
+RESOURCE_LIST = """\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: Service
+  metadata:
+    name: web
+    annotations: {config.kubernetes.io/index: &first "1", note: *first}
+"""
+REPORT = """\
+1 package: 1 failing
+  1 error
+{judged}
+failing: 1 error: {folder}
+  error: {finding}
+"""
+
+
+def failing(folder: str, finding: str, judged: str = "") -> str:
+    """The report of a fleet of one package, which has one error."""
+    return REPORT.format(folder=folder, finding=finding, judged=judged)
+
+
+@pytest.mark.parametrize(
+    ("files", "finding", "judged"),
+    [
+        pytest.param(
+            {"out/deep/a/.packwise.sha256": "mine\n"},
+            "out/deep/a/.packwise.sha256:1:1: must be the list of files that packwise wrote; delete it, and what "
+            "it named by hand, then render again [readable]",
+            "  1 workload judged\n",
+            id="a list of files that packwise did not write",
+        ),
+        pytest.param(
+            {"out/deep": "a file"},
+            'out/deep: must be a folder that can be written; got "File exists" [fleet-output]',
+            "  1 workload judged\n",
+            id="a file in the place of a folder above",
+        ),
+        pytest.param(
+            {"clusters/deep/a/list.yaml": RESOURCE_LIST},
+            "clusters/deep/a/list.yaml:8:47: Service web metadata.annotations[config.kubernetes.io/index]: anchor "
+            '"first" shares this value with other places; write it out where it is used, so that '
+            '"config.kubernetes.io/index" can be changed here alone [readable]',
+            "",
+            id="an anchor in the way",
+        ),
+    ],
+)
+def test_what_cannot_be_written(call: Call, tmp_path: Path, files: dict[str, str], finding: str, judged: str) -> None:
+    write(tmp_path, {".git/HEAD": "", **BELOW, **files})
+    before = listing(tmp_path)
+
+    ran = call("fleet", "render", "clusters", "-o", "out", "--no-cache")
+
+    assert (ran.code, ran.stdout, ran.stderr) == (1, failing("clusters/deep/a", finding, judged), "")
+    assert listing(tmp_path) == before
+
+
+def test_a_file_that_is_too_large(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packwise.cli.fleet.disk.MAX_INPUT", 1 << 20)
+    write(tmp_path, {".git/HEAD": "", **BELOW, "clusters/deep/a/large.yaml": f"{SERVICE}# {'x' * (1 << 20)}\n"})
+
+    ran = call("fleet", "check", "clusters", "--no-cache")
+
+    finding = 'clusters/deep/a/large.yaml: must be readable; got "more than 1 MiB" [fleet-package]'
+    assert (ran.code, ran.stdout, ran.stderr) == (1, failing("clusters/deep/a", finding), "")
+
+
 def git(folder: Path, *words: str) -> None:
     settings = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"]
     subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)
@@ -280,6 +351,7 @@ def test_what_no_longer_fits_is_reported(call: Call, tmp_path: Path, verb: str) 
     [
         ("check gone", '"gone" must be a folder with packages'),
         ("check clusters/east/web", '"clusters/east/web" must hold packages: folders with a TopologyRender, or a'),
+        ("render clusters -o clusters/north/Kptfile", '-o must name a folder; got "clusters/north/Kptfile"'),
         ("diff clusters", "fleet diff must be given --baseline or --changed-since, as in --baseline git:main"),
         ("diff clusters --baseline gone", '--baseline "gone" must be a folder, or a commit as in git:main'),
         ("check clusters --changed-since main", '--changed-since must name a commit, as in git:main; got "main"'),

@@ -94,6 +94,46 @@ def test_a_build_that_is_no_yaml_is_an_error(call: Call, tmp_path: Path, monkeyp
     assert "error: clusters/east/kustomization.yaml: " in call("fleet", "check", ".").stdout
 
 
+def test_a_resource_list_that_comes_out_of_a_build_is_an_error(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kustomize takes one without items for an object like any other."""
+    write(tmp_path, FLEET | {"base/workload.yaml": "apiVersion: v1\nkind: ResourceList\nmetadata: {name: a}\n"})
+    program(tmp_path, ECHO, monkeypatch)
+
+    ran = call("fleet", "check", "clusters/east")
+
+    assert (ran.code, ran.stderr) == (1, "")
+    assert ran.stdout == (
+        "1 package: 1 failing\n"
+        "  1 error\n"
+        "\n"
+        "failing: 1 error: clusters/east\n"
+        '  error: clusters/east/kustomization.yaml: apiVersion must be one of "config.kubernetes.io/v1", '
+        '"config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1"; got "v1" [readable]\n'
+    )
+
+
+def test_a_folder_may_be_called_like_a_place(call: Call, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "a:1:2/b/kustomization.yaml": "resources: [gone.yaml]\n",
+            "a:1:2/b/topology.yaml": CONFIG,
+            "a:1:2/c/kustomization.yaml": "resources: {\n",
+            "a:1:2/c/topology.yaml": CONFIG,
+        },
+    )
+
+    packages = json.loads(call("fleet", "check", "a:1:2", "-o", "json").stdout)["packages"]
+
+    findings = [finding for package in packages for finding in package["findings"]]
+    assert [(each["file"], each["line"], each["column"]) for each in findings] == [
+        ("a:1:2/b/kustomization.yaml", None, None),
+        ("a:1:2/c/kustomization.yaml", 2, 1),
+    ]
+
+
 def test_kustomize_has_no_program_and_no_network(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, FLEET)
     script = 'if [ "$1" = version ]; then echo v5; exit 0; fi; echo "$@:$PATH:$HTTPS_PROXY:$HOME" >&2; exit 1\n'

@@ -210,12 +210,12 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
         ),
         pytest.param(
             {"a/kustomization.yaml": overlay(resources="../b"), "b/kustomization.yaml": "a: [\n"},
-            [("b/kustomization.yaml:2:1", None)],
+            [("b/kustomization.yaml", None)],
             id="a base that cannot be read",
         ),
         pytest.param(
             {"a/kustomization.yaml": overlay(resources="../b"), "b/kustomization.yaml": "- a\n"},
-            [("b/kustomization.yaml:1:1", "must be readable; must be a mapping")],
+            [("b/kustomization.yaml", "must be readable; must be a mapping")],
             id="a base that is a list",
         ),
         pytest.param(
@@ -233,6 +233,11 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
                 )
             ],
             id="a base that runs packwise",
+        ),
+        pytest.param(
+            {**BASE, "a/kustomization.yaml": overlay("crds: [../base]", resources="../base")},
+            [("a/kustomization.yaml", '"../base" must be a file; there is a folder of this name')],
+            id="a folder in the place of a file",
         ),
         pytest.param(
             {**BASE, "a/kustomization.yaml": overlay("helmCharts: [{name: x}]", resources="../base")},
@@ -312,7 +317,7 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
                 "a/kustomization.yaml": "resources: [../base]\ntransformers: [../fn, topology.yaml]\n",
                 "fn/kustomization.yaml": "{",
             },
-            [("fn/kustomization.yaml:1:2", None)],
+            [("fn/kustomization.yaml", None)],
             id="a folder of a function that cannot be read",
         ),
     ],

@@ -165,5 +165,5 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis) -> dict[str, Any]:
             for name, left_out in sorted(checkup.left_out)
         ],
         "clients": [client._asdict() for client in diagnosis.clients],
-        "problems": [problem._asdict() for problem in diagnosis.problems],
+        "problems": [{"file": each.file, "message": each.message} for each in diagnosis.problems],
     }

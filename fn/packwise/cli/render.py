@@ -15,7 +15,7 @@ from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.document import contents_of
 from packwise.cli.folder import plan_folder, refuse_same_target
-from packwise.cli.input_paths import exists, real
+from packwise.cli.input_paths import real
 from packwise.cli.inputs import error_result, read_inputs
 from packwise.cli.journal import once_complete
 from packwise.cli.judgement import closing_of, ending, left_out_lines
@@ -25,7 +25,7 @@ from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.cli.report.lines import count_of_causes, hidden_infos, stderr_lines
 from packwise.cli.stream import stream_of
 from packwise.cli.swap import remove_left
-from packwise.cli.write import apply, refuse_lists_within, survey
+from packwise.cli.write import apply, refuse_lists_within, refuse_no_folder, survey
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -106,8 +106,8 @@ def _output_of(command: Render) -> str | None:
     output = command.output
     if command.check and output is None:
         raise UsageError("--check must go with -o DIR or --in-place, the folder to look at")
-    if output is not None and (not output or (exists(output) and not Path(output).is_dir())):
-        raise UsageError(f'-o must name a folder; got "{output}"')
+    if output is not None:
+        refuse_no_folder(output)
     return output
 
 

@@ -12,7 +12,7 @@ from krmfn.result import Result, ResultFile
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import encoded, naming
 from packwise.cli.folder import OUTPUT
-from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
+from packwise.cli.input_paths import SUFFIXES, InputPath, contains, exists, real
 from packwise.cli.journal import Change, change_files
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.manifests import digest, listed, listing
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packwise.cli.document import InputFile
     from packwise.cli.folder import FolderPlan
 
-__all__ = ["RULES", "Changes", "apply", "refuse_lists_within", "replace_file", "survey"]
+__all__ = ["RULES", "Changes", "apply", "refuse_lists_within", "refuse_no_folder", "replace_file", "survey"]
 
 EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "product.md", Severity.WARNING)
 RULES = (EDITED,)
@@ -58,6 +58,12 @@ class Changes:
 
     def __bool__(self) -> bool:
         return bool(self.contents or self.removed or self.listing is not None)
+
+
+def refuse_no_folder(output: str) -> None:
+    """Raises UsageError where `output`, which -o names, can be no folder."""
+    if not output or (exists(output) and not Path(output).is_dir()):
+        raise UsageError(f'-o must name a folder; got "{output}"')
 
 
 def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:

@@ -19,6 +19,7 @@ from packwise.cli.fleet_output.report import FleetReport, shown
 from packwise.cli.git import Commit
 from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
+from packwise.cli.write import refuse_no_folder
 from packwise.commands.fleet import PackageResult, Status, summarized
 from packwise.fleet.cache import CacheError, default_place, open_cache
 from packwise.fleet.workers import Cluster, Processes
@@ -35,7 +36,11 @@ __all__ = ["fleet"]
 
 def fleet(command: Fleet) -> int:
     """Runs the verb on all packages that are to be looked at; returns the exit code. Raises UsageError."""
-    top, root = _root_of(command)
+    if not Path(command.root).is_dir():
+        raise UsageError(f'"{command.root}" must be a folder with packages')
+    if command.folder is not None:
+        refuse_no_folder(command.folder)
+    top, root = _below_top(command.root)
     with ExitStack() as stack:
         disk = DiskTree(top, root, command.folder, command.exclude)
         after = Rooted.of(disk, root)
@@ -45,12 +50,12 @@ def fleet(command: Fleet) -> int:
                 f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
                 "that runs packwise; it holds none"
             )
-        results = _results(command, after, before)
+        results = [shown(result, top) for result in _results(command, after, before)]
     report = FleetReport(
         command.verb,
         Path(command.root).as_posix(),
-        summarized([shown(result, top) for result in results]),
-        tuple(sorted([shown(result, top) for result in results], key=lambda result: result.folder)),
+        summarized(results),
+        tuple(sorted(results, key=lambda result: result.folder)),
         command.changed_since or command.baseline or "",
         is_coloured(sys.stdout),
         command.verbosity is Verbosity.VERBOSE,
@@ -59,12 +64,9 @@ def fleet(command: Fleet) -> int:
     return max(_code(report, command), int(not is_shown))
 
 
-def _root_of(command: Fleet) -> tuple[str, str]:
-    """The top of the repository, and the root's folder below it."""
-    path = Path(command.root)
-    if not path.is_dir():
-        raise UsageError(f'"{command.root}" must be a folder with packages')
-    at = real(path)
+def _below_top(folder: str) -> tuple[str, str]:
+    """The top of the repository that `folder` stands in, and its path below that."""
+    at = real(folder)
     top = top_of(at)
     below = Path(at).relative_to(top).as_posix()
     return top, "" if below == "." else below
@@ -87,10 +89,7 @@ def _before(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Root
         raise UsageError(f'--changed-since must name a commit, as in git:main; got "{name}"')
     if not Path(name).is_dir():
         raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
-    at = real(name)
-    top = top_of(at)
-    below = Path(at).relative_to(top).as_posix()
-    below = "" if below == "." else below
+    top, below = _below_top(name)
     return Rooted.of(DiskTree(top, below, None, command.exclude), below)
 
 
@@ -104,20 +103,22 @@ def _results(command: Fleet, after: Rooted, before: Rooted | None) -> list[Packa
     if before is not None and (command.verb == "diff" or command.changed_since is not None):
         reached = reach_of(before, after, _form(before))
         names = [*reached.reached, *reached.added]
-        untouched = [(name, Status.UNCHANGED) for name in reached.untouched]
+        results += [_untouched(after, name, Status.UNCHANGED) for name in reached.untouched]
         if command.verb == "diff":
             names += reached.removed
         else:
-            untouched += [(name, Status.REMOVED) for name in reached.removed]
-        for name, status in untouched:
-            rooted = after if status is Status.UNCHANGED else before
-            folder = rooted.folder(name)
-            results.append(PackageResult(after.folder(name), rooted.packages.clients[folder].value, status))
+            results += [_untouched(before, name, Status.REMOVED) for name in reached.removed]
     workers = Processes(command.jobs) if command.scheduler is None else Cluster(command.scheduler)
     output = None if command.folder is None else Output(Path(command.folder), after.below)
     with _cached(command) as cache:
         results += run_through(sorted(names), requests, workers, cache, output)
     return results
+
+
+def _untouched(rooted: Rooted, name: str, status: Status) -> PackageResult:
+    """The result of a package that no worker looks at."""
+    folder = rooted.folder(name)
+    return PackageResult(folder, rooted.packages.clients[folder].value, status)
 
 
 def _form(before: Rooted) -> str:

@@ -26,12 +26,12 @@ class CommitTree:
     Hidden files, what `.gitignore` names and the globs `exclude` are not listed. Raises UsageError where git fails.
     """
 
-    def __init__(self, commit: Commit, root: str, disk: DiskTree, exclude: Iterable[str] = ()) -> None:
+    def __init__(self, commit: Commit, root: str, disk: DiskTree, exclude: Sequence[str] = ()) -> None:
         self._commit = commit
         self._disk = disk
         self._contents = Contents()
         self._folders = {"", *_folders(commit.blobs)}
-        self._files = self._listed(root, list(exclude))
+        self._files = self._listed(root, exclude)
 
     @property
     def form(self) -> str:
@@ -68,7 +68,7 @@ class CommitTree:
         """What git calls the content of the file."""
         return self._commit.blobs[path]
 
-    def _listed(self, root: str, exclude: list[str]) -> list[str]:
+    def _listed(self, root: str, exclude: Sequence[str]) -> list[str]:
         """The files in the root, as those of a folder on disk are listed."""
         paths = [path for path in below(sorted(self._commit.blobs), root) if not _is_hidden(path, root)]
         folders = {posixpath.dirname(path): path for path in self._commit.blobs if _is_gitignore(path)}

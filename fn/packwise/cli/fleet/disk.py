@@ -18,7 +18,7 @@ from packwise.commands.fleet.tree import below
 from packwise.discovery import GITIGNORE, Ignored, globs, ignored_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["Contents", "DiskTree", "blob_of"]
 
@@ -67,15 +67,12 @@ class DiskTree:
     where a folder cannot be read; InterruptedChangeError where a change of files in it was interrupted.
     """
 
-    def __init__(self, top: str, root: str, output: str | None = None, exclude: Iterable[str] = ()) -> None:
-        self.top = top
+    def __init__(self, top: str, root: str, output: str | None = None, exclude: Sequence[str] = ()) -> None:
         self._top = Path(top)
         self._output = None if output is None else real(output)
-        self._excluded = globs(exclude)
-        self._excludes = any(True for _ in exclude)
+        self._excluded = globs(exclude) if exclude else None
         self._kinds: dict[str, str] = {}
         self._contents = Contents()
-        self._files: list[str] = []
         self._files = self._walked(root)
 
     def is_file(self, path: str) -> bool:
@@ -127,7 +124,7 @@ class DiskTree:
             return ""
 
     def _walked(self, root: str) -> list[str]:
-        _, ignoring = landmarks_above(str(self._top / root), self.top)
+        _, ignoring = landmarks_above(str(self._top / root), str(self._top))
         folders = [(root, ignored_from(ignoring, root))]
         files: list[str] = []
         while folders:
@@ -164,6 +161,6 @@ class DiskTree:
     def _is_pruned(self, path: str, rules: Ignored, *, is_folder: bool) -> bool:
         if rules.specs and rules.by(path, is_folder=is_folder) is not None:
             return True
-        if self._excludes and self._excluded.match_file(f"{path}/" if is_folder else path):
+        if self._excluded is not None and self._excluded.match_file(f"{path}/" if is_folder else path):
             return True
         return is_folder and self._output is not None and contains(self._output, str(self._top / path))

@@ -78,17 +78,17 @@ class Nodes:
                 f'--nodes "{path}" must be a file, or a folder with one for each package; it does not exist'
             )
         self._folder = at if at.is_dir() else None
-        self._whole = None if at.is_dir() else ((path, at.read_bytes()),)
+        self._whole = None if at.is_dir() else (path, at.read_bytes())
 
-    def of(self, below: str, root: str) -> tuple[tuple[str, bytes], ...] | None:
-        """The files for a package, which stands at `below` in the root; None where there is none."""
+    def of(self, below: str, root: str) -> tuple[str, bytes] | None:
+        """The file for a package, which stands at `below` in the root, and its content; None where there is none."""
         if self._folder is None:
             return self._whole
         name = posixpath.basename(root) if below == "." else below
         for suffix in SUFFIXES:
             file = self._folder / f"{name}{suffix}"
             if file.is_file():
-                return ((file.as_posix(), file.read_bytes()),)
+                return file.as_posix(), file.read_bytes()
         return None
 
 
@@ -132,18 +132,16 @@ class Requests:
         after = _side(self._after, below)
         before = None if self._before is None else _side(self._before, below)
         nodes = None if self._nodes is None else self._nodes.of(below, self._after.root)
-        sides = [side for side in (after, before) if side is not None]
-        problems: list[Problem] = []
         kustomize = ""
-        if any(side.client is Client.KUSTOMIZE and not side.problems for side in sides):
+        if any(side.client is Client.KUSTOMIZE and not side.problems for side in (after, before) if side is not None):
             try:
                 kustomize = kustomize_version()
             except KustomizeError as error:
-                problems.append(Problem(sides[0].folder or ".", str(error)))
+                if after is not None:
+                    problem = Problem(after.folder or ".", str(error))
+                    after = after._replace(problems=(*after.problems, problem))
         folder = self._after.folder(below)
         request = Request("", folder, self._verb, after, before, nodes, kustomize, self._writes)
-        if problems and after is not None:
-            request = request._replace(after=after._replace(problems=(*after.problems, *problems)))
         return request._replace(key=_key(request))
 
 
@@ -167,7 +165,7 @@ def _key(request: Request) -> str:
     """What the answer to a request depends on, as one digest."""
     parts: list[object] = [_FORMAT, build().digest, request.folder, request.verb, request.writes, request.kustomize]
     parts += [None if side is None else list(_digests(side)) for side in (request.after, request.before)]
-    parts.append(None if request.nodes is None else [(name, sha256(data).hexdigest()) for name, data in request.nodes])
+    parts.append(None if request.nodes is None else (request.nodes[0], sha256(request.nodes[1]).hexdigest()))
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -182,5 +180,4 @@ def _digests(side: Side) -> Iterator[object]:
     yield side.client.value
     for path, data in side.files:
         yield path, _kept_digest(data) if len(data) <= _SMALL else sha256(data).hexdigest()
-    for problem in side.problems:
-        yield problem.file, problem.message
+    yield from side.problems

@@ -68,8 +68,7 @@ class _Run:
             request = self._requests.request(name)
             if self._is_known(request):
                 continue
-            side = request.after or request.before
-            self._waiting[number] = request.folder, "" if side is None else side.client.value
+            self._waiting[number] = request.folder, request.client
             number += 1
             yield request
 

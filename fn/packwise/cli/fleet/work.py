@@ -9,12 +9,11 @@ import json
 import zlib
 from hashlib import sha256
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
 
 from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
-from krmfn.yamltext import YamlError
 from packwise.cli.arguments import UsageError
 from packwise.cli.document import InputFile
 from packwise.cli.fleet.kustomize import KustomizeError, build, kustomize_version
@@ -26,7 +25,7 @@ from packwise.cli.inputs import Configured, Inputs, documents_of
 from packwise.cli.judgement import judge
 from packwise.cli.read import decode
 from packwise.cli.reader import Reader, error_result, items_of, readable_items
-from packwise.cli.rendered_files import outcome_of, rendered_of
+from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
 from packwise.commands.diff import Action, diff, state_after, state_before
 from packwise.commands.fleet.kustomization import Kustomizations, file_of
 from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of, without_packwise
@@ -42,9 +41,9 @@ from packwise.settings.recognition import is_operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from krmfn.kubeobject import KubeObject
-    from krmfn.value import Value
     from packwise.commands.diff import Change, State
     from packwise.commands.doctor import Problem
     from packwise.discovery import LeftOut
@@ -63,7 +62,7 @@ class Side(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What to do with a package: `before` is its state before the change, `nodes` are files of its cluster.
+    """What to do with a package: `before` is its state before the change, `nodes` the file of its cluster's nodes.
 
     `kustomize` is the version that the answer must come from. `verb` is that of `packwise fleet`. With `writes`, the
     answer has the texts of the files to write.
@@ -74,9 +73,15 @@ class Request(NamedTuple):
     verb: str
     after: Side | None
     before: Side | None = None
-    nodes: tuple[tuple[str, bytes], ...] | None = None
+    nodes: tuple[str, bytes] | None = None
     kustomize: str = ""
     writes: bool = False
+
+    @property
+    def client(self) -> str:
+        """What renders the package: where the change removes it, what did before."""
+        side = self.after or self.before
+        return "" if side is None else side.client.value
 
 
 class Answer(NamedTuple):
@@ -107,15 +112,13 @@ def work(request: Request) -> Answer:
         raise
     except Exception as error:  # A defect of packwise.
         reason = f"packwise fails on it ({type(error).__name__}: {error}); please report that"
-        client = (request.after or request.before or _NOBODY).client.value
-        return Answer(request.key, _payload(lost(request.folder, client, reason), {}), is_kept=False)
+        return Answer(request.key, _payload(lost(request.folder, request.client, reason), {}), is_kept=False)
 
 
 def _answer(request: Request) -> Answer:
     after = None if request.after is None else _read(request.after, request)
     before = None if request.before is None else _read(request.before, request)
-    client = (request.after or request.before or _NOBODY).client.value
-    blank = PackageResult(request.folder, client, Status.PASSING)
+    blank = PackageResult(request.folder, request.client, Status.PASSING)
     texts: dict[str, Any] = {}
     if after is not None and exit_code(after.results):
         result = _judged(blank, after.results, after)
@@ -159,8 +162,6 @@ def lost(folder: str, client: str, reason: str) -> PackageResult:
 _MOST_TEXT = 512 << 20
 """Bytes of an answer: a cache is written by others too."""
 
-_NOBODY = Side("", Client.FOLDER, ())
-
 
 def _value(payload: bytes) -> Any:
     reader = zlib.decompressobj()
@@ -193,9 +194,8 @@ def _read(side: Side, request: Request) -> _Read:
         file = ResultFile(file_of(tree, side.folder) or side.folder)
         result = Result(str(error), file=file, tags={"rule": BUILD.name})
         return _Read(side, results=(result,), is_kept=False)
-    except (FieldError, YamlError) as error:
-        result = error_result(error) if isinstance(error, FieldError) else Result(str(error))
-        return _Read(side, results=(result,))
+    except FieldError as error:
+        return _Read(side, results=(error_result(error),))
     return _Read(side, (built,), _configured(configuration), configuration.validates, _unreadable(built))
 
 
@@ -243,9 +243,8 @@ def _unreadable(file: InputFile) -> tuple[Result, ...]:
 
 
 def _problem(problem: Problem) -> Result:
-    path, *place = problem.file.rsplit(":", 2) if problem.file.count(":") >= 2 else [problem.file]
-    tags = {"rule": FIT.name, **({"line": place[0], "column": place[1]} if place else {})}
-    return Result(problem.message, file=ResultFile(path), tags=tags)
+    place = {"line": str(problem.line), "column": str(problem.column)} if problem.line else {}
+    return Result(problem.message, file=ResultFile(problem.file), tags={"rule": FIT.name, **place})
 
 
 def _package(read: _Read, before: _Read | None, *, apart: bool = True) -> Package:
@@ -286,7 +285,7 @@ def _rendered(
         outcome = outcome_of(after.files, rendered)
         if after.side.client is Client.KUSTOMIZE:
             files = tuple([_as_built(file) for file in outcome.files])
-            outcome = outcome.__class__(files, (), tuple([item for item in outcome.new if not _is_local(item)]))
+            outcome = Outcome(files, (), tuple([item for item in outcome.new if not _is_local(item)]))
         plan = plan_folder(outcome, split=bool(rendered.gitops))
     except FieldError as error:
         return _judged(blank, [*rendered.results, error_result(error)], after), {}
@@ -323,11 +322,11 @@ def _compared(blank: PackageResult, before: _Read | None, after: _Read | None, r
     unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
     state = state_after(new, old.items)
     difference = diff(state_before(old), state)
-    findings = [*difference.refusals]
+    findings = list(difference.refusals)
     if unreadable or (not difference.compared and not findings):
         cause = (*unreadable, *difference.unreadable)
-        texts = "; ".join([f"{each.line_of_text()}" for each in cause[:1]]) or "it has no objects"
-        message = f"cannot be compared: the state before has errors: {texts}"
+        text = cause[0].line_of_text() if cause else "it has no objects"
+        message = f"cannot be compared: the state before has errors: {text}"
         findings.append(Result(message, file=ResultFile(request.folder), tags={"rule": FIT.name}))
     status = Status.CHANGED if difference.changes else Status.UNCHANGED
     if before is None or after is None:
@@ -336,7 +335,7 @@ def _compared(blank: PackageResult, before: _Read | None, after: _Read | None, r
     result = _with_changes(counted, difference.changes, _objects(state))._replace(dropped=len(difference.dropped))
     if request.nodes is None or after is None or result.status is Status.FAILING:
         return result
-    return _with_places(result, after, before, request)
+    return _with_places(result, after, before, request.nodes, judges=False)
 
 
 def _objects(state: State) -> int:
@@ -364,26 +363,30 @@ def _with_changes(result: PackageResult, changes: Iterable[Change], objects: int
 def _placed(blank: PackageResult, after: _Read, before: _Read | None, request: Request) -> PackageResult:
     if request.nodes is None:
         return _checked(blank, after, before)
-    return _with_places(blank, after, before, request)
+    return _with_places(blank, after, before, request.nodes, judges=True)
 
 
-def _with_places(result: PackageResult, after: _Read, before: _Read | None, request: Request) -> PackageResult:
-    """The result with the gangs that do not fit on the nodes, and those that did before."""
+def _with_places(
+    result: PackageResult, after: _Read, before: _Read | None, nodes: tuple[str, bytes], *, judges: bool
+) -> PackageResult:
+    """The result with the gangs that do not fit on the nodes, and those that did before.
+
+    With `judges`, the findings of the render are those of the result.
+    """
     from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 
     try:
-        rendered, gangs = _places(_package(after, None), request)
+        rendered, gangs = _places(_package(after, None), nodes)
         if exit_code(rendered.results):
             return _judged(result, rendered.results, after)
         fitted: set[str] = set()
         if before is not None and not exit_code(before.results):
-            _, earlier = _places(_package(before, None), request)
+            _, earlier = _places(_package(before, None), nodes)
             fitted = {name for name, fits in earlier.items() if fits}
     except (UsageError, TooManyPodsError) as error:
-        file = ResultFile(request.nodes[0][0] if request.nodes else request.folder)
-        return _judged(result, [Result(str(error), file=file, tags={"rule": FIT.name})], after)
+        return _judged(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
     pending = tuple([name for name, fits in gangs.items() if not fits])
-    counted = _judged(result, rendered.results, after) if request.verb == "place" else result
+    counted = _judged(result, rendered.results, after) if judges else result
     return counted._replace(
         workloads=rendered.workloads,
         placed=True,
@@ -393,15 +396,15 @@ def _with_places(result: PackageResult, after: _Read, before: _Read | None, requ
     )
 
 
-def _places(package: Package, request: Request) -> tuple[Rendered, dict[str, bool]]:
+def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[str, bool]]:
     """The render on the nodes, and whether each gang fits by its name. Raises UsageError, TooManyPodsError."""
     from packwise.cli.cluster_files import objects_in, read_cluster
     from packwise.commands.place.placing import place_gangs, situation
 
-    files = request.nodes or ()
-    nodes: tuple[Mapping[str, Value], ...] = tuple([item for name, data in files for item in objects_in(data, name)])
-    snapshot = read_cluster([name for name, _ in files], nodes)
-    rendered = render(package._replace(nodes=nodes))
+    name, data = nodes
+    objects = tuple(objects_in(data, name))
+    snapshot = read_cluster([name], objects)
+    rendered = render(package._replace(nodes=objects))
     if exit_code(rendered.results):
         return rendered, {}
     placing = place_gangs(situation(rendered, snapshot))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli.report.json import finding_fields
 from packwise.cli.report.visible import json_text
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from packwise.cli.fleet_output.report import FleetReport
     from packwise.commands.fleet import PackageResult
 

@@ -29,10 +29,15 @@ class Client(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Why a client would pass over packwise, or fail by it; the message says what to do."""
+    """Why a client would pass over packwise, or fail by it; the message says what to do.
+
+    Line and column count from 1; 0 where it is about the whole file.
+    """
 
     file: str
     message: str
+    line: int = 0
+    column: int = 0
 
 
 def is_settings_value(value: Mapping[str, Value]) -> bool:

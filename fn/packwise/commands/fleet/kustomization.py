@@ -87,7 +87,8 @@ def _plugin_entry(tree: Tree, folder: str, field: str, position: int, entry: str
         return PluginEntry(field, position, tuple(objects_at(tree, target)), Inputs((target,)))
     inner = file_of(tree, target)
     if inner is None:
-        return PluginEntry(field, position, (), Inputs((), (_without(name, entry),)))
+        absent = Problem(name, f'"{entry}" must hold a kustomization')
+        return PluginEntry(field, position, (), Inputs((), (absent,)))
     try:
         listed = words_of(mapping_at(tree, inner).get("resources"))
     except YamlError as error:
@@ -188,8 +189,7 @@ class _Walk:
             self._names(_texts(value.get(field), "path"))
         merged = words_of(value.get("patchesStrategicMerge"))
         self._names(entry for entry in merged if "\n" not in entry)
-        openapi = value.get("openapi")
-        self._names(_texts([openapi], "path"))
+        self._names(_texts([value.get("openapi")], "path"))
         for field in _MAKERS:
             self._of_makers(value.get(field))
         for entry in plugin_entries(self._tree, self._folder, value):
@@ -231,7 +231,8 @@ class _Walk:
             elif may_be_folder:
                 self.bases.append(target)
             else:
-                self.problems.append(_absent(self._file, entry))
+                message = f'"{entry}" must be a file; there is a folder of this name'
+                self.problems.append(Problem(self._file, message))
 
 
 def _target(tree: Tree, file: str, entry: str) -> tuple[str, Problem | None]:
@@ -245,20 +246,12 @@ def _target(tree: Tree, file: str, entry: str) -> tuple[str, Problem | None]:
         return "", Problem(file, f'"{entry}" must stand in the repository; it leads out of it')
     target = "" if target == "." else target
     if not tree.is_file(target) and not tree.is_folder(target):
-        return "", _absent(file, entry)
+        return "", Problem(file, f'"{entry}" must be a file or folder that is there, and no link')
     return target, None
 
 
-def _absent(file: str, entry: str) -> Problem:
-    return Problem(file, f'"{entry}" must be a file or folder that is there, and no link')
-
-
-def _without(file: str, entry: str) -> Problem:
-    return Problem(file, f'"{entry}" must hold a kustomization')
-
-
 def _unreadable(file: str, error: YamlError) -> Problem:
-    return Problem(f"{file}:{error.line}:{error.column}", f"must be readable; {error.message}")
+    return Problem(file, f"must be readable; {error.message}", error.line, error.column)
 
 
 def _texts(entries: Value, key: str) -> list[str]:

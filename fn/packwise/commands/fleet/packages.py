@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.commands.fleet.kustomization import PluginEntry
     from packwise.commands.fleet.tree import Tree
 
 __all__ = [
@@ -46,7 +45,7 @@ SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 """Names of files that say what others are, hidden ones too."""
 
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
-_PLUGIN = re.compile(rb"transformers|validators|generators")
+_PLUGIN = re.compile("|".join(PLUGINS).encode())
 _FUNCTION = "config.kubernetes.io/function"
 _CHART = "Chart.yaml"
 _AFTER = "managedByLabel"
@@ -77,7 +76,7 @@ class FleetPackage(NamedTuple):
 
 
 def configuration_of(tree: Tree, folder: str, client: Client) -> Configuration:
-    """What configures the package in `folder`, where its client brings that along. Raises FieldError, YamlError."""
+    """What configures the package in `folder`, where its client brings that along. Raises YamlError."""
     if client is Client.KUSTOMIZE:
         return _of_kustomization(tree, folder)
     return _of_kptfile(tree, folder) if client is Client.KPT else Configuration()
@@ -143,8 +142,9 @@ class Packages:
             files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
             files.update(path for path in _beside(self._tree, folder) if self._configures(path))
             return FleetPackage(folder, client, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
-        inner = [other for other in below(self._folders, folder) if other != folder]
-        own = [path for path in self._tree.files_below(folder) if not any(_is_in(path, other) for other in inner)]
+        inner = {other for other in below(self._folders, folder) if other != folder}
+        others = {path for other in inner for path in self._tree.files_below(other)}
+        own = [path for path in self._tree.files_below(folder) if path not in others]
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
         problems = _unfit_kpt(self._tree, folder, own) if client is Client.KPT else []
         return FleetPackage(folder, client, tuple(sorted({*files, *_above(self._tree, folder)})), tuple(problems))
@@ -174,10 +174,6 @@ class Packages:
         configs = [entry.get("configPath") for entry in functions]
         folder = posixpath.dirname(path)
         return {posixpath.normpath(posixpath.join(folder, each)) for each in configs if isinstance(each, str)}
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return not folder or path == folder or path.startswith(f"{folder}/")
 
 
 def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
@@ -262,7 +258,7 @@ def _of_kustomization(tree: Tree, folder: str) -> Configuration:
     file = file_of(tree, folder) or folder
     entries = [entry for entry in plugin_entries(tree, folder, mapping_at(tree, file)) if entry.is_packwise]
     for field in PLUGINS:
-        chosen: list[PluginEntry] = [entry for entry in entries if entry.field == field]
+        chosen = [entry for entry in entries if entry.field == field]
         if chosen:
             return Configuration(chosen[0].objects[0], validates=field == "validators")
     listed = set(Kustomizations(tree).inputs(folder).files)
