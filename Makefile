@@ -73,7 +73,7 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 demo: setup ## render examples/ and say what came out and where it is
 	@sh examples/demo.sh $(BIN)/packwise
 
-test: setup ## run all tests (eleven CPU-minutes); clients that are missing are skipped outside CI (get them with `make tools`)
+test: setup ## run all tests (thirteen CPU-minutes); clients that are missing are skipped outside CI (get them with `make tools`)
 	$(BIN)/pytest -n $(JOBS)
 
 check: lint types ## lint, types and a minute of tests: what is worth running before every commit
