@@ -59,6 +59,8 @@ def report(command: Report) -> int:
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
     written = [_write(output, picture, command) for output in command.outputs]
+    # Beside the drawing, which may be open nowhere: why the exit code is what it is.
+    say([Drawn(picture).headline])
     return int(not fits or bool(exit_code(rendered.results)) or not all(written))
 
 
