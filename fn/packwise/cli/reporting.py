@@ -59,8 +59,9 @@ def report(command: Report) -> int:
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
     written = [_write(output, picture, command) for output in command.outputs]
-    # Beside the drawing, which may be open nowhere: why the exit code is what it is.
-    say([Drawn(picture).headline])
+    if any(output.file is not None for output in command.outputs):
+        # The drawing says it too, and is open nowhere yet.
+        say([Drawn(picture).headline])
     return int(not fits or bool(exit_code(rendered.results)) or not all(written))
 
 
