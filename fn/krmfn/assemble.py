@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext import Span
 
-__all__ = ["assemble", "entries_of"]
+__all__ = ["around", "assemble", "emptied", "entries_of"]
 
 
 def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> str:
@@ -61,12 +61,10 @@ def _joined(
 ) -> str:
     if envelope.indent is None:
         return _joined_flow(envelope, items, results, expand=expand)
-    head, tail = envelope.head, envelope.tail
-    if results is not None:
-        head, tail = _with_results(envelope, results)
+    head, tail = around(envelope, results)
     entries = entries_of(envelope, items, expand=expand)
     if not entries:
-        return _emptied(head, envelope.newline) + tail
+        return emptied(head, envelope.newline) + tail
     if not head.endswith(BREAKS):
         head += envelope.newline
     for number, entry in enumerate(entries):
@@ -132,7 +130,7 @@ def _written(item: KubeObject, indent: str, newline: str) -> str:
     return text if newline == "\n" else text.replace("\n", newline)
 
 
-def _emptied(head: str, newline: str) -> str:
+def emptied(head: str, newline: str) -> str:
     """`head` with an empty list at its key, which is on its last line but for comments."""
     lined = unified(head)
     at = lined.rfind("\n", 0, _key_end(lined)) + 1
@@ -153,8 +151,13 @@ def _key_end(head: str) -> int:
     return 0
 
 
-def _with_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
-    """Head and tail with `results`, spliced in where that gives what it must, else written anew."""
+def around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
+    """Head and tail of a list of block style with `results`; None keeps what came in.
+
+    They are spliced in where that gives what it must; else head and tail are written anew.
+    """
+    if results is None:
+        return envelope.head, envelope.tail
     wanted = _fields(envelope.rest, results)
     try:
         return _appended_results(envelope, results) or _spliced_results(envelope, results, wanted)

@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["MAX_ITEMS", "Envelope", "cut", "fields_of", "own_start", "too_many_items"]
+__all__ = [
+    "MAX_ITEMS",
+    "Cut",
+    "Envelope",
+    "config_of",
+    "cut",
+    "cut_by_lines",
+    "fields_of",
+    "is_json",
+    "item_of",
+    "own_start",
+    "too_many_items",
+]
 
 MAX_ITEMS = 1_000_000
 """How many items are read; each costs memory beyond its text, however small it is."""
@@ -49,14 +61,27 @@ class Envelope(NamedTuple):
     seams: tuple[str, ...] = ()
 
 
+class Cut(NamedTuple):
+    """Where a list of block style is cut: item n is the text from `edges[n]` to `edges[n + 1]`, the tail follows.
+
+    `indent` is what stands before each dash.
+    """
+
+    head: str
+    indent: str
+    newline: str
+    edges: list[int]
+
+
 def cut(text: str) -> Envelope:
     """`text` cut at its items. Raises YamlError where it cannot be read, FieldError where an item is no mapping."""
-    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+    if is_json(text):
         from krmfn.jsonlist import cut_json
 
         envelope = cut_json(text)
     else:
-        envelope = _cut_lines(text)
+        lines = cut_by_lines(text)
+        envelope = None if lines is None else _read_pieces(text, lines)
     if envelope is None:
         from krmfn.slowcut import cut_by_events
 
@@ -64,8 +89,13 @@ def cut(text: str) -> Envelope:
     return envelope
 
 
-def _cut_lines(text: str) -> Envelope | None:
-    """The list cut at the lines that start with its dash; None where that may be wrong.
+def is_json(text: str) -> bool:
+    """Whether the list is a flow mapping, as JSON is."""
+    return text.lstrip("\ufeff \t\r\n").startswith("{")
+
+
+def cut_by_lines(text: str) -> Cut | None:
+    """The list cut at the lines that start with its dash; None where it has none. Raises YamlError: too many items.
 
     A line at the dash's column that is no dash can only be inside a quoted or flow scalar. Then the piece before the
     cut is not whole and cannot be read, so reading every piece alone proves the cut.
@@ -85,7 +115,7 @@ def _cut_lines(text: str) -> Envelope | None:
     indent, edges = bounds
     head = text[:key] + after[len(value.rstrip(_BLANKS)) if empty else 0 :] + text[line_end : edges[0]]
     newline = "\r\n" if text.endswith("\r\n", 0, line_end) else "\n"
-    return _read_pieces(text, head, indent, newline, edges)
+    return Cut(head, indent, newline, edges)
 
 
 def _bounds(text: str, start: int) -> tuple[str, list[int]] | None:
@@ -151,19 +181,19 @@ def own_start(text: str, line_start: int, low: int, indent: str) -> int:
     return line_start
 
 
-def _read_pieces(text: str, head: str, indent: str, newline: str, edges: Sequence[int]) -> Envelope | None:
+def _read_pieces(text: str, lines: Cut) -> Envelope | None:
+    head, edges = lines.head, lines.edges
     tail = text[edges[-1] :]
     items: list[KubeObject] = []
     line = text.count("\n", 0, edges[0]) + 1
     start = edges[0]
-    make = KubeObject.cut
     try:
         for end in edges[1:]:
             piece = text[start:end]
-            entries = cast("list[dict[str, Value]]", read(piece))
-            if type(entries) is not list or len(entries) != 1 or type(entries[0]) is not dict:
+            item = item_of(piece, line)
+            if item is None:
                 return None
-            items.append(make(Source(piece, (0,), line), entries[0]))
+            items.append(item)
             line += piece.count("\n")
             start = end
         rest = fields_of(head, tail)
@@ -171,8 +201,19 @@ def _read_pieces(text: str, head: str, indent: str, newline: str, edges: Sequenc
         return None
     if rest is None:
         return None
-    config = _config(head, tail, line, rest)
-    return Envelope(text, head, tail, indent, newline, tuple(items), rest, config, simple=True)
+    config = config_of(head, tail, line, rest)
+    return Envelope(text, head, tail, lines.indent, lines.newline, tuple(items), rest, config, simple=True)
+
+
+def item_of(piece: str, line: int) -> KubeObject | None:
+    """The item that `piece`, which starts at that 1-based line, is the whole text of; None where it is none.
+
+    Raises YamlError where the piece cannot be read alone.
+    """
+    entries = cast("list[dict[str, Value]]", read(piece))
+    if type(entries) is not list or len(entries) != 1 or type(entries[0]) is not dict:
+        return None
+    return KubeObject.cut(Source(piece, (0,), line), entries[0])
 
 
 def fields_of(head: str, tail: str) -> dict[str, Value] | None:
@@ -198,7 +239,8 @@ def _has_no_node(tail: str) -> bool:
     return all(not line or line.startswith("#") for line in lines)
 
 
-def _config(head: str, tail: str, tail_line: int, rest: Mapping[str, Value]) -> KubeObject | None:
+def config_of(head: str, tail: str, tail_line: int, rest: Mapping[str, Value]) -> KubeObject | None:
+    """The functionConfig among the fields `rest`; `tail` starts at that 1-based line."""
     config = rest.get("functionConfig")
     if not isinstance(config, dict):
         return None

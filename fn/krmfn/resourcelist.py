@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.selector import Selector
     from krmfn.value import Value
 
-__all__ = ["API_VERSIONS", "ResourceList", "ResourceListError"]
+__all__ = ["API_VERSIONS", "ResourceList", "ResourceListError", "decode", "version_of"]
 
 API_VERSIONS = (
     "config.kubernetes.io/v1",
@@ -82,7 +82,7 @@ class ResourceList:
         Raises ResourceListError: empty, not UTF-8, not YAML, no ResourceList of a known version, items that are no
         list of mappings.
         """
-        decoded = text if isinstance(text, str) else _decode(text)
+        decoded = text if isinstance(text, str) else decode(text)
         _refuse_others(decoded)
         try:
             check_nodes(decoded)
@@ -91,7 +91,7 @@ class ResourceList:
             raise ResourceListError(error.message, error.line, error.column) from None
         except FieldError as error:
             raise ResourceListError(error.message, error.location.line, error.location.column) from None
-        version = _version(decoded, envelope.rest)
+        version = version_of(decoded, envelope.rest)
         config = envelope.rest.get("functionConfig")
         if config is not None and not isinstance(config, dict):
             from krmfn.yamltext import locate_nearest
@@ -168,7 +168,8 @@ def _all_same(items: tuple[KubeObject, ...], others: tuple[KubeObject, ...]) -> 
     return items is others or (len(items) == len(others) and all(a is b for a, b in zip(items, others, strict=True)))
 
 
-def _decode(data: bytes) -> str:
+def decode(data: bytes) -> str:
+    """The text of a ResourceList. Raises ResourceListError where it is not UTF-8, or plainly something else."""
     # Looked for before decoding: a large text that is something else is not worth its copy.
     if b"ResourceList" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         _refuse_others(data[:_HEAD].decode("utf-8", "replace"))
@@ -196,7 +197,8 @@ def _refuse_others(text: str) -> None:
     raise ResourceListError(f"must be a ResourceList; got {describe(head.strip().partition(chr(10))[0])}: {_ADVICE}")
 
 
-def _version(text: str, fields: Mapping[str, Value]) -> str:
+def version_of(text: str, fields: Mapping[str, Value]) -> str:
+    """The `apiVersion` among the fields of a list. Raises ResourceListError where they are no known ResourceList's."""
     kind, version = fields.get("kind"), fields.get("apiVersion")
     if kind != "ResourceList":
         first = f"{version if isinstance(version, str) else ''} {kind if isinstance(kind, str) else ''}".strip()

@@ -15,18 +15,20 @@ import sys
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING, cast, overload
-from krmfn.resourcelist import ResourceList, ResourceListError
+from krmfn.resourcelist import ResourceList, ResourceListError, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO, Any, TypeVar
 
     from pydantic import BaseModel
 
+    from krmfn.outline import Answer
     from krmfn.result import Result
 
     ConfigT = TypeVar("ConfigT", bound=BaseModel)
     LinesOf = Callable[[Sequence[Result]], Sequence[str]]
+    InParts = Callable[[str], Answer | None]
 
 __all__ = ["MAX_INPUT", "NO_MEMORY", "read_input", "run"]
 
@@ -46,6 +48,7 @@ def run(
     config: None = None,
     validator: bool = False,
     lines_of: LinesOf | None = None,
+    in_parts: InParts | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -60,6 +63,7 @@ def run(
     config: type[ConfigT],
     validator: bool = False,
     lines_of: LinesOf | None = None,
+    in_parts: InParts | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -73,6 +77,7 @@ def run(
     config: type[Any] | None = None,
     validator: bool = False,
     lines_of: LinesOf | None = None,
+    in_parts: InParts | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -83,18 +88,20 @@ def run(
     ConfigError of the function becomes an error result; any other exception an `internal error` result. A `validator`
     answers without items, with an error or not: kustomize takes it for a change when a validator gives items back.
     `lines_of` gives the lines for stderr, None: one for each result (`krmfn.grouping` has shorter ones); errors are
-    among them, and `results` holds every result in any case.
+    among them, and `results` holds every result in any case. `in_parts` is asked first: it gives for the text of a
+    list what `function` would give for the list, and None where it leaves the list to `function`; what it raises means
+    the same.
     """
     source = sys.stdin.buffer if stdin is None else stdin
     sink = sys.stdout.buffer if stdout is None else stdout
     messages = sys.stderr if stderr is None else stderr
     try:
-        text, lines, code = _answer(function, config, source, lines_of or _each, validator=validator)
+        pieces, lines, code = _answer(function, config, source, lines_of or _each, in_parts, validator=validator)
     except MemoryError:
-        text, lines, code = "", [NO_MEMORY], 1
+        pieces, lines, code = (), [NO_MEMORY], 1
     # stderr first: a reader that closed stdout early still learns what happened.
     _say(messages, lines)
-    return code if _write(sink, messages, text) else 1
+    return code if _write(sink, messages, pieces) else 1
 
 
 def read_input(stream: IO[bytes]) -> bytes:
@@ -112,27 +119,61 @@ def _answer(
     config: type[Any] | None,
     source: IO[bytes],
     lines_of: LinesOf,
+    in_parts: InParts | None,
     *,
     validator: bool,
-) -> tuple[str, list[str], int]:
-    """The text for stdout, the lines for stderr, the exit code. Raises MemoryError."""
+) -> tuple[Iterable[bytes], list[str], int]:
+    """The bytes for stdout, the lines for stderr, the exit code. Raises MemoryError."""
     try:
-        read = _parsed(source)
+        text = decode(_input(source))
+        parts = None if in_parts is None else _in_parts(in_parts, text)
+        if parts is not None:
+            return _outcome_of_parts(parts, lines_of, validator=validator)
+        read = _parsed(text)
     except ResourceListError as error:
-        return "", [f"error: {error}"], 1
+        return (), [f"error: {error}"], 1
     answered, raised = _called(function, config, read)
     if validator:
         read, answered = read.with_items(()), answered.with_items(())
-    return _outcome(read, answered, raised, lines_of)
+    answer, lines, code = _outcome(read, answered, raised, lines_of)
+    return _encoded(answer), lines, code
 
 
-def _parsed(stdin: IO[bytes]) -> ResourceList:
+def _encoded(text: str) -> Iterator[bytes]:
+    for start in range(0, len(text), _PIECE):
+        yield text[start : start + _PIECE].encode("utf-8")
+
+
+def _in_parts(in_parts: InParts, text: str) -> Answer | None:
+    try:
+        return in_parts(text)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 (the function meets it again, and there it is reported)
+        return None
+
+
+def _outcome_of_parts(
+    answer: Answer, lines_of: LinesOf, *, validator: bool
+) -> tuple[Iterable[bytes], list[str], int]:
+    """The bytes for stdout, the lines for stderr, the exit code."""
+    if not answer.results:
+        return answer.pieces(is_error=False, with_items=not validator), [], 0
+    from krmfn.result import exit_code, sort_results
+
+    results = sort_results(answer.results)
+    code = exit_code(results)
+    pieces = answer._replace(results=results).pieces(is_error=bool(code), with_items=not validator)
+    return pieces, _lines(results, lines_of), code
+
+
+def _parsed(text: str) -> ResourceList:
     # What is read lives as long as the process: the collector would walk it again and again, half of the time for
     # 10,000 items.
     enabled = gc.isenabled()
     gc.disable()
     try:
-        read = ResourceList.parse(_input(stdin))
+        read = ResourceList.parse(text)
         gc.freeze()
         return read
     finally:
@@ -265,10 +306,11 @@ def _visible(line: str) -> str:
     return "".join([char if char.isprintable() else char.encode("unicode_escape").decode() for char in line])
 
 
-def _write(stdout: IO[bytes], stderr: IO[str], text: str) -> bool:
-    """Whether all of `text` went out; why not, on stderr, unless the reader went away."""
+def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:
+    """Whether all of `pieces` went out; why not, on stderr, unless the reader went away."""
     try:
-        stdout.write(text.encode("utf-8"))
+        for piece in pieces:
+            stdout.write(piece)
         stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):

@@ -7,10 +7,25 @@ if __name__ == "__main__" and not sys.flags.safe_path and not __file__.startswit
     del sys.path[0]
 
 import gc
+import os
 
-__all__ = ["main"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+__all__ = ["main", "program"]
 
 _FUNCTION = (["fn"], ["fn", "--validate"])
+
+
+def program() -> "NoReturn":
+    """Runs the command line and ends the process with its exit code."""
+    code = main()
+    if sys.argv[1:] in _FUNCTION:
+        # To take a large list apart is a fiftieth of a run, and nothing of it is left to be done.
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def main() -> int:
@@ -52,4 +67,4 @@ def _end_by_signal() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.run import run
+from packwise.objects.lists import is_list
 from packwise.pipeline import render
 from packwise.select import Package
 
@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krmfn.kubeobject import KubeObject
+    from krmfn.outline import Answer
     from krmfn.resourcelist import ResourceList
     from krmfn.result import Result
     from packwise.pipeline import Rendered
-    from packwise.pipeline.parts import Piece
 
 __all__ = ["main", "render_list"]
 
-
-_FEWEST_ITEMS = 300
-"""Smaller lists take less time than processes that share them save."""
+_LARGE = 1 << 20
+"""Shorter texts take less time than processes that share them save."""
 
 
 def main(*, validate: bool = False, verbose: bool = False, jobs: int | None = None) -> int:
@@ -34,7 +33,7 @@ def main(*, validate: bool = False, verbose: bool = False, jobs: int | None = No
     The bytes are the same whatever their number.
     """
     lines_of = None if verbose else _lines
-    return run(partial(_answer, jobs=jobs, ends=True), validator=validate, lines_of=lines_of)
+    return run(render_list, validator=validate, lines_of=lines_of, in_parts=partial(render_large, jobs=jobs))
 
 
 def _lines(results: Sequence[Result]) -> list[str]:
@@ -44,28 +43,22 @@ def _lines(results: Sequence[Result]) -> list[str]:
     return grouped_lines(results, "`packwise fn -v` lists them")
 
 
-def render_list(read: ResourceList, jobs: int | None = 1) -> ResourceList:
-    """The list with everything that follows from its items, by at most so many processes."""
-    return _answer(read, jobs=jobs)
+def render_list(read: ResourceList) -> ResourceList:
+    """The list with everything that follows from its items."""
+    has_lists = any([is_list(item) for item in read.items])
+    items, rendered = _rendered_lists(read) if has_lists else _rendered(read.items, read.function_config)
+    return read.with_items(items).with_results((*_of_others(read.results), *rendered.results))
 
 
-def _answer(read: ResourceList, *, jobs: int | None, ends: bool = False) -> ResourceList:
-    """The list with everything that follows from its items; `ends`: the process does with it."""
-    has_lists = any(_is_list(item) for item in read.items)
-    answer = None
-    if len(read.items) >= _FEWEST_ITEMS and jobs != 1 and not has_lists:
-        answer = _by_processes(read, Package(read.items, read.function_config), jobs)
-    if answer is None:
-        items, rendered = _rendered_lists(read) if has_lists else _rendered(read.items, read.function_config)
-        if ends:
-            _keep(read, rendered)
-        answer = read.with_items(items).with_results(rendered.results)
-    return answer.with_results((*_of_others(read.results), *answer.results))
+def render_large(text: str, *, jobs: int | None) -> Answer | None:
+    """What `render_list` gives for a large list, by at most so many processes; None where it has to do it itself."""
+    if len(text) < _LARGE or jobs == 1:
+        return None
+    from packwise.pipeline.parts import rendered_in_parts
+    from packwise.processes import most_processes, usable
 
-
-def _is_list(item: KubeObject) -> bool:
-    kind = item.value.get("kind")
-    return isinstance(kind, str) and kind.endswith("List")
+    processes = jobs or most_processes()
+    return rendered_in_parts(text, processes) if processes > 1 and usable() else None
 
 
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:
@@ -87,32 +80,6 @@ def _rendered(
 
         rendered = render_clusters(package) or rendered
     return rendered.items, rendered
-
-
-def _by_processes(read: ResourceList, package: Package, jobs: int | None) -> ResourceList | None:
-    """The list, rendered in parts; None where one process has to render it."""
-    from packwise.pipeline.parts import divided, joined, piece_of
-    from packwise.processes import answers, most_processes, usable
-
-    number = jobs or most_processes()
-    parts = divided(package, number) if number > 1 and usable() else ()
-    if len(parts) < 2:
-        return None
-    pieces: list[Piece] = []
-    for start in range(0, len(parts), number):
-        more = answers(partial(piece_of, read), parts[start : start + number])
-        if more is None:
-            return None
-        pieces += more
-    return joined(read, parts, pieces)
-
-
-def _keep(*values: object) -> None:
-    """Keeps the values until the process ends: to take them apart before that is a fiftieth of a long run."""
-    # Only a collector that looks for circles would free this one, and it passes over what is frozen.
-    circle: list[object] = [*values]
-    circle.append(circle)
-    gc.freeze()
 
 
 def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:

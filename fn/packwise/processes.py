@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
-import signal
 import sys
 
 from krmfn.hints import TYPE_CHECKING
@@ -68,6 +66,9 @@ def _started(function: Callable[[In], Out | None], each: In) -> tuple[int, int]:
 
 def _compute(function: Callable[[In], Out | None], each: In, writing: int) -> None:
     """Ends the process, whatever comes: nothing of what the first process does may happen twice."""
+    import pickle
+    import signal
+
     try:
         # The first process says what there is to say of Ctrl-C.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -80,6 +81,8 @@ def _compute(function: Callable[[In], Out | None], each: In, writing: int) -> No
 
 def _received(stream: int) -> Any:
     """The answer of a process; None where it is not all there."""
+    import pickle
+
     with os.fdopen(stream, "rb", closefd=False) as data:
         try:
             return pickle.load(data)  # noqa: S301 (of this very program)
@@ -88,6 +91,8 @@ def _received(stream: int) -> Any:
 
 
 def _end(process: int, stream: int) -> None:
+    import signal
+
     os.close(stream)
     try:
         os.kill(process, signal.SIGKILL)

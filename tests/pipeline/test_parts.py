@@ -8,18 +8,20 @@ import signal
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.workloads import resource_list
-from krmfn.resourcelist import ResourceList
+from krmfn.outline import Answer
 from krmfn.run import run
-from packwise import function
-from packwise.pipeline.parts import divided, joined, piece_of
+from packwise.function import render_list
+from packwise.pipeline import parts
+from packwise.pipeline.parts import rendered_in_parts
 from packwise.processes import answers
-from packwise.select import Package
+from packwise.spool import Spool
 
 WORKLOAD = """\
 - apiVersion: grove.io/v1alpha1
@@ -76,34 +78,43 @@ def text_of(items: list[str], config: str = "") -> bytes:
 
 
 def answered(
-    text: bytes, change: Callable[[ResourceList], ResourceList], *, validator: bool = False
+    text: bytes, in_parts: Callable[[str], Answer | None] | None = None, *, validator: bool = False
 ) -> tuple[int, bytes, str]:
     stdout, stderr = io.BytesIO(), io.StringIO()
-    return (
-        run(change, validator=validator, stdin=io.BytesIO(text), stdout=stdout, stderr=stderr),
-        stdout.getvalue(),
-        stderr.getvalue(),
+    code = run(
+        render_list, in_parts=in_parts, validator=validator, stdin=io.BytesIO(text), stdout=stdout, stderr=stderr
     )
+    return code, stdout.getvalue(), stderr.getvalue()
 
 
-def in_parts(read: ResourceList, number: int) -> ResourceList | None:
-    """What the parts give together, computed one after the other."""
-    package = Package(read.items, read.function_config)
-    parts = divided(package, number)
-    pieces = [piece_of(read, part) for part in parts]
-    whole = [piece for piece in pieces if piece is not None]
-    return joined(read, parts, whole) if parts and len(whole) == len(parts) else None
+def one_by_one(work: Callable[[Any], Any], inputs: list[Any]) -> list[Any] | None:
+    """What processes would answer, computed in this one."""
+    given = [work(each) for each in inputs]
+    return None if None in given else given
+
+
+def in_parts(text: str, number: int) -> Answer | None:
+    with patch.object(parts, "answers", one_by_one):
+        return rendered_in_parts(text, number)
 
 
 def is_divided(items: list[str], number: int = 2) -> bool:
-    return in_parts(ResourceList.parse(text_of(items)), number) is not None
+    return in_parts(text_of(items).decode(), number) is not None
 
 
 FEW = [workload("w", domain="host"), workload("v", "b"), workload("u", domain="zone", replicas=2)]
 
 UNDIVIDED = {
     "nothing to divide": [SETTINGS],
-    "an error": [*FEW, SETTINGS, workload("x", domain="planet")],
+    "no configuration that can be read": [*FEW, SETTINGS + "    gitops: flux\n"],
+    "a workload that cannot be read": [*FEW, SETTINGS, "- kind: PodCliqueSet\n  kind: PodCliqueSet\n"],
+    "a line of a text that begins like a workload's": [*FEW, SETTINGS, CONFIG_MAP + "  data: {a: '\n  kind: PodCliqueSet\n  '}\n"],
+    "a workload in another style": [*FEW, SETTINGS, "- {apiVersion: grove.io/v1alpha1, kind: PodCliqueSet}\n"],
+    "a List": [*FEW, SETTINGS, "- {apiVersion: v1, kind: List, items: []}\n"],
+    "results of another function": [*FEW, SETTINGS + "results: [{message: m}]\n"],
+    "another function's configuration": [*FEW, SETTINGS + "functionConfig: 1\n"],
+    "no line break at the end": [*FEW, SETTINGS.rstrip()],
+    "two workloads that become one gang": [workload("w-0"), workload("w", "b"), workload("w-0", "b"), SETTINGS, workload("w-0")],
     "a workload twice": [*FEW, SETTINGS, FEW[0]],
     "no configuration": FEW,
     "an object of an earlier render": [SETTINGS, workload("w"), EARLIER],
@@ -132,6 +143,7 @@ def test_what_is_about_several_workloads_is_rendered_whole(reason: str) -> None:
 def test_a_usual_package_is_divided() -> None:
     assert is_divided([*FEW, SETTINGS])
     assert is_divided([SERVICE, *FEW, CONFIG_MAP, SETTINGS])
+    assert is_divided([*FEW, SETTINGS, workload("x", domain="planet")])
 
 
 PACKAGES = {
@@ -141,16 +153,21 @@ PACKAGES = {
 }
 
 
-@pytest.mark.parametrize("number", [2, 3, 7, 64])
+@pytest.mark.parametrize("number", [2, 3, 7, 40])
 @pytest.mark.parametrize("name", PACKAGES)
 def test_parts_give_the_bytes_of_one_render(name: str, number: int) -> None:
-    text = "".join(PACKAGES[name]).encode()
-    whole = function.render_list(ResourceList.parse(text))
-    parts = in_parts(ResourceList.parse(text), number)
+    text = "".join(PACKAGES[name])
 
-    assert parts is not None
-    assert parts.to_text() == whole.to_text()
-    assert sorted(parts.results, key=repr) == sorted(whole.results, key=repr)
+    assert in_parts(text, number) is not None
+    assert answered(text.encode(), partial(in_parts, number=number)) == answered(text.encode())
+
+
+def test_a_list_of_many_rounds_has_the_bytes_of_one_render(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "_ROUND", 3)
+    monkeypatch.setattr(parts, "Spool", partial(Spool, 5000))
+    text = "".join(PACKAGES["different"])
+
+    assert answered(text.encode(), partial(rendered_in_parts, processes=2)) == answered(text.encode())
 
 
 ITEMS = st.one_of(
@@ -184,26 +201,17 @@ CONFIGURATIONS = st.sampled_from([
 def test_any_package_has_the_same_bytes_in_parts(items: list[str], configuration: str, at: int, number: int) -> None:
     text = text_of([*items[:at], configuration, *items[at:]])
 
-    def by_parts(read: ResourceList) -> ResourceList:
-        return in_parts(read, number) or function.render_list(read)
-
-    assert answered(text, by_parts) == answered(text, function.render_list)
+    assert answered(text, partial(in_parts, number=number)) == answered(text)
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few items are enough for processes."""
-    monkeypatch.setattr(function, "_FEWEST_ITEMS", 2)
-
-
-@pytest.mark.parametrize("jobs", [1, 2, 3, 8])
+@pytest.mark.parametrize("jobs", [2, 3, 8])
 @pytest.mark.parametrize("validator", [False, True])
-@pytest.mark.usefixtures("small")
-def test_processes_give_the_bytes_of_one(jobs: int, validator: bool) -> None:
-    text = "".join(PACKAGES["different"]).encode()
+@pytest.mark.parametrize("more", ["", workload("x", "z", "planet")])
+def test_processes_give_the_bytes_of_one(jobs: int, validator: bool, more: str) -> None:
+    text = ("".join(PACKAGES["different"]) + more).encode()
 
-    assert answered(text, partial(function.render_list, jobs=jobs), validator=validator) == answered(
-        text, function.render_list, validator=validator
+    assert answered(text, partial(rendered_in_parts, processes=jobs), validator=validator) == answered(
+        text, validator=validator
     )
 
 

@@ -33,6 +33,12 @@ def put_back(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[K
     return tuple([item if entries_of(item) else next(answers) for item in items if not is_generated(item.value)])
 
 
+def is_list(item: KubeObject) -> bool:
+    """Whether the kind is that of a List."""
+    kind = item.value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List")
+
+
 def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
     """The objects within a List, also within one that is an entry of it; nothing for anything else.
 

@@ -49,8 +49,9 @@ RULES = (NO_WORKLOADS,)
 class Rendered(NamedTuple):
     """`kept` are the user's own objects in their order, `generated` those that follow them.
 
-    With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
-    objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
+    With an error among `results`, `kept` is the whole input and nothing is generated. `notices` are the last of
+    `results`: those that are reported only where there is no error. `sources` are the generated objects before
+    packwise's own annotations, each with its origins, also where there are errors. `selection` is None where the input is unreadable.
     `plans` are what becomes of the workloads and `known` the topologies that they can name, also where there are
     errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's. `scheduled` is what
     the schedulers write their objects from, None where there is an error.
@@ -65,6 +66,7 @@ class Rendered(NamedTuple):
     known: KnownTopologies | None = None
     has_grove: bool = False
     scheduled: SchedulerInput | None = None
+    notices: tuple[Result, ...] = ()
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -131,18 +133,20 @@ def _render(package: Package, *, writes: bool) -> Rendered:
         *choice.results([*of_objects, *evidence]),
     )
     if exit_code(results):
-        return Rendered(package.items, (), (*results, *choice.wrong_comments()), selection, (), *judged)
+        return Rendered(
+            package.items, (), (*results, *choice.wrong_comments()), selection, rendering.generated, *judged
+        )
     notes = {id(plan.workload): plan.notes for plan in plans}
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
     if not plans:
         notices.append(_no_workloads())
     # The configuration may make errors of these, too.
-    noticed = choice.results(notices)
-    results = (*results, *noticed, *choice.wrong_comments())
+    noticed = (*choice.results(notices), *choice.wrong_comments())
+    results = (*results, *noticed)
     if exit_code(results):
-        return Rendered(package.items, (), results, selection, (), *judged)
-    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged, scheduled)
+        return Rendered(package.items, (), results, selection, rendering.generated, *judged)
+    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged, scheduled, noticed)
 
 
 class _NoChoice:

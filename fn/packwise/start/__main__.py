@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.start import Entry, Pattern
 
 _OWN = ("packwise", "krmfn")
-_OF_LARGE_LISTS = ("packwise.pipeline.parts", "packwise.processes")
+_OF_LARGE_LISTS = ("packwise.pipeline.parts", "packwise.spool", "packwise.processes", "krmfn.outline", "krmfn.assemble")
 _SAMPLE = Path(__file__).with_name("sample.yaml")
 
 

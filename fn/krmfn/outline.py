@@ -1,0 +1,133 @@
+"""A large list by its lines, before its items are read: several processes can then read some items each."""
+
+from __future__ import annotations
+
+from krmfn.assemble import around, emptied, entries_of
+from krmfn.envelope import Cut, Envelope, config_of, cut_by_lines, fields_of, is_json, item_of
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.resourcelist import ResourceListError, version_of
+from krmfn.yamltext import YamlError
+from krmfn.yamltext.bounds import check_nodes
+from krmfn.yamltext.breaks import BREAKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+
+__all__ = ["Answer", "Outline"]
+
+_PIECE = 1 << 20
+
+
+class Outline(NamedTuple):
+    """A list of block style in YAML, whose items are known by the lines that they start at, and not read.
+
+    Each line that starts an item can be one of a scalar, too: what proves the cut is that every item can be read alone.
+    """
+
+    text: str
+    cut: Cut
+    envelope: Envelope
+
+    @classmethod
+    def of(cls, text: str) -> Outline | None:
+        """The outline of a ResourceList; None where it is of another style, is empty, holds results, or may be wrong."""
+        if is_json(text):
+            return None
+        try:
+            cut = cut_by_lines(text)
+            if cut is None or not text.endswith("\n", 0, cut.edges[-1]):
+                return None
+            tail = text[cut.edges[-1] :]
+            rest = fields_of(cut.head, tail)
+            if rest is None or "results" in rest:
+                return None
+            version_of(text, rest)
+        except (YamlError, ResourceListError):
+            return None
+        config = config_of(cut.head, tail, text.count("\n", 0, cut.edges[-1]) + 1, rest)
+        if config is None and rest.get("functionConfig") is not None:
+            return None
+        return cls(text, cut, Envelope("", cut.head, tail, cut.indent, cut.newline, (), rest, config, simple=True))
+
+    @property
+    def function_config(self) -> KubeObject | None:
+        """The functionConfig, where there is one."""
+        return self.envelope.function_config
+
+    def __len__(self) -> int:
+        return len(self.cut.edges) - 1
+
+    def entry(self, place: int) -> str:
+        """The text of the item at `place`, with its dash."""
+        edges = self.cut.edges
+        return self.text[edges[place] : edges[place + 1]]
+
+    def read_entries(self) -> Iterator[bytes]:
+        """The bytes of all items, as they came in."""
+        text, edges = self.text, self.cut.edges
+        for start in range(edges[0], edges[-1], _PIECE):
+            yield text[start : min(start + _PIECE, edges[-1])].encode()
+
+    def places_of(self, field: str) -> list[int]:
+        """The places of items that seem to have the line `field` at their own column, as `kind: Pod`."""
+        text, edges = self.text, self.cut.edges
+        mark, places = f"\n{self.cut.indent}  {field}", list[int]()
+        for place, start in enumerate(edges[:-1]):
+            if text.find(mark, start, edges[place + 1]) >= 0:
+                places.append(place)
+        return places
+
+    def items(self, places: Sequence[int]) -> list[KubeObject] | None:
+        """The items at these places, which ascend; None where the text of an item is not all of it.
+
+        Raises YamlError where an item cannot be read alone, or they are more than a list may hold.
+        """
+        text, edges = self.text, self.cut.edges
+        if not places:
+            return []
+        check_nodes("".join([self.entry(place) for place in places]))
+        items: list[KubeObject] = []
+        line, at = 1, 0
+        for place in places:
+            start = edges[place]
+            line += text.count("\n", at, start)
+            at = start
+            item = item_of(text[start : edges[place + 1]], line)
+            if item is None:
+                return None
+            items.append(item)
+        return items
+
+    def entries_of(self, read: Iterable[KubeObject], items: Sequence[KubeObject]) -> list[str]:
+        """The text of each of `items` as an entry of the list; those among `read` are as they were read.
+
+        Raises FieldError where an item has no written form.
+        """
+        return entries_of(self.envelope._replace(items=tuple(read)), items)
+
+
+class Answer(NamedTuple):
+    """What a function answers to the list of `outline`, with the items as texts in the style of that list.
+
+    `entries` are the bytes of the items in their order, each whole lines. They are not written where there is an error
+    among `results`: then the items are those that came in.
+    """
+
+    outline: Outline
+    entries: Iterable[bytes]
+    results: tuple[Result, ...] = ()
+
+    def pieces(self, *, is_error: bool, with_items: bool) -> Iterable[bytes]:
+        """The bytes of the list with the results; with the items that came in, where there is an error."""
+        envelope = self.outline.envelope
+        head, tail = around(envelope, [result.to_value() for result in self.results] or None)
+        if not with_items:
+            yield (emptied(head, envelope.newline) + tail).encode()
+            return
+        yield (head if head.endswith(BREAKS) else head + envelope.newline).encode()
+        yield from self.outline.read_entries() if is_error else self.entries
+        yield tail.encode()
