@@ -18,7 +18,7 @@ FN = ROOT / "fn"
 MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
-    ("extras", "findings", "jsontext", "kubernetes", "processes", "wording"),
+    ("extras", "findings", "jsontext", "kubernetes", "processes", "spool", "wording"),
     ("objects", "revisions"),
     ("validate",),
     ("topology",),

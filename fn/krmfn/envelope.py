@@ -12,7 +12,7 @@ from krmfn.yamltext import YamlError, native, read
 from krmfn.yamltext.error import line_and_column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from krmfn.value import Value
 

@@ -34,12 +34,12 @@ class Outline(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Outline | None:
-        """The outline of a ResourceList; None where it is of another style, is empty, holds results, or may be wrong."""
+        """The outline of a ResourceList; None where it is of another style, empty, holds results, or may be wrong."""
         if is_json(text):
             return None
         try:
             cut = cut_by_lines(text)
-            if cut is None or not text.endswith("\n", 0, cut.edges[-1]):
+            if cut is None or len(cut.edges) < 2 or not text.endswith("\n", 0, cut.edges[-1]):
                 return None
             tail = text[cut.edges[-1] :]
             rest = fields_of(cut.head, tail)

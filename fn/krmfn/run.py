@@ -149,13 +149,11 @@ def _in_parts(in_parts: InParts, text: str) -> Answer | None:
         return in_parts(text)
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 (the function meets it again, and there it is reported)
+    except Exception:  # The function meets it again, and there it is reported.
         return None
 
 
-def _outcome_of_parts(
-    answer: Answer, lines_of: LinesOf, *, validator: bool
-) -> tuple[Iterable[bytes], list[str], int]:
+def _outcome_of_parts(answer: Answer, lines_of: LinesOf, *, validator: bool) -> tuple[Iterable[bytes], list[str], int]:
     """The bytes for stdout, the lines for stderr, the exit code."""
     if not answer.results:
         return answer.pieces(is_error=False, with_items=not validator), [], 0

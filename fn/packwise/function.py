@@ -45,7 +45,7 @@ def _lines(results: Sequence[Result]) -> list[str]:
 
 def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
-    has_lists = any([is_list(item) for item in read.items])
+    has_lists = any(is_list(item) for item in read.items)
     items, rendered = _rendered_lists(read) if has_lists else _rendered(read.items, read.function_config)
     return read.with_items(items).with_results((*_of_others(read.results), *rendered.results))
 

@@ -108,13 +108,23 @@ UNDIVIDED = {
     "nothing to divide": [SETTINGS],
     "no configuration that can be read": [*FEW, SETTINGS + "    gitops: flux\n"],
     "a workload that cannot be read": [*FEW, SETTINGS, "- kind: PodCliqueSet\n  kind: PodCliqueSet\n"],
-    "a line of a text that begins like a workload's": [*FEW, SETTINGS, CONFIG_MAP + "  data: {a: '\n  kind: PodCliqueSet\n  '}\n"],
+    "a line of a text that begins like a workload's": [
+        *FEW,
+        SETTINGS,
+        CONFIG_MAP + "  data: {a: '\n  kind: PodCliqueSet\n  '}\n",
+    ],
     "a workload in another style": [*FEW, SETTINGS, "- {apiVersion: grove.io/v1alpha1, kind: PodCliqueSet}\n"],
     "a List": [*FEW, SETTINGS, "- {apiVersion: v1, kind: List, items: []}\n"],
     "results of another function": [*FEW, SETTINGS + "results: [{message: m}]\n"],
     "another function's configuration": [*FEW, SETTINGS + "functionConfig: 1\n"],
     "no line break at the end": [*FEW, SETTINGS.rstrip()],
-    "two workloads that become one gang": [workload("w-0"), workload("w", "b"), workload("w-0", "b"), SETTINGS, workload("w-0")],
+    "two workloads that become one gang": [
+        workload("w-0"),
+        workload("w", "b"),
+        workload("w-0", "b"),
+        SETTINGS,
+        workload("w-0"),
+    ],
     "a workload twice": [*FEW, SETTINGS, FEW[0]],
     "no configuration": FEW,
     "an object of an earlier render": [SETTINGS, workload("w"), EARLIER],
@@ -143,7 +153,7 @@ def test_what_is_about_several_workloads_is_rendered_whole(reason: str) -> None:
 def test_a_usual_package_is_divided() -> None:
     assert is_divided([*FEW, SETTINGS])
     assert is_divided([SERVICE, *FEW, CONFIG_MAP, SETTINGS])
-    assert is_divided([*FEW, SETTINGS, workload("x", domain="planet")])
+    assert is_divided([*FEW, SETTINGS + "    revision: v0.1.0-alpha.7\n", workload("x", domain="planet")])
 
 
 PACKAGES = {

@@ -112,7 +112,7 @@ def rendered_in_parts(text: str, processes: int) -> Answer | None:
     joined = _Joined(frame)
     for start in range(0, len(parts), processes):
         pieces = answers(partial(_piece, frame), parts[start : start + processes])
-        if pieces is None or not all([joined.add(piece) for piece in pieces]):
+        if pieces is None or not all(joined.add(piece) for piece in pieces):
             return None
     return joined.answer()
 
@@ -127,7 +127,7 @@ def _frame(outline: Outline, own: Sequence[int]) -> _Frame | None:
         items = outline.items(places)
     except YamlError:
         return None
-    if items is None or any([is_list(item) for item in items]):
+    if items is None or any(is_list(item) for item in items):
         return None
     inventory = index_package(Package(tuple(items), outline.function_config))
     index = inventory.items
@@ -154,7 +154,7 @@ def _piece(frame: _Frame, places: Sequence[int]) -> _Piece | None:
     """What becomes of the workloads at `places`; None where something is about several workloads."""
     try:
         own = frame.outline.items(places)
-        if own is None or any([is_generated(item.value) for item in own]):
+        if own is None or any(is_generated(item.value) for item in own):
             return None
         if {identity(item.value)[:2] for item in own} != {POD_CLIQUE_SET.key}:
             return None
@@ -166,9 +166,7 @@ def _piece(frame: _Frame, places: Sequence[int]) -> _Piece | None:
         return None
 
 
-def _piece_of(
-    frame: _Frame, rendered: Rendered, items: tuple[KubeObject, ...], places: Sequence[int]
-) -> _Piece | None:
+def _piece_of(frame: _Frame, rendered: Rendered, items: tuple[KubeObject, ...], places: Sequence[int]) -> _Piece | None:
     is_error = bool(exit_code(rendered.results))
     selection = rendered.selection
     if selection is None or not _is_of_single_workloads(selection) or _is_of_several(rendered.results):
@@ -188,7 +186,7 @@ def _piece_of(
         (_written(source, text), id(source.subject) in workloads)
         for source, text in zip(rendered.sources, written if is_error else written[len(items) :], strict=True)
     ]
-    if not all([text.endswith(BREAKS) or is_error for text in written]):
+    if not all(text.endswith(BREAKS) or is_error for text in written):
         return None
     refs = {ResourceRef.of(plan.workload.id) for plan in plans} if rendered.results else set[ResourceRef]()
     number = len(rendered.results) - len(rendered.notices)
@@ -219,7 +217,7 @@ def _is_of_single_workloads(selection: Selection) -> bool:
 
 
 def _is_of_several(results: Iterable[Result]) -> bool:
-    return any([result.tags.get("rule") in _OF_SEVERAL for result in results])
+    return any(result.tags.get("rule") in _OF_SEVERAL for result in results)
 
 
 def _divided(results: Iterable[Result], refs: set[ResourceRef]) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
@@ -231,9 +229,9 @@ def _divided(results: Iterable[Result], refs: set[ResourceRef]) -> tuple[tuple[R
 def _written(source: Generated, text: str) -> _Written:
     value, subject = source.value, source.subject
     kind, metadata = str(value["kind"]), cast("Mapping[str, Value]", value["metadata"])
-    workload = ("", "") if subject is None else identity(subject.value)[2:]
+    _, _, namespace, workload = ("", "", "", "") if subject is None else identity(subject.value)
     name = f"{kind} {metadata.get('namespace', '')}/{metadata['name']}"
-    return _Written((_ORDER[kind] or 0, *workload), name, str(value["apiVersion"]), text)
+    return _Written((_ORDER[kind] or 0, namespace, workload), name, str(value["apiVersion"]), text)
 
 
 class _Joined:

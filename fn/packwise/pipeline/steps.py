@@ -51,10 +51,10 @@ class Rendered(NamedTuple):
 
     With an error among `results`, `kept` is the whole input and nothing is generated. `notices` are the last of
     `results`: those that are reported only where there is no error. `sources` are the generated objects before
-    packwise's own annotations, each with its origins, also where there are errors. `selection` is None where the input is unreadable.
-    `plans` are what becomes of the workloads and `known` the topologies that they can name, also where there are
-    errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's. `scheduled` is what
-    the schedulers write their objects from, None where there is an error.
+    packwise's own annotations, each with its origins, also where there are errors. `selection` is None where the input
+    is unreadable. `plans` are what becomes of the workloads and `known` the topologies that they can name, also where
+    there are errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's.
+    `scheduled` is what the schedulers write their objects from, None where there is an error.
     """
 
     kept: tuple[KubeObject, ...]

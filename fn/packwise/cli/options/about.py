@@ -96,7 +96,7 @@ def add_function(commands: Any) -> None:
         "--jobs",
         metavar="N",
         type=_processes,
-        help="processes for a list of 300 items and more, on Linux; without it one for each processor, at most 4",
+        help="processes for a list of 1 MiB and more, on Linux; without it one for each processor, at most 4",
     )
 
 
