@@ -105,14 +105,14 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_listed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = Path.iterdir
+    listed = os.scandir
 
-    def refuse(folder: Path) -> Iterator[Path]:
+    def refuse(folder: Path) -> Iterator[os.DirEntry[str]]:
         if folder.name == "a":
             raise PermissionError(13, "Permission denied")
         return listed(folder)
 
-    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
 
     found, results = find_files("in")
 

@@ -32,7 +32,18 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-__all__ = ["RULES", "SUFFIXES", "InputPath", "contains", "exists", "find_files", "landmarks_above", "real", "top_of"]
+__all__ = [
+    "RULES",
+    "SUFFIXES",
+    "InputPath",
+    "contains",
+    "exists",
+    "find_files",
+    "folder_of",
+    "landmarks_above",
+    "real",
+    "top_of",
+]
 
 LINK = Rule("outside-link", "A link that leads out of the named folder is not read.", "product.md", Severity.WARNING)
 RULES = (LINK,)
@@ -50,17 +61,25 @@ class InputPath:
     """A file to read: `name` is what the user calls it, `target` its place below an output folder.
 
     Both are None for stdin. `left_out` is why a file of a folder is not judged, as far as paths tell; a file that the
-    user named `is_named`, and always read.
+    user named `is_named`, and always read. `at` is the real path, where the walk through a folder tells it.
     """
 
     name: str | None = None
     target: str | None = None
     left_out: LeftOut | None = None
     is_named: bool = field(default=True, compare=False)
+    at: str | None = field(default=None, compare=False)
+
+    @property
+    def identity(self) -> str:
+        """What tells the file from others, whatever it is called: its real path; of stdin, "-"."""
+        if self.at is not None:
+            return self.at
+        return STDIN if self.name is None else real(self.name)
 
     def as_named(self) -> InputPath:
         """The path of the same file where the user named it itself."""
-        return InputPath(self.name, self.target)
+        return InputPath(self.name, self.target, at=self.at)
 
 
 def find_files(
@@ -82,19 +101,24 @@ def find_files(
         refuse_interrupted(folder)
     if not start.is_dir():
         named = InputPath(Path(path).as_posix(), Path(path).name)
-        return [_as_listed(named, str(start), globs(exclude)) if force_exclude else named], []
-    walk = _Walk(Path(path), None if output is None else real(output), globs(exclude))
+        return [_as_listed(named, str(start), _excluded(exclude)) if force_exclude else named], []
+    walk = _Walk(Path(path), str(start), None if output is None else real(output), _excluded(exclude))
     if not walk.files and not exit_code(walk.results):
         raise UsageError(f'no YAML files in "{path}"; it must hold a *.yaml, *.yml or *.json that is not hidden')
-    by_target = {file.relative_to(path).as_posix(): walk.left_out_of(at) for at, file in walk.files.items()}
-    by_target |= {entry.relative_to(path).as_posix(): left_out for entry, left_out in walk.pruned.items()}
+    by_target = {target: (at, walk.left_out_of(at)) for at, target in walk.files.items()} | walk.pruned
     return [
-        InputPath((Path(path) / target).as_posix(), target, by_target[target], is_named=False)
-        for target in sorted(by_target)
+        InputPath(walk.name_of(target), target, left_out, is_named=False, at=at)
+        for target, (at, left_out) in sorted(by_target.items())
     ], walk.results
 
 
-def _as_listed(path: InputPath, at: str, excluded: GitIgnoreSpec) -> InputPath:
+def _excluded(patterns: Iterable[str]) -> GitIgnoreSpec | None:
+    """What globs exclude; nothing is imported where there are none."""
+    listed = tuple(patterns)
+    return globs(listed) if listed else None
+
+
+def _as_listed(path: InputPath, at: str, excluded: GitIgnoreSpec | None) -> InputPath:
     """A named file as its folder lists it, by what stands in the folders above it; `at` is its real path."""
     top = top_of(str(Path(at).parent))
     below = _below(top, at)
@@ -102,7 +126,7 @@ def _as_listed(path: InputPath, at: str, excluded: GitIgnoreSpec) -> InputPath:
     by = ignored_files([below], ignoring, "").get(below)
     if by is not None:
         left_out = LeftOut(Reason.IGNORED, by)
-    elif excluded.match_file(str(path.name)):
+    elif excluded is not None and excluded.match_file(str(path.name)):
         left_out = LeftOut(Reason.EXCLUDED, "--exclude")
     else:
         left_out = Landmarks.of(texts).left_out(below)
@@ -168,9 +192,8 @@ def landmark_text(file: Path) -> str | None:
 
 
 def _below(top: str, path: str) -> str:
-    """`path`, slash-separated, below `top`; "" for `top` itself."""
-    below = Path(path).relative_to(top).as_posix()
-    return "" if below == "." else below
+    """`path`, slash-separated, in or below `top`; "" for `top` itself. Both are as `real` gives them."""
+    return path[len(top.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
 
 
 def _joined(folder: str, name: str) -> str:
@@ -187,6 +210,11 @@ def contains(folder: str, path: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
+def folder_of(path: str) -> str:
+    """The folder that `path`, as `real` gives it, stands in."""
+    return os.path.dirname(path)  # noqa: PTH120 (a fifth of what pathlib takes, for each file)
+
+
 def exists(path: str) -> bool:
     """Whether there is something at `path`. Raises UsageError where the system does not say."""
     try:
@@ -198,31 +226,38 @@ def exists(path: str) -> bool:
 class _Walk:
     """A walk through a folder that meets every file once: under its own name before that of a link.
 
-    `pruned` are the ignored and excluded entries, which are not looked into.
+    `files` are paths below the folder by real path; `pruned` are the ignored and excluded entries, which are not looked
+    into, by path below the folder. Only what links lead to is resolved: any other entry stands where its folder does.
     """
 
     __slots__ = (
-        "_excluded", "_landmarks", "_links", "_output", "_root", "_start", "_texts", "_top", "_walked", "files",
-        "pruned", "results",
+        "_excluded", "_landmarks", "_links", "_name", "_output", "_prefix", "_root", "_start", "_texts", "_top",
+        "_walked", "files", "pruned", "results",
     )  # fmt: skip
 
-    def __init__(self, start: Path, output: str | None, excluded: GitIgnoreSpec) -> None:
+    def __init__(self, start: Path, root: str, output: str | None, excluded: GitIgnoreSpec | None) -> None:
         self._start = start
-        self._root = real(start)
+        self._name = start.as_posix()
+        self._prefix = "" if self._name == "." else f"{self._name.rstrip('/')}/"
+        self._root = root
         self._top = top_of(self._root)
         self._excluded = excluded
         inside = output is not None and output != self._root and contains(self._root, output)
         self._output = output if inside else None
         self._walked = set[str]()
-        self._links = deque[Path]()
+        self._links = deque[str]()
         self._texts, ignoring = landmarks_above(self._root, self._top)
         self._landmarks: Landmarks | None = None
-        self.files = dict[str, Path]()
-        self.pruned = dict[Path, LeftOut]()
+        self.files = dict[str, str]()
+        self.pruned = dict[str, tuple[str, LeftOut]]()
         self.results = list[Result]()
-        self._walk(start, ignored_from(ignoring, _below(self._top, self._root)))
+        self._walk("", self._root, ignored_from(ignoring, _below(self._top, self._root)))
         while self._links:
             self._follow(self._links.popleft())
+
+    def name_of(self, target: str) -> str:
+        """What the user calls the path `target` below the folder."""
+        return self._prefix + target if target else self._name
 
     def left_out_of(self, file: str) -> LeftOut | None:
         """Why the file, by its real path, is not judged; None where paths do not say so."""
@@ -230,11 +265,10 @@ class _Walk:
             self._landmarks = Landmarks.of(self._texts, _below(self._top, self._root))
         return self._landmarks.left_out(_below(self._top, file))
 
-    def _walk(self, root: Path, ignored: Ignored) -> None:
-        folders = [(root, ignored)]
+    def _walk(self, root: str, real_root: str, ignored: Ignored) -> None:
+        folders = [(root, real_root, ignored)]
         while folders:
-            folder, rules = folders.pop()
-            at = real(folder)
+            folder, at, rules = folders.pop()
             if at in self._walked or (self._output is not None and contains(self._output, at)):
                 continue
             self._walked.add(at)
@@ -242,66 +276,82 @@ class _Walk:
                 folders += self._folders_in(folder, at, rules)
             except OSError as error:
                 message = f'must be readable; got "{error.strerror}"'
-                file = ResultFile(folder.as_posix())
+                file = ResultFile(self.name_of(folder))
                 self.results.append(Result(message, file=file, tags={"rule": READABLE.name}))
 
-    def _folders_in(self, folder: Path, at: str, rules: Ignored) -> list[tuple[Path, Ignored]]:
-        """The folders directly in `folder`; its files and links are kept."""
+    def _folders_in(self, folder: str, at: str, rules: Ignored) -> list[tuple[str, str, Ignored]]:
+        """The folders directly in `folder`, which stands `at` this real path; its files and links are kept."""
         below = _below(self._top, at)
-        entries = sorted(folder.iterdir())
+        with os.scandir(self._start / folder) as scanned:
+            entries = sorted(scanned, key=_name_of)
         rules = self._with_landmarks(entries, below, rules)
-        folders: list[tuple[Path, Ignored]] = []
+        inside = at.rstrip(os.sep) + os.sep
+        folders: list[tuple[str, str, Ignored]] = []
         for entry in entries:
-            if entry.name == JOURNAL:
-                refuse_interrupted(Path(real(folder)))
-            if entry.name.startswith("."):
+            name = entry.name
+            if name == JOURNAL:
+                refuse_interrupted(Path(at))
+            if name.startswith("."):
                 continue
+            path = _joined(folder, name)
             if entry.is_symlink():
-                self._links.append(entry)
+                self._links.append(path)
                 continue
             is_folder = entry.is_dir()
-            is_file = not is_folder and entry.suffix in SUFFIXES and entry.is_file()
-            if (is_folder or is_file) and not self._prune(entry, _joined(below, entry.name), rules, is_folder):
-                if is_folder:
-                    folders.append((entry, rules))
-                else:
-                    self.files[real(entry)] = entry
+            is_file = not is_folder and name.endswith(SUFFIXES) and entry.is_file()
+            if not is_folder and not is_file:
+                continue
+            if self._is_pruned(path, inside + name, _joined(below, name), rules, is_folder=is_folder):
+                continue
+            if is_folder:
+                folders.append((path, inside + name, rules))
+            else:
+                self.files[inside + name] = path
         return folders
 
-    def _with_landmarks(self, entries: list[Path], below: str, rules: Ignored) -> Ignored:
+    def _with_landmarks(self, entries: Iterable[os.DirEntry[str]], below: str, rules: Ignored) -> Ignored:
         """Keeps the texts of the landmarks in a folder; returns `rules` with its `.gitignore`."""
         for entry in entries:
             if entry.name == GITIGNORE or entry.name in LANDMARKS:
-                text = landmark_text(entry)
+                text = landmark_text(Path(entry.path))
                 if text is not None and entry.name == GITIGNORE:
                     rules = rules.within(below, text)
                 elif text is not None:
                     self._texts[_joined(below, entry.name)] = text
         return rules
 
-    def _prune(self, entry: Path, below: str, rules: Ignored, is_folder: bool) -> bool:
+    def _is_pruned(self, path: str, at: str, below: str, rules: Ignored, *, is_folder: bool) -> bool:
+        """Whether the entry is ignored or excluded, which is kept then."""
         by = rules.by(below, is_folder=is_folder)
         if by is not None:
-            self.pruned[entry] = LeftOut(Reason.IGNORED, by)
-        elif self._is_excluded(entry, is_folder=is_folder):
-            self.pruned[entry] = LeftOut(Reason.EXCLUDED, "--exclude")
-        return entry in self.pruned
+            self.pruned[path] = at, LeftOut(Reason.IGNORED, by)
+        elif self._is_excluded(path, is_folder=is_folder):
+            self.pruned[path] = at, LeftOut(Reason.EXCLUDED, "--exclude")
+        else:
+            return False
+        return True
 
-    def _is_excluded(self, entry: Path, *, is_folder: bool) -> bool:
+    def _is_excluded(self, path: str, *, is_folder: bool) -> bool:
+        if self._excluded is None:
+            return False
         slash = "/" if is_folder else ""
-        names = (entry.as_posix(), entry.relative_to(self._start).as_posix())
-        return any(self._excluded.match_file(f"{name}{slash}") for name in names)
+        return any(self._excluded.match_file(f"{name}{slash}") for name in (self.name_of(path), path))
 
-    def _follow(self, link: Path) -> None:
+    def _follow(self, path: str) -> None:
+        link = self._start / path
         target = real(link)
         is_folder = link.is_dir()
         if not is_folder and link.suffix not in SUFFIXES:
             return
         if not contains(self._root, target):
             message = "is a link that leads out of the folder; it is not read: name its target, or copy it"
-            file = ResultFile(link.as_posix())
+            file = ResultFile(self.name_of(path))
             self.results.append(Result(message, LINK.severity, file=file, tags={"rule": LINK.name}))
         elif is_folder:
-            self._walk(link, Ignored())
+            self._walk(path, target, Ignored())
         elif link.is_file() or not link.exists():
-            self.files.setdefault(target, link)
+            self.files.setdefault(target, path)
+
+
+def _name_of(entry: os.DirEntry[str]) -> str:
+    return entry.name

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import STDIN
 from packwise.cli.document import InputFile
-from packwise.cli.input_paths import find_files, real
+from packwise.cli.input_paths import find_files
 from packwise.cli.progress import tracked
 from packwise.cli.read import decode, read_file
 from packwise.discovery import LeftOut, Reason, globs
@@ -72,7 +71,7 @@ class Reader:
             named, results = find_files(path, output, self._exclude, force_exclude=self._force_exclude)
             self.results += results
             for file in named:
-                key = STDIN if file.name is None else real(file.name)
+                key = file.identity
                 before = paths_by_name.get(key)
                 if before is None:
                     paths_by_name[key] = file

@@ -13,9 +13,9 @@ from pathlib import Path
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.cli.arguments import STDIN, UsageError
+from packwise.cli.arguments import UsageError
 from packwise.cli.document import InputFile
-from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, real, top_of
+from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
 from packwise.cli.read import read_file
 from packwise.cli.reader import is_readable, readable_items
 from packwise.discovery import Traits
@@ -50,7 +50,7 @@ class Surroundings(NamedTuple):
 
 def path_of(file: InputFile) -> str:
     """What tells a file from the others: its real path; of stdin, "-"."""
-    return STDIN if file.path.name is None else real(file.path.name)
+    return file.path.identity
 
 
 def traits_of(file: InputFile) -> Traits:
@@ -70,8 +70,8 @@ def is_broken_configuration(file: InputFile) -> bool:
 def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
     """What stands around `files`, which were read for `paths`; nothing that is among them."""
     search = _Search(paths, files)
-    for file in search.read.values():
-        search.look_above(file)
+    for at, file in search.read.items():
+        search.look_above(at, is_named=file.path.is_named)
     search.look_elsewhere()
     return Surroundings(tuple(search.around.values()), tuple(search.errors))
 
@@ -79,25 +79,26 @@ def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroun
 class _Search:
     """Looks from each folder upwards, each folder once. Keys are real paths."""
 
-    __slots__ = ("_configured", "_folders", "_looked", "around", "errors", "read")
+    __slots__ = ("_configured", "_folders", "_looked", "_traits", "around", "errors", "read")
 
     def __init__(self, paths: Iterable[str], files: Iterable[InputFile]) -> None:
         self._folders = [real(path) for path in paths if Path(path).is_dir()]
-        self.read = {real(file.path.name): file for file in files if file.path.name is not None}
-        self._configured = {str(Path(at).parent) for at, file in self.read.items() if traits_of(file).configures}
+        self.read = {path_of(file): file for file in files if file.path.name is not None}
+        self._traits = {at: traits_of(file) for at, file in self.read.items()}
+        self._configured = {folder_of(at) for at, traits in self._traits.items() if traits.configures}
         self._looked = dict[str, str | None]()
         self.around = dict[str, InputFile]()
         self.errors: list[FieldError] = []
 
-    def look_above(self, file: InputFile) -> None:
-        """Keeps the definitions of the package that `file` is of."""
-        start = str(Path(real(str(file.path.name))).parent)
+    def look_above(self, at: str, *, is_named: bool) -> None:
+        """Keeps the definitions of the package that the file is of."""
+        start = folder_of(at)
         if start in self._looked:
             return
         folder = self._nearest(start, top_of(start))
         self._looked[start] = folder
         if folder is None:
-            if file.path.is_named:
+            if is_named:
                 self._keep(_listed(start), _DEFINITION)
         elif not self._is_read_whole(folder):
             self._keep(_judged_in(folder), _DEFINITION)
@@ -107,8 +108,8 @@ class _Search:
 
         A check of the whole repository judges it by the only one there is, or by none where there are several.
         """
-        lost = [at for at, file in self.read.items() if traits_of(file).workloads and not self._configures(at)]
-        for top in dict.fromkeys([top_of(str(Path(at).parent)) for at in lost]):
+        lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
+        for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
             if os.path.lexists(Path(top) / ".git") and not self._is_read_whole(top):
                 self._keep(_judged_in(top), _CONFIGURATION, only_configured=True)
         around = {str(Path(at).parent) for at, file in self.around.items() if traits_of(file).configures}
@@ -119,7 +120,7 @@ class _Search:
 
     def _configures(self, at: str) -> bool:
         """Whether a configuration stands above the file."""
-        return self._looked.get(str(Path(at).parent)) is not None
+        return self._looked.get(folder_of(at)) is not None
 
     def _nearest(self, start: str, top: str) -> str | None:
         """The nearest folder from `start` up to `top` that holds a configuration."""
@@ -142,7 +143,7 @@ class _Search:
 
     def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
         for path in paths:
-            at = real(str(path.name))
+            at = path.identity
             if at in self.read or at in self.around:
                 continue
             try:
@@ -176,15 +177,17 @@ def _judged_in(folder: str) -> list[InputPath]:
 def _listed(folder: str) -> list[InputPath]:
     """The YAML files directly in a folder."""
     try:
-        entries = sorted(Path(folder).iterdir())
+        with os.scandir(folder) as scanned:
+            names = sorted([entry.name for entry in scanned if _is_listed(entry)])
     except OSError:
         return []
-    shown = Path(_relative(folder))
-    return [
-        InputPath((shown / entry.name).as_posix(), entry.name, is_named=False)
-        for entry in entries
-        if entry.suffix in SUFFIXES and not entry.name.startswith(".") and not entry.is_symlink() and entry.is_file()
-    ]
+    shown, at = Path(_relative(folder)), Path(folder)
+    return [InputPath((shown / name).as_posix(), name, is_named=False, at=str(at / name)) for name in names]
+
+
+def _is_listed(entry: os.DirEntry[str]) -> bool:
+    name = entry.name
+    return name.endswith(SUFFIXES) and not name.startswith(".") and not entry.is_symlink() and entry.is_file()
 
 
 def _relative(folder: str) -> str:

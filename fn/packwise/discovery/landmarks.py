@@ -73,6 +73,8 @@ class Landmarks(NamedTuple):
 
     def left_out(self, path: str) -> LeftOut | None:
         """Why the file at `path` is not judged; None where the landmarks do not say so."""
+        if not self.files and not self.charts and not self.components:
+            return None
         named = self.files.get(path)
         if named is not None:
             return named
