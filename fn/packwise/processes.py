@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     In = TypeVar("In")
     Out = TypeVar("Out")
 
-__all__ = ["answers", "most_processes", "usable"]
+__all__ = ["answers", "most_processes", "processes_of", "usable"]
 
 _MOST = 4
 """More than so many share too little of the work, and each has memory of its own."""
@@ -28,6 +28,11 @@ def usable() -> bool:
 def most_processes() -> int:
     """How many processes work at the same time: as many as the processors that this one may use, at most four."""
     return min(len(os.sched_getaffinity(0)), _MOST) if usable() else 1
+
+
+def processes_of(jobs: int | None) -> int:
+    """How many processes work at the same time where `jobs` are asked for, None where no number is."""
+    return (jobs or most_processes()) if usable() else 1
 
 
 def answers(function: Callable[[In], Out | None], inputs: Sequence[In]) -> list[Out] | None:

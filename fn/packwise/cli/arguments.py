@@ -100,13 +100,17 @@ class Verbosity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Render:
-    """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing."""
+    """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing.
+
+    `jobs`: the number of processes, None where it is not given.
+    """
 
     named: Named
     output: str | None = None
     in_place: bool = False
     check: bool = False
     verbosity: Verbosity = Verbosity.NORMAL
+    jobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`packwise check`; `fix` is None where nothing is mended."""
+    """`packwise check`; `fix` is None where nothing is mended. `jobs`: as of a render."""
 
     named: Named
     outputs: tuple[Output, ...] = (Output(),)
@@ -150,6 +154,7 @@ class Check:
     choice: Choice = Choice()
     verbosity: Verbosity = Verbosity.NORMAL
     nodes: tuple[str, ...] = ()
+    jobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,14 @@ from packwise.cli.judgement import ending, judge, left_out_lines
 from packwise.cli.outputs import print_all, write_text
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.lines import stderr_lines
+from packwise.cli.unread import LEAST
+from packwise.processes import processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krmfn.result import Result
-    from packwise.cli.arguments import Check, Choice, Named
+    from packwise.cli.arguments import Check, Choice
     from packwise.cli.fix import Fixed
     from packwise.cli.groups import Checkup
     from packwise.cli.judgement import Judgement
@@ -48,25 +50,45 @@ def check(command: Check) -> int:
         if command.fix.show:
             return _show(fixed)
         say([f"mended {name}" for name, _, _ in fixed.texts])
-    checkup = read_groups(command.named)
-    if command.nodes:
-        from packwise.cli.cluster_files import read_nodes
-
-        checkup = checkup.on(read_nodes(command.nodes))
-    judgement = judge(checkup)
+    checkup, judgement = _judged(command)
     checked = Checked(
         judgement.results,
-        len([file for file in checkup.files if file.left_out is None]),
+        checkup.number,
         checkup.text_of,
         coloured=is_coloured(sys.stdout),
         closing=judgement.closing,
         verbosity=command.verbosity,
     )
-    if command.verbosity is Verbosity.VERBOSE and _is_not_compared(command.named, checkup):
+    # Workloads are there, and neither a baseline nor a status tells what changed.
+    is_compared = command.named.baseline is not None or exit_code(checkup.results) or not judgement.is_new
+    if command.verbosity is Verbosity.VERBOSE and not is_compared:
         say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
     if fixed is not None:
         say(_hidden(fixed))
     return _report(command, checked, _listed(judgement, checkup))
+
+
+def _judged(command: Check) -> tuple[Checkup, Judgement]:
+    """What is named, and what is wrong with it; where that are many files, by several processes."""
+    processes = processes_of(command.jobs)
+    checkup = _read(command, LEAST if processes > 1 else None)
+    if checkup.unread:
+        from packwise.cli.check_apart import judged_apart
+
+        apart = judged_apart(checkup, processes)
+        if apart is not None:
+            return apart
+        checkup = _read(command, None)
+    return checkup, judge(checkup)
+
+
+def _read(command: Check, leaves: int | None) -> Checkup:
+    checkup = read_groups(command.named, leaves=leaves)
+    if not command.nodes:
+        return checkup
+    from packwise.cli.cluster_files import read_nodes
+
+    return checkup.on(read_nodes(command.nodes))
 
 
 def _report(command: Check, checked: Checked, listed: Sequence[str]) -> int:
@@ -138,13 +160,3 @@ def _hidden(fixed: Fixed) -> list[str]:
 def _listed(judgement: Judgement, checkup: Checkup) -> tuple[str, ...]:
     """What the last line counts, in a line each."""
     return (*judgement.groups, *left_out_lines(checkup.left_out))
-
-
-def _is_not_compared(named: Named, checkup: Checkup) -> bool:
-    """Whether nothing tells what changed: workloads are there, and neither a baseline nor a status."""
-    if named.baseline is not None or exit_code(checkup.results):
-        return False
-    judged = ("PodCliqueSet", "DynamoGraphDeployment")
-    items = [item for group in checkup.groups for item in group.package.items]
-    workloads = [item for item in items if item.get("kind") in judged]
-    return any(not item.get("status") for item in workloads)

@@ -24,6 +24,7 @@ from packwise.cli.inputs import (
 )
 from packwise.cli.reader import Reader, is_readable, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
+from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from packwise.cli.arguments import Named
     from packwise.cli.document import Document, InputFile
     from packwise.cli.inputs import Configured
+    from packwise.cli.unread import Unread
     from packwise.discovery import LeftOut
 
 __all__ = ["Checkup", "Group", "read_groups"]
@@ -45,12 +47,14 @@ __all__ = ["Checkup", "Group", "read_groups"]
 class Group(NamedTuple):
     """Files that one configuration judges; `configurations` are the names of its files, empty where there is none.
 
-    `around` are the names of files that are read for their definitions, and not judged.
+    `around` are the names of files that are read for their definitions, and not judged. `unread` are files that are
+    judged, and of which the package has nothing yet.
     """
 
     package: Package
     configurations: tuple[str, ...] = ()
     around: frozenset[str] = frozenset()
+    unread: tuple[Unread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +66,19 @@ class Checkup:
     results: tuple[Result, ...]
     read: tuple[InputFile, ...]
     left_out: tuple[tuple[str, LeftOut], ...]
+    unread: tuple[Unread, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """How many files are judged."""
+        return len([file for file in self.files if file.left_out is None]) + len(self.unread)
 
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
-        return text_among(self.read, name)
+        text = text_among(self.read, name)
+        if text is not None:
+            return text
+        return next((each.text for each in self.unread if each.path.name == name), None)
 
     def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
         """What is judged, on a cluster of these objects."""
@@ -73,12 +86,15 @@ class Checkup:
         return replace(self, groups=tuple(groups))
 
 
-def read_groups(named: Named) -> Checkup:
-    """What `named` names, by the configuration nearest to each file. Raises UsageError as `read_inputs` does."""
+def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
+    """What `named` names, by the configuration nearest to each file. Raises UsageError as `read_inputs` does.
+
+    Where so many files or more seem to hold workloads alone, it `leaves` these unread.
+    """
     refuse_stdin_twice(named)
     reader = Reader(named.exclude, force_exclude=named.force_exclude)
-    files = reader.read(named.paths)
-    left_out, read = tuple(reader.left_out), len(reader.results)
+    files = reader.read(named.paths, leaves=leaves if named.baseline is None else None)
+    left_out, read, unread = tuple(reader.left_out), len(reader.results), tuple(reader.unread)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
@@ -86,28 +102,35 @@ def read_groups(named: Named) -> Checkup:
         # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
         groups = []
     elif named.config is not None or chosen.function_config is not None:
-        groups = [_group(files, (), before, chosen, crds)]
+        groups = [_group(files, (), before, chosen, crds, unread=unread)]
     else:
         around = read_around(named.paths, files, reader)
-        groups = _groups(files, around, _placed(before, named), crds)
+        groups = _groups(files, unread, around, _placed(before, named), crds)
     values = assigned(named.values)
     groups = [group._replace(package=group.package._replace(values=values)) for group in groups]
-    return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out)
+    return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out, unread)
 
 
 def _groups(
     files: list[InputFile],
+    unread: tuple[Unread, ...],
     around: tuple[InputFile, ...],
     before: Mapping[str, InputFile] | None,
     crds: tuple[KubeObject, ...],
 ) -> list[Group]:
     by_path = {path: part for file in (*files, *around) for path, part in _parts(file)}
-    folders = nearest_folders({path: traits_of(file) for path, file in by_path.items()})
+    traits = {path: traits_of(file) for path, file in by_path.items()}
+    folders = nearest_folders(traits | {each.path.identity: WORKLOADS for each in unread})
     around_paths = {path_of(file) for file in around}
     mine: dict[str | None, list[InputFile]] = {}
     beside: dict[str | None, list[InputFile]] = {}
     for path, file in by_path.items():
         (beside if path in around_paths else mine).setdefault(folders[path], []).append(file)
+    left: dict[str | None, list[Unread]] = {}
+    for each in unread:
+        folder = folders[each.path.identity]
+        left.setdefault(folder, []).append(each)
+        mine.setdefault(folder, [])
     old = None if before is None else _by_folder(before, folders)
     is_split = len(set(folders.values())) > 1
     return [
@@ -118,6 +141,7 @@ def _groups(
             None,
             crds,
             is_part=folder is None and is_split,
+            unread=left.get(folder, ()),
         )
         for folder, own in mine.items()
         if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
@@ -157,6 +181,7 @@ def _group(
     crds: tuple[KubeObject, ...],
     *,
     is_part: bool = False,
+    unread: Iterable[Unread] = (),
 ) -> Group:
     files, around = list(files), list(around)
     package = Package(
@@ -172,7 +197,9 @@ def _group(
     configuring = [*(() if chosen is None else (chosen.function_config, *chosen.context))]
     names = [str(item.location().file) for item in configuring if item is not None]
     names += [str(file.path.name) for file in (*files, *around) if chosen is None and traits_of(file).configures]
-    return Group(package, tuple(dict.fromkeys(names)), frozenset([str(file.path.name) for file in around]))
+    return Group(
+        package, tuple(dict.fromkeys(names)), frozenset([str(file.path.name) for file in around]), tuple(unread)
+    )
 
 
 def _readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:

@@ -188,7 +188,7 @@ def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
 
 def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Reader) -> tuple[InputFile, ...]:
     """The nearest configuration above `files`, and the definitions around them."""
-    around = surroundings_of(paths, files)
+    around = surroundings_of(paths, files, reader.unread)
     reader.files += around.files
     reader.results += [error_result(error) for error in around.errors]
     return around.files

@@ -12,6 +12,7 @@ from packwise.discovery import summary
 from packwise.findings.consequences import without_echoes
 from packwise.objects.identity import identity
 from packwise.objects.index import ONCE
+from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
 from packwise.pipeline import render
 from packwise.pipeline.steps import NO_WORKLOADS
 from packwise.select.selection import ABSENT
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from packwise.cli.groups import Checkup, Group
     from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
+    from packwise.select import Package
 
-__all__ = ["Judgement", "closing_of", "ending", "judge", "left_out_lines"]
+__all__ = ["Judgement", "Verdict", "closing_of", "ending", "judge", "judgement_of", "left_out_lines", "verdict_of"]
 
 
+_JUDGED = (POD_CLIQUE_SET.name, DYNAMO_GRAPH.name)
 _MOST_GROUPS = 3
 """How many configurations a summary names."""
 
@@ -34,18 +37,45 @@ _MOST_GROUPS = 3
 class Judgement(NamedTuple):
     """The sorted `results` of all groups; `closing` is what a summary says of groups and of files left out.
 
-    `groups` says it of each group, where they are too many for a summary. `workloads` is how many were judged.
+    `groups` says it of each group, where they are too many for a summary. `workloads` is how many were judged; whether
+    one of them `is_new`: it has no status.
     """
 
     results: tuple[Result, ...]
     closing: str
     groups: tuple[str, ...] = ()
     workloads: int = 0
+    is_new: bool = False
+
+
+class Verdict(NamedTuple):
+    """What a render says of one group: its results, and the `workloads` that it judged.
+
+    `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
+    no status.
+    """
+
+    results: tuple[Result, ...]
+    workloads: int
+    judge: str | None
+    is_new: bool = False
 
 
 def judge(checkup: Checkup) -> Judgement:
-    """What is wrong with each file, by its own configuration."""
-    rendered = [(group, render(group.package)) for group in checkup.groups]
+    """What is wrong with each file, by its own configuration. Nothing is unread."""
+    return judgement_of(checkup, [verdict_of(group.package, render(group.package)) for group in checkup.groups])
+
+
+def verdict_of(package: Package, rendered: Rendered) -> Verdict:
+    """What a check says of the render of a package."""
+    workloads = [item for item in package.items if item.get("kind") in _JUDGED]
+    is_new = any(not item.get("status") for item in workloads)
+    return Verdict(rendered.results, rendered.workloads, _judge(rendered), is_new)
+
+
+def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
+    """What is wrong with all files, by the verdict on each group."""
+    rendered = list(zip(checkup.groups, verdicts, strict=True))
     results = [*checkup.results]
     # What a file would have held that cannot be read is not missed beside it.
     passed = {ABSENT.name, NO_WORKLOADS.name} if exit_code(checkup.results) else set[str]()
@@ -55,9 +85,9 @@ def judge(checkup: Checkup) -> Judgement:
     for group, each in rendered:
         kept = [result for result in each.results if result.tags.get("rule") not in passed]
         results += _reported(kept, group)
-    judged = [(group, each) for group, each in rendered if each.workloads and each.selection is not None]
+    judged = [(group, each) for group, each in rendered if each.workloads and each.judge is not None]
     judged.sort(key=lambda pair: (not pair[0].configurations, pair[0].configurations))
-    groups = [_judged(each, is_first=place == 0) for place, (_, each) in enumerate(judged)]
+    groups = [_judged(each.workloads, each.judge, is_first=place == 0) for place, (_, each) in enumerate(judged)]
     counted = groups
     if len(groups) > _MOST_GROUPS:
         number = sum(each.workloads for _, each in judged)
@@ -67,13 +97,14 @@ def judge(checkup: Checkup) -> Judgement:
     listed = tuple(groups) if len(groups) > _MOST_GROUPS else ()
     number = sum(each.workloads for _, each in rendered)
     closing = _closing(counted, checkup.left_out)
-    return Judgement(sort_results(without_echoes(unique.values())), closing, listed, number)
+    is_new = any(each.is_new for _, each in rendered)
+    return Judgement(sort_results(without_echoes(unique.values())), closing, listed, number, is_new)
 
 
 def closing_of(rendered: Rendered, left_out: Iterable[tuple[str, LeftOut]]) -> str:
     """What a summary says of a render, and of the files that are left out; "" where there is nothing to say."""
-    is_judged = rendered.workloads and rendered.selection is not None
-    return _closing([_judged(rendered, is_first=True)] if is_judged else [], left_out)
+    judge = _judge(rendered)
+    return _closing([_judged(rendered.workloads, judge)] if rendered.workloads and judge is not None else [], left_out)
 
 
 def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
@@ -124,18 +155,23 @@ def _is_repeated(result: Result, names: Counter[tuple[str, ...]]) -> bool:
     return names[ref.kind, ref.namespace or "default", ref.name, file.path.rpartition("/")[0]] > 1
 
 
-def _judged(rendered: Rendered, *, is_first: bool) -> str:
+def _judged(number: int, judge: str | None, *, is_first: bool = True) -> str:
     """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without the nouns."""
-    number, selection = rendered.workloads, rendered.selection
-    words = [str(number)]
-    if is_first:
-        words.append("workload judged" if number == 1 else "workloads judged")
-    if selection is not None and rendered.has_grove and not selection.is_configured:
-        return " ".join([*words, "without a configuration"])
-    if selection is not None and rendered.has_grove:
+    noun = ("workload judged" if number == 1 else "workloads judged") if is_first else ""
+    return " ".join([str(number), *[words for words in (noun, judge) if words]])
+
+
+def _judge(rendered: Rendered) -> str | None:
+    """`with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; None where nothing configures a render."""
+    selection = rendered.selection
+    if selection is None:
+        return None
+    words: list[str] = []
+    if rendered.has_grove and not selection.is_configured:
+        return "without a configuration"
+    if rendered.has_grove:
         reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
         words.append(f"with Grove {selection.revision.name}{reason}")
-    names = [] if selection is None else selection.files
-    if names:
-        words.append(f"({' and '.join(names)})")
+    if selection.files:
+        words.append(f"({' and '.join(selection.files)})")
     return " ".join(words)

@@ -91,6 +91,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.in_place,
         parsed.check,
         Verbosity(parsed.verbosity),
+        parsed.jobs,
     ),
     "check": lambda parsed: Check(
         replace(_named(parsed), force_exclude=parsed.force_exclude),
@@ -101,6 +102,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         ),
         Verbosity(parsed.verbosity),
         tuple(parsed.nodes),
+        parsed.jobs,
     ),
     "diff": lambda parsed: Diff(
         parsed.before,

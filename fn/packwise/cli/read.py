@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from krmfn.yamltext import Document as SplitDocument
     from packwise.cli.input_paths import InputPath
 
-__all__ = ["decode", "read_file"]
+__all__ = ["content_of", "decode", "read_file"]
 
 _LIST = re.compile(r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE)
 
@@ -37,7 +37,7 @@ def read_file(path: InputPath) -> InputFile:
 
     Raises FieldError: not readable, too large, not UTF-8, or a ResourceList that is none.
     """
-    return decode(_content(path), path)
+    return decode(content_of(path), path)
 
 
 def decode(data: bytes, path: InputPath) -> InputFile:
@@ -62,7 +62,8 @@ def decode(data: bytes, path: InputPath) -> InputFile:
     return InputFile(path, documents) if reason is None else _left_out(text, path, LeftOut(reason))
 
 
-def _content(path: InputPath) -> bytes:
+def content_of(path: InputPath) -> bytes:
+    """What the file, or stdin, holds. Raises FieldError: not readable, too large."""
     try:
         if path.name is None:
             data = read_input(sys.stdin.buffer)

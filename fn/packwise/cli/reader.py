@@ -9,20 +9,24 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import find_files
 from packwise.cli.progress import tracked
-from packwise.cli.read import decode, read_file
+from packwise.cli.read import content_of, decode, read_file
+from packwise.cli.unread import Unread, looks_plain
 from packwise.discovery import LeftOut, Reason, globs
 from packwise.findings.finding import bounded
 from packwise.objects.index import READABLE
 from packwise.settings.recognition import is_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pathspec import GitIgnoreSpec
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.cli.input_paths import InputPath
+
+    _Read = tuple[InputFile, FieldError | None]
+    """A file, and why it cannot be read; it has no documents then."""
 
 __all__ = ["Reader", "error_result", "is_readable", "items_of", "readable_items"]
 
@@ -53,9 +57,12 @@ def is_readable(item: KubeObject) -> bool:
 
 
 class Reader:
-    """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why."""
+    """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why.
 
-    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "results")
+    `unread` are the files that it leaves to others.
+    """
+
+    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "results", "unread")
 
     def __init__(self, exclude: Iterable[str] = (), *, force_exclude: bool = False) -> None:
         self._exclude = tuple(exclude)
@@ -63,9 +70,19 @@ class Reader:
         self.files: list[InputFile] = []
         self.left_out: list[tuple[str, LeftOut]] = []
         self.results: list[Result] = []
+        self.unread: list[Unread] = []
 
-    def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
-        """Each file that `paths` name once, in their order; a file that a path names itself is never left out."""
+    def read(self, paths: Iterable[str], output: str | None = None, *, leaves: int | None = None) -> list[InputFile]:
+        """Each file that `paths` name once, in their order; a file that a path names itself is never left out.
+
+        Where so many files or more seem to hold workloads alone, it `leaves` these unread.
+        """
+        listed = self._listed(self._named(paths, output))
+        if leaves is not None and len(listed) >= leaves:
+            return self._kept(self._others(listed, leaves))
+        return self._kept([_read(path) for path in tracked(listed)])
+
+    def _named(self, paths: Iterable[str], output: str | None) -> Iterable[InputPath]:
         paths_by_name: dict[str, InputPath] = {}
         for path in paths:
             named, results = find_files(path, output, self._exclude, force_exclude=self._force_exclude)
@@ -77,9 +94,23 @@ class Reader:
                     paths_by_name[key] = file
                 elif file.is_named and before.left_out is not None:
                     paths_by_name[key] = before.as_named()
-        listed = self._listed(paths_by_name.values())
-        read = [(path, *_read(path)) for path in tracked(listed)]
-        return self._kept([(file, error) for _, file, error in read])
+        return paths_by_name.values()
+
+    def _others(self, listed: Sequence[InputPath], leaves: int) -> list[_Read]:
+        """The files but those that are left unread, where there are enough of these."""
+        contents: list[Unread | _Read] = []
+        for path in tracked(listed):
+            try:
+                data = content_of(path)
+            except FieldError as error:
+                contents.append((InputFile(path, ()), error))
+            else:
+                contents.append(Unread(path, data) if looks_plain(path, data) else _decoded(path, data))
+        unread = [each for each in contents if isinstance(each, Unread)]
+        if len(unread) < leaves:
+            return [_decoded(*each) if isinstance(each, Unread) else each for each in contents]
+        self.unread += unread
+        return [each for each in contents if not isinstance(each, Unread)]
 
     def read_commit(self, commit: str, paths: Iterable[str]) -> list[InputFile]:
         """Each file that `paths` named in a commit of git."""
@@ -103,13 +134,13 @@ class Reader:
                 self.left_out.append((str(path.name), path.left_out))
         return listed
 
-    def _kept(self, read: list[tuple[InputFile, FieldError | None]]) -> list[InputFile]:
+    def _kept(self, read: list[_Read]) -> list[InputFile]:
         excluded = _exclusions([file for file, _ in read])
+        if excluded:
+            self.unread = [each for each in self.unread if not self._is_excluded(each.path, excluded)]
         files: list[InputFile] = []
         for file, error in read:
-            by = None if file.path.is_named else _excluded_by(file, excluded)
-            if by is not None:
-                self.left_out.append((str(file.path.name), LeftOut(Reason.EXCLUDED, by)))
+            if self._is_excluded(file.path, excluded):
                 continue
             files.append(file)
             self.results += [] if error is None else [error_result(error)]
@@ -123,8 +154,15 @@ class Reader:
         self.files += files
         return files
 
+    def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, GitIgnoreSpec]]) -> bool:
+        """Whether a configuration excludes the file, which is kept as left out then."""
+        by = None if path.is_named else _excluded_by(str(path.name), excluded)
+        if by is not None:
+            self.left_out.append((str(path.name), LeftOut(Reason.EXCLUDED, by)))
+        return by is not None
 
-def _read(path: InputPath) -> tuple[InputFile, FieldError | None]:
+
+def _read(path: InputPath) -> _Read:
     """The file; one without documents where it cannot be read."""
     try:
         return read_file(path), None
@@ -132,7 +170,7 @@ def _read(path: InputPath) -> tuple[InputFile, FieldError | None]:
         return InputFile(path, ()), error
 
 
-def _decoded(path: InputPath, data: bytes) -> tuple[InputFile, FieldError | None]:
+def _decoded(path: InputPath, data: bytes) -> _Read:
     try:
         return decode(data, path), None
     except FieldError as error:
@@ -152,8 +190,7 @@ def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, GitIgnoreSpe
     return exclusions
 
 
-def _excluded_by(file: InputFile, exclusions: Iterable[tuple[str, str, GitIgnoreSpec]]) -> str | None:
-    name = str(file.path.name)
+def _excluded_by(name: str, exclusions: Iterable[tuple[str, str, GitIgnoreSpec]]) -> str | None:
     for folder, by, patterns in exclusions:
         below = name if folder == "." else name.removeprefix(f"{folder}/")
         # A name that the folder does not start is outside it.

@@ -18,6 +18,7 @@ from packwise.cli.document import InputFile
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
 from packwise.cli.read import read_file
 from packwise.cli.reader import is_readable, readable_items
+from packwise.cli.unread import WORKLOADS
 from packwise.discovery import Traits
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KINDS
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document
+    from packwise.cli.unread import Unread
 
 __all__ = ["Surroundings", "is_broken_configuration", "path_of", "surroundings_of", "traits_of"]
 
@@ -67,11 +69,11 @@ def is_broken_configuration(file: InputFile) -> bool:
     return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
 
 
-def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
-    """What stands around `files`, which were read for `paths`; nothing that is among them."""
-    search = _Search(paths, files)
-    for at, file in search.read.items():
-        search.look_above(at, is_named=file.path.is_named)
+def surroundings_of(paths: Iterable[str], files: Iterable[InputFile], unread: Iterable[Unread] = ()) -> Surroundings:
+    """What stands around `files` and `unread`, which were read for `paths`; nothing that is among them."""
+    search = _Search(paths, files, unread)
+    for path in search.paths:
+        search.look_above(path)
     search.look_elsewhere()
     return Surroundings(tuple(search.around.values()), tuple(search.errors))
 
@@ -79,26 +81,28 @@ def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroun
 class _Search:
     """Looks from each folder upwards, each folder once. Keys are real paths."""
 
-    __slots__ = ("_configured", "_folders", "_looked", "_traits", "around", "errors", "read")
+    __slots__ = ("_configured", "_folders", "_looked", "_traits", "around", "errors", "paths")
 
-    def __init__(self, paths: Iterable[str], files: Iterable[InputFile]) -> None:
+    def __init__(self, paths: Iterable[str], files: Iterable[InputFile], unread: Iterable[Unread]) -> None:
         self._folders = [real(path) for path in paths if Path(path).is_dir()]
-        self.read = {path_of(file): file for file in files if file.path.name is not None}
-        self._traits = {at: traits_of(file) for at, file in self.read.items()}
+        read = [(file.path, traits_of(file)) for file in files if file.path.name is not None]
+        read += [(each.path, WORKLOADS) for each in unread]
+        self.paths = [path for path, _ in read]
+        self._traits = {path.identity: traits for path, traits in read}
         self._configured = {folder_of(at) for at, traits in self._traits.items() if traits.configures}
         self._looked = dict[str, str | None]()
         self.around = dict[str, InputFile]()
         self.errors: list[FieldError] = []
 
-    def look_above(self, at: str, *, is_named: bool) -> None:
+    def look_above(self, path: InputPath) -> None:
         """Keeps the definitions of the package that the file is of."""
-        start = folder_of(at)
+        start = folder_of(path.identity)
         if start in self._looked:
             return
         folder = self._nearest(start, top_of(start))
         self._looked[start] = folder
         if folder is None:
-            if is_named:
+            if path.is_named:
                 self._keep(_listed(start), _DEFINITION)
         elif not self._is_read_whole(folder):
             self._keep(_judged_in(folder), _DEFINITION)
@@ -112,7 +116,7 @@ class _Search:
         for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
             if os.path.lexists(Path(top) / ".git") and not self._is_read_whole(top):
                 self._keep(_judged_in(top), _CONFIGURATION, only_configured=True)
-        around = {str(Path(at).parent) for at, file in self.around.items() if traits_of(file).configures}
+        around = {folder_of(at) for at, file in self.around.items() if traits_of(file).configures}
         folders = self._configured | around
         if lost and len(folders) == 1:
             (only,) = folders
@@ -139,12 +143,12 @@ class _Search:
 
     def _holds_configuration(self, folder: str) -> bool:
         self._keep(_listed(folder), _CONFIGURATION, only_configured=True)
-        return any(str(Path(at).parent) == folder and traits_of(file).configures for at, file in self.around.items())
+        return any(folder_of(at) == folder and traits_of(file).configures for at, file in self.around.items())
 
     def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
         for path in paths:
             at = path.identity
-            if at in self.read or at in self.around:
+            if at in self._traits or at in self.around:
                 continue
             try:
                 data = Path(at).read_bytes()

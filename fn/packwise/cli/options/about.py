@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from typing import Any
 
 from packwise.cli import help_texts
-from packwise.cli.options.sources import add_config, add_paths, add_text_or_json
+from packwise.cli.options.sources import add_config, add_paths, add_processes, add_text_or_json
 from packwise.revisions import REVISIONS
 
 __all__ = ["add_completion", "add_doctor", "add_function", "add_help", "add_rules", "add_schema", "add_version"]
-
-_MOST_JOBS = 64
-"""More processes than that are a slip of the pen."""
 
 
 def add_rules(commands: Any) -> None:
@@ -92,15 +88,4 @@ def add_function(commands: Any) -> None:
         action="store_true",
         help="list every finding on stderr, as the results do: also more of the same form, and infos",
     )
-    function.add_argument(
-        "--jobs",
-        metavar="N",
-        type=_processes,
-        help="processes for a list of 1 MiB and more, on Linux; without it one for each processor, at most 4",
-    )
-
-
-def _processes(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:4]) <= _MOST_JOBS:
-        raise ArgumentTypeError(f'must be a number from 1 to {_MOST_JOBS}; got "{text}"')
-    return int(text)
+    add_processes(function, "a list of 1 MiB and more")

@@ -11,9 +11,12 @@ from packwise.cli.arguments import (
     Format,
     Output,
 )
-from packwise.cli.options.sources import add_context, add_nodes, add_paths, add_verbosity
+from packwise.cli.options.sources import add_context, add_nodes, add_paths, add_processes, add_verbosity
+from packwise.cli.unread import LEAST
 
 __all__ = ["add_check", "add_render", "refuse_unlike"]
+
+_FOLDERS = f"{LEAST} files of workloads and more"
 
 
 def add_render(commands: Any) -> None:
@@ -36,6 +39,7 @@ def add_render(commands: Any) -> None:
         help="write nothing; exit with 1 where a render would change a file of the folder, for CI",
     )
     add_context(render)
+    add_processes(render, _FOLDERS)
     add_verbosity(render)
 
 
@@ -58,6 +62,7 @@ def add_check(commands: Any) -> None:
     _add_fixes(check)
     _add_choice(check)
     add_context(check)
+    add_processes(check, _FOLDERS)
     add_verbosity(check)
 
 
