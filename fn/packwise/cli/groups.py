@@ -15,6 +15,7 @@ from packwise.cli.input_paths import real
 from packwise.cli.inputs import (
     COMMIT,
     baseline_files,
+    can_be_read_again,
     configured,
     definitions_in,
     documents_of,
@@ -93,7 +94,7 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
     """
     refuse_stdin_twice(named)
     reader = Reader(named.exclude, force_exclude=named.force_exclude)
-    files = reader.read(named.paths, leaves=leaves if named.baseline is None else None)
+    files = reader.read(named.paths, leaves=leaves if can_be_read_again(named) else None)
     left_out, read, unread = tuple(reader.left_out), len(reader.results), tuple(reader.unread)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     chosen = configured(named, files, reader)

@@ -9,6 +9,7 @@ from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.reader import Reader, error_result, items_of
 from packwise.cli.surroundings import path_of, surroundings_of, traits_of
+from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folders
 from packwise.select import Package
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.arguments import Named
     from packwise.cli.document import InputFile
+    from packwise.cli.unread import Unread
     from packwise.discovery import LeftOut
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "Inputs",
     "Sides",
     "baseline_files",
+    "can_be_read_again",
     "configured",
     "definitions_in",
     "documents_of",
@@ -52,7 +55,8 @@ class Inputs:
     """The files in their order, what the pipeline is given of them, and what could not be read.
 
     With an error among `results` the package is not whole. `read` are all files, the configuration's and the
-    baseline's too. `left_out` are the files and folders that are not judged, by name.
+    baseline's too. `left_out` are the files and folders that are not judged, by name. `unread` are files of which
+    neither `files` nor the package has anything yet; `order` is then what tells all files from each other, in order.
     """
 
     files: tuple[InputFile, ...]
@@ -60,6 +64,8 @@ class Inputs:
     results: tuple[Result, ...]
     read: tuple[InputFile, ...]
     left_out: tuple[tuple[str, LeftOut], ...] = ()
+    unread: tuple[Unread, ...] = ()
+    order: tuple[str, ...] = ()
 
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
@@ -74,21 +80,22 @@ class Configured:
     context: tuple[KubeObject, ...] = ()
 
 
-def read_inputs(named: Named, output: str | None = None) -> Inputs:
+def read_inputs(named: Named, output: str | None = None, *, leaves: int | None = None) -> Inputs:
     """What `named` names. The folder `output` is not read where it stands within another.
 
-    Where nothing among the files configures a render, the nearest configuration above them does. Raises UsageError
-    where something is not there, or does not go together.
+    Where nothing among the files configures a render, the nearest configuration above them does. Where so many files or
+    more seem to hold workloads alone, it `leaves` these unread. Raises UsageError where something is not there, or does
+    not go together.
     """
     refuse_stdin_twice(named)
     reader = Reader(named.exclude)
-    files = reader.read(named.paths, output)
-    left_out = tuple(reader.left_out)
+    files = reader.read(named.paths, output, leaves=leaves if can_be_read_again(named) else None)
+    left_out, unread = tuple(reader.left_out), tuple(reader.unread)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     baseline = None if before is None else items_of(before)
     chosen = configured(named, files, reader)
     around = _of_the_same(
-        files, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
+        files, unread, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
     )
     package = Package(
         items_of(files),
@@ -100,14 +107,24 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
         assigned(named.values),
         (*chosen.context, *items_of(around)),
     )
-    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out)
+    read = tuple(reader.results), tuple(reader.files)
+    return Inputs(tuple(files), package, *read, left_out, unread, tuple(reader.order))
 
 
-def _of_the_same(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
-    """Those around that the configuration of `files` judges too; not those of other clusters."""
-    by_path = {path_of(file): file for file in (*files, *around)}
-    folders = nearest_folders({path: traits_of(file) for path, file in by_path.items()})
-    own = {folders[path_of(file)] for file in files}
+def can_be_read_again(named: Named) -> bool:
+    """Whether what is left unread can be read with everything else where that turns out to be needed."""
+    return named.baseline is None and STDIN not in (*named.paths, named.config, *named.crds)
+
+
+def _of_the_same(
+    files: Iterable[InputFile], unread: Iterable[Unread], around: tuple[InputFile, ...]
+) -> tuple[InputFile, ...]:
+    """Those around that the configuration of the files judges too; not those of other clusters."""
+    if not around:
+        return ()
+    traits = {path_of(file): traits_of(file) for file in (*files, *around)}
+    folders = nearest_folders(traits | {each.path.identity: WORKLOADS for each in unread})
+    own = {folders[each.path.identity] for each in (*files, *unread)}
     return tuple([file for file in around if folders[path_of(file)] in own])
 
 

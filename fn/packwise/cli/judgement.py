@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from packwise.pipeline import Rendered
     from packwise.select import Package
 
-__all__ = ["Judgement", "Verdict", "closing_of", "ending", "judge", "judgement_of", "left_out_lines", "verdict_of"]
+__all__ = [
+    "Judgement",
+    "Verdict",
+    "closing_of",
+    "ending",
+    "judge",
+    "judge_of",
+    "judgement_of",
+    "left_out_lines",
+    "verdict_of",
+]
 
 
 _JUDGED = (POD_CLIQUE_SET.name, DYNAMO_GRAPH.name)
@@ -70,7 +80,7 @@ def verdict_of(package: Package, rendered: Rendered) -> Verdict:
     """What a check says of the render of a package."""
     workloads = [item for item in package.items if item.get("kind") in _JUDGED]
     is_new = any(not item.get("status") for item in workloads)
-    return Verdict(rendered.results, rendered.workloads, _judge(rendered), is_new)
+    return Verdict(rendered.results, rendered.workloads, judge_of(rendered), is_new)
 
 
 def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
@@ -101,10 +111,12 @@ def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
     return Judgement(sort_results(without_echoes(unique.values())), closing, listed, number, is_new)
 
 
-def closing_of(rendered: Rendered, left_out: Iterable[tuple[str, LeftOut]]) -> str:
-    """What a summary says of a render, and of the files that are left out; "" where there is nothing to say."""
-    judge = _judge(rendered)
-    return _closing([_judged(rendered.workloads, judge)] if rendered.workloads and judge is not None else [], left_out)
+def closing_of(workloads: int, judge: str | None, left_out: Iterable[tuple[str, LeftOut]]) -> str:
+    """What a summary says of a render, and of the files that are left out; "" where there is nothing to say.
+
+    `workloads` is how many were judged, `judge` by what.
+    """
+    return _closing([_judged(workloads, judge)] if workloads and judge is not None else [], left_out)
 
 
 def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
@@ -161,7 +173,7 @@ def _judged(number: int, judge: str | None, *, is_first: bool = True) -> str:
     return " ".join([str(number), *[words for words in (noun, judge) if words]])
 
 
-def _judge(rendered: Rendered) -> str | None:
+def judge_of(rendered: Rendered) -> str | None:
     """`with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; None where nothing configures a render."""
     selection = rendered.selection
     if selection is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
-from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
@@ -68,7 +67,7 @@ def content_of(path: InputPath) -> bytes:
         if path.name is None:
             data = read_input(sys.stdin.buffer)
         else:
-            with Path(path.name).open("rb") as file:
+            with open(path.name, "rb", buffering=0) as file:  # noqa: PTH123 (a fourth of what pathlib takes)
                 data = read_input(file)
     except OSError as error:
         _refuse(path, f'must be readable; got "{error.strerror}"')

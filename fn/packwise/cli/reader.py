@@ -59,10 +59,10 @@ def is_readable(item: KubeObject) -> bool:
 class Reader:
     """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why.
 
-    `unread` are the files that it leaves to others.
+    `unread` are the files that it leaves to others; `order` is then the order of all, by what tells them apart.
     """
 
-    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "results", "unread")
+    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "order", "results", "unread")
 
     def __init__(self, exclude: Iterable[str] = (), *, force_exclude: bool = False) -> None:
         self._exclude = tuple(exclude)
@@ -71,6 +71,7 @@ class Reader:
         self.left_out: list[tuple[str, LeftOut]] = []
         self.results: list[Result] = []
         self.unread: list[Unread] = []
+        self.order: list[str] = []
 
     def read(self, paths: Iterable[str], output: str | None = None, *, leaves: int | None = None) -> list[InputFile]:
         """Each file that `paths` name once, in their order; a file that a path names itself is never left out.
@@ -106,6 +107,7 @@ class Reader:
                 contents.append((InputFile(path, ()), error))
             else:
                 contents.append(Unread(path, data) if looks_plain(path, data) else _decoded(path, data))
+        self.order += [path.identity for path in listed]
         unread = [each for each in contents if isinstance(each, Unread)]
         if len(unread) < leaves:
             return [_decoded(*each) if isinstance(each, Unread) else each for each in contents]

@@ -18,14 +18,16 @@ from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import error_result, read_inputs
 from packwise.cli.journal import once_complete
-from packwise.cli.judgement import closing_of, ending, left_out_lines
+from packwise.cli.judgement import closing_of, ending, judge_of, left_out_lines
 from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.cli.report.lines import count_of_causes, hidden_infos, stderr_lines
 from packwise.cli.stream import stream_of
 from packwise.cli.swap import remove_left
+from packwise.cli.unread import LEAST
 from packwise.cli.write import apply, refuse_lists_within, refuse_no_folder, survey
+from packwise.processes import processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from packwise.cli.arguments import Render
     from packwise.cli.folder import FolderPlan
     from packwise.cli.inputs import Inputs
-    from packwise.cli.rendered_files import Outcome
+    from packwise.cli.render_apart import Apart
     from packwise.cli.write import Changes
 
 __all__ = ["render"]
@@ -43,19 +45,26 @@ __all__ = ["render"]
 def render(command: Render) -> int:
     """Prints or writes the result; returns the exit code. Raises UsageError before anything is written."""
     output = _output_of(command)
-    inputs = _inputs(command, output)
+    processes = processes_of(command.jobs)
+    inputs = _inputs(command, output, LEAST if output is None and processes > 1 else None)
+    if inputs.unread:
+        from packwise.cli.render_apart import rendered_apart
+
+        apart = rendered_apart(inputs, processes)
+        if apart is not None:
+            return _print_apart(apart, inputs, command)
+        inputs = _inputs(command, output)
     if output is not None:
         refuse_same_target(inputs.files)
         refuse_lists_within(inputs.files, output)
     rendered = rendered_of(inputs, writes=True)
-    closing, listed = closing_of(rendered, inputs.left_out), left_out_lines(inputs.left_out)
-    report = _Report(command, closing, tuple(listed))
+    report = _Report.of(command, inputs, rendered.workloads, judge_of(rendered))
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
     try:
         outcome = outcome_of(inputs.files, rendered)
         if output is None:
-            return _print(outcome, rendered.results, report)
+            return _print(stream_of(outcome), rendered.results, report)
         plan = plan_folder(outcome, split=bool(rendered.gitops) and not command.in_place)
         if exit_code(plan.results):
             return report.refuse([*rendered.results, *plan.results])
@@ -65,9 +74,9 @@ def render(command: Render) -> int:
         return report.refuse([*rendered.results, error_result(error)])
 
 
-def _inputs(command: Render, output: str | None) -> Inputs:
+def _inputs(command: Render, output: str | None, leaves: int | None = None) -> Inputs:
     """What is read; where files are written, a change of them that was interrupted comes to its end first."""
-    read = partial(read_inputs, command.named, output)
+    read = partial(read_inputs, command.named, output, leaves=leaves)
     if output is None:
         return read()
     if command.in_place:
@@ -122,6 +131,12 @@ class _Report:
     closing: str
     listed: tuple[str, ...]
 
+    @classmethod
+    def of(cls, command: Render, inputs: Inputs, workloads: int, judge: str | None) -> _Report:
+        """What is said of a render of so many `workloads`, and by what they were judged."""
+        closing = closing_of(workloads, judge, inputs.left_out)
+        return cls(command, closing, tuple(left_out_lines(inputs.left_out)))
+
     @property
     def verbosity(self) -> Verbosity:
         """How much is said."""
@@ -147,8 +162,14 @@ class _Report:
         return 1
 
 
-def _print(outcome: Outcome, results: Sequence[Result], report: _Report) -> int:
-    text = stream_of(outcome)
+def _print_apart(apart: Apart, inputs: Inputs, command: Render) -> int:
+    report = _Report.of(command, inputs, apart.workloads, apart.judge)
+    if apart.text is None:
+        return report.refuse(apart.results)
+    return _print(apart.text, apart.results, report)
+
+
+def _print(text: str, results: Sequence[Result], report: _Report) -> int:
     report.list_findings(results)
     if not show(text):
         return 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.kubeobject import KubeObject
 from krmfn.result import exit_code, sort_results
 from packwise.cli.document import Document
 from packwise.objects.gangkey import stable_identities
@@ -15,7 +16,7 @@ from packwise.render.mark import PATH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.cli.document import InputFile
     from packwise.cli.inputs import Inputs
     from packwise.objects.identity import Identity
@@ -78,6 +79,13 @@ def without_bookkeeping(item: KubeObject) -> KubeObject:
     Raises FieldError where an anchor is in the way.
     """
     annotations = item.get(("metadata", "annotations"))
+    if not item.written and isinstance(annotations, dict):
+        # A new object has no text yet: nothing has to be spliced.
+        kept = {key: value for key, value in annotations.items() if not is_bookkeeping(key)}
+        metadata = {**cast("Mapping[str, Value]", item.value["metadata"]), "annotations": kept}
+        if not kept:
+            del metadata["annotations"]
+        return KubeObject.new({**item.value, "metadata": metadata})
     for key in annotations if isinstance(annotations, dict) else ():
         if is_bookkeeping(key):
             item = item.without_annotation(key)

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from packwise.cli.groups import Group
     from packwise.cli.unread import Unread
 
-__all__ = ["Part", "shares_of"]
+__all__ = ["Part", "shares_of", "slices_of"]
 
-_HOST_SHARE = 0.02
-"""What the first process does beside its share, in units of what all workloads take."""
+_HOST_SHARE = 0.03
+"""How much more the first process does: the others have to be started, and hand over their answers."""
 
 
 class Part(NamedTuple):
@@ -28,7 +28,7 @@ class Part(NamedTuple):
 def shares_of(groups: Sequence[Group], divisible: Sequence[bool], processes: int) -> list[list[Part]]:
     """All groups in at most so many shares; the files of those that are `divisible` may be in several."""
     sizes = [len(group.unread) if cuts else _size(group) for group, cuts in zip(groups, divisible, strict=True)]
-    first = sum(sizes) * (1 - (processes - 1) * _HOST_SHARE) / processes
+    first = sum(sizes) * (1 + (processes - 1) * _HOST_SHARE) / processes
     each = (sum(sizes) - first) / max(processes - 1, 1)
     ends = [first + each * number for number in range(processes)]
     shares: list[list[Part]] = [[] for _ in range(processes)]
@@ -46,6 +46,13 @@ def shares_of(groups: Sequence[Group], divisible: Sequence[bool], processes: int
             if not size:
                 break
     return [share for share in shares if share]
+
+
+def slices_of(unread: Sequence[Unread], processes: int) -> list[Sequence[Unread]]:
+    """The files in at most so many slices."""
+    first = max(int(len(unread) * (1 + (processes - 1) * _HOST_SHARE) / processes), 1)
+    size = -(-(len(unread) - first) // max(processes - 1, 1)) or 1
+    return [unread[:first], *[unread[start : start + size] for start in range(first, len(unread), size)]]
 
 
 def _size(group: Group) -> int:

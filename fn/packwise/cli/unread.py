@@ -23,8 +23,8 @@ WORKLOADS = Traits(workloads=True)
 
 _KIND = b"kind:"
 _OWN = f"kind: {POD_CLIQUE_SET.name}\n".encode()
-_OTHERS = (b"packwise:", b"sops", b"TopologyRender", b"operator.config.grove.io/")
-"""Words of files that say how findings are reported, that are not judged themselves, or that configure something."""
+_COMMENT = b"packwise:"
+"""How a comment starts that says which findings are reported."""
 
 
 class Unread(NamedTuple):
@@ -49,4 +49,4 @@ def looks_plain(path: InputPath, data: bytes) -> bool:
     kinds = data.count(b"\n" + _KIND) + data.startswith(_KIND)
     if not kinds or kinds != data.count(b"\n" + _OWN) + data.startswith(_OWN):
         return False
-    return not any(word in data for word in _OTHERS)
+    return _COMMENT not in data

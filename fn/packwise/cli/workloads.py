@@ -7,6 +7,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.cli.read import decode
 from packwise.cli.reader import error_result
+from packwise.cli.surroundings import is_broken_configuration
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import POD_CLIQUE_SET
 
@@ -52,6 +53,8 @@ def workloads_of(unread: Iterable[Unread]) -> Workloads | None:
             try:
                 value = item.value
             except FieldError as error:
+                if is_broken_configuration(file):
+                    return None
                 results.append(error_result(error))
                 continue
             if item.source.entry or identity(value)[:2] != POD_CLIQUE_SET.key or is_generated(value):
