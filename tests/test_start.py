@@ -52,7 +52,7 @@ class Copy:
 
     @property
     def archive(self) -> Path:
-        return next(self.cache.rglob("*.archive"))
+        return next(self.cache.rglob("*.fn.archive"))
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_what_is_no_archive_is_passed_over(copy: Copy, data: bytes) -> None:
 def test_the_patterns_of_an_archive_are_those_that_python_compiles(copy: Copy) -> None:
     check = """
 import re, sys
-from packwise.start import use
-use()
+from packwise.start import FUNCTION, use
+use(FUNCTION)
 archived = dict(re._cache)
 re.purge()
 assert len(archived) > 10

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from krmfn.record import NamedTuple
 from krmfn.yamltext.breaks import unified
 
 __all__ = ["Document", "split_documents"]
@@ -15,8 +15,7 @@ _BARE = re.compile(r"(?:---|\.\.\.)[ \t]*(?:#[^\n]*|\r?)\n?")
 _NOTHING = re.compile(r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document of a stream: its exact text, the line it starts on, and what stands between it and the one before.
 
     `line` is 1-based. `separator` holds the marker lines (`---`, `...`) and a comment that stands alone before one;

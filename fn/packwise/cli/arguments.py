@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown"]
+    DiffFormat = Literal["text", "json", "patch", "markdown"]
+    ReportFormat = Literal["html", "svg", "mermaid"]
+    PlaceFormat = Literal["text", "json", "markdown"]
+    FleetVerb = Literal["render", "check", "diff", "place"]
+    FleetFormat = Literal["text", "json", "markdown"]
+    Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
 
 __all__ = [
+    "DIFF_FORMATS",
+    "FLEET_FORMATS",
+    "FLEET_VERBS",
+    "FORMATS",
+    "PLACE_FORMATS",
+    "REPORT_FORMATS",
     "STDIN",
+    "TARGETS",
     "Cache",
     "Check",
     "Choice",
@@ -47,30 +66,29 @@ __all__ = [
 STDIN = "-"
 """How a path names stdin, or stdout."""
 
-Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown"]
+FORMATS: tuple[Format, ...] = ("text", "json", "github", "gitlab", "sarif", "junit", "markdown")
 """How findings are printed."""
 
-DiffFormat = Literal["text", "json", "patch", "markdown"]
+DIFF_FORMATS: tuple[DiffFormat, ...] = ("text", "json", "patch", "markdown")
 """How a comparison is printed."""
 
-ReportFormat = Literal["html", "svg", "mermaid"]
+REPORT_FORMATS: tuple[ReportFormat, ...] = ("html", "svg", "mermaid")
 """How a report is drawn."""
 
-PlaceFormat = Literal["text", "json", "markdown"]
+PLACE_FORMATS: tuple[PlaceFormat, ...] = ("text", "json", "markdown")
 """How a placing is printed."""
 
-FleetVerb = Literal["render", "check", "diff", "place"]
+FLEET_VERBS: tuple[FleetVerb, ...] = ("render", "check", "diff", "place")
 """What is done with every package of a fleet."""
 
-FleetFormat = Literal["text", "json", "markdown"]
+FLEET_FORMATS: tuple[FleetFormat, ...] = ("text", "json", "markdown")
 """How the summary of a fleet is printed."""
 
-Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
+TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit")
 """What `packwise init` writes a package for: who renders it, or who checks it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
 
     `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
@@ -98,8 +116,7 @@ class Verbosity(IntEnum):
     """Every finding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Render:
+class Render(NamedTuple):
     """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing.
 
     `jobs`: the number of processes, None where it is not given.
@@ -113,24 +130,21 @@ class Render:
     jobs: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """Findings in a format, and the file that gets them; None: stdout."""
 
     format: Format = "text"
     file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """What `--fix` does: `unsafe` fixes change what is meant; to `show` is to print a diff, and write nothing."""
 
     unsafe: bool = False
     show: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """Which findings a check reports, and when warnings fail it.
 
     `selected` are the only rules that are, where there are any. `known` is the file of findings that were there before,
@@ -144,8 +158,7 @@ class Choice:
     max_warnings: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """`packwise check`; `fix` is None where nothing is mended. `jobs`: as of a render."""
 
     named: Named
@@ -157,8 +170,7 @@ class Check:
     jobs: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(NamedTuple):
     """`packwise diff`: from `before` to `after`; with `exit_code`, a change counts as an error does."""
 
     before: str
@@ -170,16 +182,14 @@ class Diff:
     exclude: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     """`packwise comment`; with `nodes`, files with a cluster's nodes and pods, it says where gangs go."""
 
     named: Named
     nodes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Explain:
+class Explain(NamedTuple):
     """`packwise explain`; `target` is an object, a line of a file, or one more path: the command looks which."""
 
     named: Named
@@ -187,23 +197,20 @@ class Explain:
     as_json: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Topologies:
+class Topologies(NamedTuple):
     """`packwise topologies`."""
 
     named: Named
     as_json: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ImportTopology:
+class ImportTopology(NamedTuple):
     """`packwise topology import`; `paths` are files with a cluster's nodes."""
 
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceGangs:
+class PlaceGangs(NamedTuple):
     """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
 
     `add_nodes`, `drain` and `replicas` change what is there before anything is placed. `further`: whether to count how
@@ -220,16 +227,14 @@ class PlaceGangs:
     exact: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A report in a format, and the file that gets it; None: stdout."""
 
     format: ReportFormat
     file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """`packwise report`; `nodes` are files with a cluster's nodes and pods.
 
     `source_url` is what a link into a file is made from, with `{path}` and `{line}`; None: links are relative.
@@ -241,8 +246,7 @@ class Report:
     source_url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(NamedTuple):
     """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
 
     With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
@@ -269,8 +273,7 @@ class Fleet:
     verbosity: Verbosity = Verbosity.NORMAL
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(NamedTuple):
     """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
 
     With `prunes`, entries are removed until the others have `size` bytes at most; None for the usual bound.
@@ -281,8 +284,7 @@ class Cache:
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Migrate:
+class Migrate(NamedTuple):
     """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
 
     paths: tuple[str, ...]
@@ -294,23 +296,20 @@ class Migrate:
     exclude: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(NamedTuple):
     """`packwise rules`; without a `name`, all of them."""
 
     name: str | None = None
     as_json: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(NamedTuple):
     """`packwise completion`."""
 
     shell: str
 
 
-@dataclass(frozen=True, slots=True)
-class Init:
+class Init(NamedTuple):
     """`packwise init`: a package in `folder` for `targets`, by what `sources` tell of the cluster.
 
     `levels` are pairs of domain and node label, broadest first. `apply` is whether generated objects are applied; None:
@@ -325,31 +324,27 @@ class Init:
     apply: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Doctor:
+class Doctor(NamedTuple):
     """`packwise doctor`."""
 
     named: Named
     as_json: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(NamedTuple):
     """`packwise schema`; without a `name`, which there are. `revision` is that of a PodCliqueSet."""
 
     name: str | None = None
     revision: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """`packwise version`; `libraries`: with what packwise stands on."""
 
     libraries: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """`packwise fn`; `jobs`: the number of processes, None where it is not given."""
 
     validate: bool = False

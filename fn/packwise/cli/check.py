@@ -6,7 +6,6 @@ Nothing is written but what `--fix` mends, and files that are asked for.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity, exit_code
@@ -101,7 +100,7 @@ def _report(command: Check, checked: Checked, listed: Sequence[str]) -> int:
         from packwise.cli.choosing import choose, divided, findings_text
 
         chosen = choose(checked.results, choice)
-        checked = replace(checked, results=chosen.results, known=chosen.known)
+        checked = checked._replace(results=chosen.results, known=chosen.known)
         if choice.written is not None:
             known, never = divided(chosen.results)
             written = _write_findings(choice.written, findings_text(known), len(known))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
@@ -64,7 +63,7 @@ def judged_apart(checkup: Checkup, processes: int) -> tuple[Checkup, Judgement] 
         by_group[answer.group].append(answer)
     verdicts = [_verdict(group, each) for group, each in zip(groups, by_group, strict=True)]
     results = [result for answer in parts for result in answer.results]
-    checkup = replace(checkup, results=(*checkup.results, *results))
+    checkup = checkup._replace(results=(*checkup.results, *results))
     return checkup, judgement_of(checkup, verdicts)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from packwise.cli.arguments import Format, UsageError
+from packwise.cli.arguments import FORMATS, UsageError
 from packwise.cli.console import show
 from packwise.cli.parser import parsers
 from packwise.cli.rules import RULES_BY_NAME
@@ -33,7 +33,7 @@ def completion(command: Completion) -> int:
         elif action.metavar in ("NAME", "RULE"):
             action.choices = sorted(RULES_BY_NAME)
         elif action.metavar == "FORMAT[=FILE]":
-            action.choices = get_args(Format)
+            action.choices = FORMATS
         elif action.metavar == "KIND":
             action.choices = sorted(SCHEMAS)
         elif action.metavar == "COMMAND":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import encoded
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Document", "InputFile", "contents_of", "edited_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.
 
     `foreign` is what it is then, where packwise reads it: a document of OSMO. `entries` are the objects within a List,
@@ -46,8 +45,7 @@ class Document:
         return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class InputFile:
+class InputFile(NamedTuple):
     """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
 
     `function_config` is what a ResourceList brings, `list_text` all of its own text. A file that is `left_out` has no

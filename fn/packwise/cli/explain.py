@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import replace
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
@@ -46,7 +45,7 @@ class _Target(NamedTuple):
 def explain(command: Explain) -> int:
     """Prints the explanations; returns the exit code. Raises UsageError."""
     target, paths = _target(command.target, command.named.paths)
-    checkup = read_groups(replace(command.named, paths=paths))
+    checkup = read_groups(command.named._replace(paths=paths))
     rendered = [(group, render(group.package)) for group in checkup.groups]
     # Files that belong to no cluster have nothing to explain beside those that do.
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
@@ -58,8 +57,7 @@ class Group(NamedTuple):
     unread: tuple[Unread, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Checkup:
+class Checkup(NamedTuple):
     """What is judged, and what could not be read; the readable rest is judged all the same."""
 
     groups: tuple[Group, ...]
@@ -84,7 +82,7 @@ class Checkup:
     def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
         """What is judged, on a cluster of these objects."""
         groups = [group._replace(package=group.package._replace(nodes=nodes)) for group in self.groups]
-        return replace(self, groups=tuple(groups))
+        return self._replace(groups=tuple(groups))
 
 
 def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
@@ -160,7 +158,7 @@ def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:
         path = item.path if item is not None and is_readable(item) else None
         parts.setdefault(STDIN if path is None else posixpath.normpath(path), []).append(document)
     for path, documents in parts.items():
-        yield path, replace(file, documents=tuple(documents))
+        yield path, file._replace(documents=tuple(documents))
 
 
 def _by_folder(before: Mapping[str, InputFile], folders: Mapping[str, str | None]) -> dict[str | None, list[InputFile]]:

@@ -9,12 +9,12 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from krmfn.errors import FieldError
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
-from packwise.cli.arguments import Init, Target, UsageError
+from packwise.cli.arguments import TARGETS, Init, UsageError
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.journal import Change, change_files, once_complete
@@ -199,7 +199,7 @@ def _asked(command: Init) -> Init:
 
 
 _QUESTIONS: tuple[tuple[str, str], ...] = (
-    (f"Who renders or checks it? Any of: {', '.join(get_args(Target))}", "--for"),
+    (f"Who renders or checks it? Any of: {', '.join(TARGETS)}", "--for"),
     ("Which release of Grove does the cluster run (v0.1.0-alpha.13)?", "--revision"),
     ("Which levels has it, broadest first (zone=topology.kubernetes.io/zone rack=example.com/rack)?", "--level"),
 )

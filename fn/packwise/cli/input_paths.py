@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile, exit_code
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
@@ -56,8 +56,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 """How the files of a folder end that are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputPath:
+class InputPath(NamedTuple):
     """A file to read: `name` is what the user calls it, `target` its place below an output folder.
 
     Both are None for stdin. `left_out` is why a file of a folder is not judged, as far as paths tell; a file that the
@@ -67,8 +66,18 @@ class InputPath:
     name: str | None = None
     target: str | None = None
     left_out: LeftOut | None = None
-    is_named: bool = field(default=True, compare=False)
-    at: str | None = field(default=None, compare=False)
+    is_named: bool = True
+    at: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the file is the same one under the same name, however it came to be read."""
+        return isinstance(other, InputPath) and self[:3] == other[:3]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[:3])
 
     @property
     def identity(self) -> str:

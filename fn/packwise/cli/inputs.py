@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.reader import Reader, error_result, items_of
@@ -50,8 +49,7 @@ COMMIT = "git:"
 """What a baseline starts with that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(NamedTuple):
     """The files in their order, what the pipeline is given of them, and what could not be read.
 
     With an error among `results` the package is not whole. `read` are all files, the configuration's and the
@@ -72,8 +70,7 @@ class Inputs:
         return text_among(self.read, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(NamedTuple):
     """The configuration that a client or the user chose: packwise's own, or another, which is read as an item."""
 
     function_config: KubeObject | None = None
@@ -139,8 +136,7 @@ def text_among(files: Iterable[InputFile], name: str | None) -> str | None:
     return next((file.text for file in files if file.path.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(NamedTuple):
     """What is compared: `before` and `after` are files, folders, `-`, `git:COMMIT` or `git:COMMIT:PATH`.
 
     A commit without a path means the path of the other side, or the current folder where both are commits.
@@ -165,7 +161,7 @@ def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
     before, after = (
         _side(side, other, sides, crds) for side, other in ((sides.before, sides.after), (sides.after, sides.before))
     )
-    return replace(before, results=(*shared.results, *before.results)), after
+    return before._replace(results=(*shared.results, *before.results)), after
 
 
 def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> Inputs:

@@ -5,8 +5,6 @@ A workload and the topology that it names cannot stand in one Kustomization of F
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.stream import joined
 from packwise.objects.identity import identity
@@ -69,7 +67,7 @@ def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
     for part in parts:
         own = [document for document in documents if _part(document) == part]
         text = joined([document.separator.partition("---")[0] + document.text for document in own])
-        yield part, replace(file, documents=tuple(own), list_text=text)
+        yield part, file._replace(documents=tuple(own), list_text=text)
 
 
 def is_kustomization(item: KubeObject) -> bool:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.console import cannot_write, encoded, naming, say, show
-from packwise.cli.write import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +25,9 @@ def print_all(outputs: Iterable[Output], checked: Checked) -> bool:
 
 def write_text(name: str, text: str) -> bool:
     """Whether the file `name` now holds `text`; it holds what it held where not, which stderr says."""
+    # Most runs print, and write no file.
+    from packwise.cli.write import replace_file
+
     path = Path(name)
     try:
         with naming(path):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli import help_texts
@@ -37,24 +37,9 @@ from packwise.cli.arguments import (
     Verbosity,
     Version,
 )
-from packwise.cli.options.about import (
-    add_completion,
-    add_doctor,
-    add_function,
-    add_help,
-    add_rules,
-    add_schema,
-    add_version,
-)
-from packwise.cli.options.caching import add_cache, refuse_without_prune
-from packwise.cli.options.drawing import add_report, refuse_twice
-from packwise.cli.options.fleet import add_fleet, refuse_unlike_verb
-from packwise.cli.options.judging import add_check, add_render, refuse_unlike
-from packwise.cli.options.packages import add_init, add_migrate, refuse_earlier
-from packwise.cli.options.questions import add_comment, add_diff, add_explain, add_place, add_topologies, add_topology
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, NoReturn
 
 __all__ = ["parse", "parsers"]
@@ -62,25 +47,17 @@ __all__ = ["parse", "parsers"]
 
 def parse(arguments: Sequence[str]) -> Command:
     """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
-    parser, commands = parsers()
     if arguments and arguments[0] == "help":
         arguments = [*arguments[1:], "--help"]
     name = arguments[0] if arguments else ""
+    parser, commands = parsers([name] if name in _OPTIONS else None)
     if name in commands:
         # Options may stand among the paths.
         parsed = commands[name].parse_intermixed_args(arguments[1:], argparse.Namespace(command=name))
     else:
         parsed = parser.parse_args(arguments)
-    if parsed.command == "migrate":
-        refuse_earlier(commands[name], parsed)
-    if parsed.command == "check":
-        refuse_unlike(commands[name], parsed)
-    if parsed.command == "report":
-        refuse_twice(commands[name], parsed)
-    if parsed.command == "fleet":
-        refuse_unlike_verb(commands[name], parsed)
-    if parsed.command == "cache":
-        refuse_without_prune(commands[name], parsed)
+    if parsed.command in _REFUSALS:
+        _option(_OPTIONS[parsed.command][0], _REFUSALS[parsed.command])(commands[parsed.command], parsed)
     return _COMMANDS[parsed.command](parsed)
 
 
@@ -94,7 +71,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.jobs,
     ),
     "check": lambda parsed: Check(
-        replace(_named(parsed), force_exclude=parsed.force_exclude),
+        _named(parsed)._replace(force_exclude=parsed.force_exclude),
         tuple(parsed.output or [Output()]),
         Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
         Choice(
@@ -210,8 +187,47 @@ class _Parser(argparse.ArgumentParser):
         return next((each for each in near if each), "")
 
 
-def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The parser of the whole command line, and those of the commands."""
+_OPTIONS = {
+    "render": ("judging", "add_render"),
+    "check": ("judging", "add_check"),
+    "diff": ("questions", "add_diff"),
+    "comment": ("questions", "add_comment"),
+    "explain": ("questions", "add_explain"),
+    "topologies": ("questions", "add_topologies"),
+    "topology": ("questions", "add_topology"),
+    "place": ("questions", "add_place"),
+    "report": ("drawing", "add_report"),
+    "fleet": ("fleet", "add_fleet"),
+    "cache": ("caching", "add_cache"),
+    "migrate": ("packages", "add_migrate"),
+    "rules": ("about", "add_rules"),
+    "init": ("packages", "add_init"),
+    "doctor": ("about", "add_doctor"),
+    "schema": ("about", "add_schema"),
+    "completion": ("about", "add_completion"),
+    "version": ("about", "add_version"),
+    "help": ("about", "add_help"),
+    "fn": ("about", "add_function"),
+}
+"""The module of `options/` that has those of each command, and its function that adds the command."""
+
+_REFUSALS = {
+    "check": "refuse_unlike",
+    "report": "refuse_twice",
+    "fleet": "refuse_unlike_verb",
+    "cache": "refuse_without_prune",
+    "migrate": "refuse_earlier",
+}
+"""The function of that module that refuses options which do not go together."""
+
+
+def _option(module: str, name: str) -> Callable[..., None]:
+    # A run takes the options of one command, and imports no others.
+    return getattr(import_module(f"packwise.cli.options.{module}"), name)
+
+
+def parsers(names: Iterable[str] | None = None) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of the command line, and those of the commands of these `names`, of all without any."""
     parser = _Parser(
         prog="packwise",
         description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",
@@ -219,26 +235,8 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     )
     parser.add_argument("--version", action=_Version, help="print the version")
     commands: Any = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    add_render(commands)
-    add_check(commands)
-    add_diff(commands)
-    add_comment(commands)
-    add_explain(commands)
-    add_topologies(commands)
-    add_topology(commands)
-    add_place(commands)
-    add_report(commands)
-    add_fleet(commands)
-    add_cache(commands)
-    add_migrate(commands)
-    add_rules(commands)
-    add_init(commands)
-    add_doctor(commands)
-    add_schema(commands)
-    add_completion(commands)
-    add_version(commands)
-    add_help(commands)
-    add_function(commands)
+    for name in _OPTIONS if names is None else names:
+        _option(*_OPTIONS[name])(commands)
     return parser, commands.choices
 
 

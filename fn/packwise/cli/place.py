@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.result import exit_code
@@ -87,7 +86,7 @@ def _workloads(command: PlaceGangs) -> int:
     if not exit_code(inputs.results):
         for text in command.replicas:
             package = package._replace(items=with_replicas(package.items, text))
-    rendered = rendered_of(replace(inputs, package=package))
+    rendered = rendered_of(inputs._replace(package=package))
     say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if exit_code(rendered.results):
         return 1

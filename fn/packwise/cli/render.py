@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
@@ -120,8 +120,7 @@ def _output_of(command: Render) -> str | None:
     return output
 
 
-@dataclass(frozen=True, slots=True)
-class _Report:
+class _Report(NamedTuple):
     """What stderr says of a render: findings, and a last line of what was done, judged and left out.
 
     `closing` is what that line says of the latter two; `listed` are the lines above it that list what is left out.

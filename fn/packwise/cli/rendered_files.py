@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
 from packwise.cli.document import Document
 from packwise.objects.gangkey import stable_identities
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "is_bookkeeping", "outcome_of", "rendered_of", "without_bookkeeping"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """`files` are those that were read, with what changed; `emptied` those of which nothing remains.
 
     `new` are the generated objects that stood in none of them.
@@ -64,7 +62,7 @@ def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:
     for file in files:
         documents = tuple(_documents(file, kept, keys, generated))
         is_emptied = bool(file.items) and all(document.is_blank for document in documents)
-        (emptied if is_emptied else remaining).append(replace(file, documents=documents))
+        (emptied if is_emptied else remaining).append(file._replace(documents=documents))
     return Outcome(tuple(remaining), tuple(emptied), tuple(generated.values()))
 
 

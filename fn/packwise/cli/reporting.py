@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os.path
 import sys
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -50,7 +49,7 @@ def report(command: Report) -> int:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')
     inputs = read_inputs(command.named)
     if command.nodes:
-        inputs = replace(inputs, package=inputs.package._replace(nodes=read_nodes(command.nodes)))
+        inputs = inputs._replace(package=inputs.package._replace(nodes=read_nodes(command.nodes)))
     rendered = rendered_of(inputs)
     say(stderr_lines(rendered.results, Verbosity.NORMAL, coloured=is_coloured(sys.stderr)), as_they_are=True)
     snapshot = read_cluster(command.nodes, inputs.package.nodes) if command.nodes else Snapshot(())

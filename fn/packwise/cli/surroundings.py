@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from krmfn.errors import FieldError
@@ -207,7 +206,7 @@ def _relative(folder: str) -> str:
 
 def _definitions(file: InputFile) -> InputFile:
     """The file with those documents alone that define what workloads name."""
-    return replace(file, documents=tuple([document for document in file.documents if _defines(document)]))
+    return file._replace(documents=tuple([document for document in file.documents if _defines(document)]))
 
 
 def _defines(document: Document) -> bool:

@@ -1,9 +1,10 @@
-"""What every start of `packwise fn` would do again: the modules of a run in one file, its patterns already compiled.
+"""What every start would do again: the modules of a run in one file, its patterns already compiled.
 
-Python looks for each of some hundred and fifty modules by itself, opens its bytecode and reads it, and compiles the
-regular expressions of each anew. The archive stands beside the bytecode of this module and is made by
-`python -m packwise.start` (`make setup`, the image); without it a run does the same, and starts more slowly. It is of
-one interpreter, and a module counts as Python's own bytecode does: by the time and size of its source.
+Python looks for each of some two hundred modules by itself, opens its bytecode and reads it, and compiles the regular
+expressions of each anew. The archives, one of `packwise fn`, one of `check` and `render`, stand beside the bytecode of
+this module and are made by `python -m packwise.start` (`make setup`, the image); without them a run does the same, and
+starts more slowly. Each is of one interpreter, and a module counts as Python's own bytecode does: by the time and size
+of its source.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ else:
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import SourceFileLoader
 
-__all__ = ["archive_path", "interpreter", "use"]
+__all__ = ["FILES", "FUNCTION", "archive_path", "interpreter", "use"]
+
+FUNCTION, FILES = "fn", "files"
+"""What there is an archive of: `packwise fn`; `packwise check` and `packwise render`."""
 
 
-def use() -> None:
-    """Imports come from the archive from here on, where there is one that this interpreter made."""
-    path = archive_path()
+def use(name: str) -> None:
+    """Imports come from the archive of that name from here on, where there is one that this interpreter made."""
+    path = archive_path(name)
     try:
         with open(path, "rb") as stream:  # noqa: PTH123 (pathlib is what a start does without)
             maker, modules, patterns = loads(stream.read())  # noqa: S302 (as trusted as the bytecode beside it)
@@ -48,9 +52,9 @@ def use() -> None:
     sys.meta_path.insert(0, _Finder(modules))
 
 
-def archive_path() -> str:
-    """Where the archive of this interpreter stands."""
-    return f"{__spec__.cached}.archive"
+def archive_path(name: str) -> str:
+    """Where the archive of that name stands, of this interpreter."""
+    return f"{__spec__.cached}.{name}.archive"
 
 
 def interpreter() -> tuple[str, int, str]:

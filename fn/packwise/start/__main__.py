@@ -1,7 +1,7 @@
-"""Makes the archive that a start of `packwise fn` reads: `python -m packwise.start`.
+"""Makes the archives that starts read: `python -m packwise.start`.
 
-It runs the function on `sample.yaml`, two workloads with a warning on each, and writes down the modules that the run
-imported and the patterns that it compiled.
+It runs the function, and then the commands, on `sample.yaml`, two workloads with a warning on each, and writes down the
+modules that the runs imported and the patterns that they compiled.
 """
 
 from __future__ import annotations
@@ -15,42 +15,69 @@ from importlib import import_module
 from marshal import dumps
 from pathlib import Path
 
-from packwise.start import archive_path, interpreter
+from packwise.start import FILES, FUNCTION, archive_path, interpreter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable
     from typing import Any
 
     from packwise.start import Entry, Pattern
 
 _OWN = ("packwise", "krmfn")
 _OF_LARGE_LISTS = ("packwise.pipeline.parts", "packwise.spool", "packwise.processes", "krmfn.outline", "krmfn.assemble")
+_OF_MANY_FILES = ("packwise.cli.check_apart", "packwise.cli.render_apart")
 _SAMPLE = Path(__file__).with_name("sample.yaml")
 
 
 def main() -> int:
-    """Makes the archive; returns the exit code, 1 where it cannot be written."""
+    """Makes the archives; returns the exit code, 1 where one cannot be written."""
     before = set(sys.modules)
     re.purge()
-    _run(_SAMPLE.read_bytes())
-    for name in _OF_LARGE_LISTS:
-        import_module(name)
+    _run(_function, _OF_LARGE_LISTS)
+    function = _archive(before)
+    _run(_commands, _OF_MANY_FILES)
+    return _write(FUNCTION, function) or _write(FILES, _archive(before))
+
+
+def _archive(before: Container[str]) -> bytes:
+    """The modules that are imported, but for those `before`, and the patterns that are compiled."""
     modules = {name: _entry(name) for name in sys.modules if name not in before and name.partition(".")[0] in _OWN}
-    return _write(dumps((interpreter(), modules, list(_patterns()))))
+    return dumps((interpreter(), modules, list(_patterns())))
 
 
-def _run(text: bytes) -> None:
-    """Runs the function on `text`. Raises RuntimeError where that is an error, which it never is for the sample."""
+def _function() -> int:
     from packwise.function import main as run_function
 
-    stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(text))
+    return run_function()
+
+
+def _commands() -> int:
+    from packwise.cli import main as run_command
+
+    return run_command(["check", str(_SAMPLE)]) or run_command(["render", str(_SAMPLE)])
+
+
+def _run(work: Callable[[], int], further: Iterable[str]) -> None:
+    """Does `work` on the sample, and imports `further` modules.
+
+    Raises RuntimeError where there is an error, which there never is for the sample.
+    """
+    stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(_SAMPLE.read_bytes()))
     try:
-        with redirect_stdout(io.TextIOWrapper(io.BytesIO())), redirect_stderr(io.StringIO()) as messages:
-            code = run_function()
+        with redirect_stdout(_discarded()), redirect_stderr(_discarded()) as messages:
+            code = work()
     finally:
         sys.stdin = stdin
     if code:
-        raise RuntimeError(messages.getvalue())
+        messages.seek(0)
+        raise RuntimeError(messages.read())
+    for name in further:
+        import_module(name)
+
+
+def _discarded() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 
 
 def _entry(name: str) -> Entry:
@@ -104,8 +131,8 @@ class _Recorder:
         return self._engine.compile(pattern, *self.program)
 
 
-def _write(data: bytes) -> int:
-    path = Path(archive_path())
+def _write(name: str, data: bytes) -> int:
+    path = Path(archive_path(name))
     part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

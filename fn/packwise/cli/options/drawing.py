@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any
 
 from packwise.cli import help_texts
-from packwise.cli.arguments import STDIN, Drawing, ReportFormat
+from packwise.cli.arguments import REPORT_FORMATS, STDIN, Drawing, ReportFormat
 from packwise.cli.options.sources import add_context, add_nodes, add_paths
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def add_report(commands: Any) -> None:
 
 def _drawing(text: str) -> Drawing:
     name, equals, file = text.partition("=")
-    if name in get_args(ReportFormat):
+    if name in REPORT_FORMATS:
         if equals and not file:
             raise argparse.ArgumentTypeError(f'"{text}" must name a file after the equals sign')
-        return Drawing(cast("ReportFormat", name), file if equals and file != STDIN else None)
+        return Drawing(name, file if equals and file != STDIN else None)
     kind = _SUFFIXES.get(PurePath(text).suffix.lower())
     if kind is None:
-        known = ", ".join(get_args(ReportFormat))
+        known = ", ".join(REPORT_FORMATS)
         raise argparse.ArgumentTypeError(
             f'must be a file that ends in .html, .svg or .mmd, or one of {known}; got "{text}"'
         )

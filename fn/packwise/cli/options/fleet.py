@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, get_args
+from typing import Any
 
 from packwise.cli import help_texts
-from packwise.cli.arguments import FleetFormat, FleetVerb, Verbosity
+from packwise.cli.arguments import FLEET_FORMATS, FLEET_VERBS, Verbosity
 from packwise.cli.options.caching import add_size
 
 __all__ = ["add_fleet", "refuse_unlike_verb"]
@@ -16,7 +16,7 @@ def add_fleet(commands: Any) -> None:
     """Adds the command `fleet`."""
     text = "render, check, compare or place the packages of many clusters"
     fleet = commands.add_parser("fleet", help=text, description=help_texts.FLEET, epilog=help_texts.FLEET_EPILOG)
-    fleet.add_argument("verb", choices=get_args(FleetVerb), help="what to do with every package")
+    fleet.add_argument("verb", choices=FLEET_VERBS, help="what to do with every package")
     fleet.add_argument("root", metavar="ROOT", help="the folder that holds the packages")
     fleet.add_argument(
         "-o",
@@ -25,7 +25,7 @@ def add_fleet(commands: Any) -> None:
         help="of render: the folder in which every package is written to its own; of the others: how to print, "
         "text, json or markdown (default: text)",
     )
-    fleet.add_argument("--report", choices=get_args(FleetFormat), help="how render prints its summary (default: text)")
+    fleet.add_argument("--report", choices=FLEET_FORMATS, help="how render prints its summary (default: text)")
     _add_scope(fleet)
     _add_workers(fleet)
     fleet.add_argument(
@@ -91,7 +91,7 @@ def _number(text: str) -> int:
 
 def refuse_unlike_verb(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Ends with usage where an option does not go with the verb."""
-    formats = get_args(FleetFormat)
+    formats = FLEET_FORMATS
     if parsed.verb != "render" and parsed.output is not None and parsed.output not in formats:
         choices = ", ".join([repr(each) for each in formats])
         parser.error(f"argument -o/--output: invalid choice: {parsed.output!r} (choose from {choices})")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, cast, get_args
 
+from krmfn.hints import TYPE_CHECKING
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
+    FORMATS,
     STDIN,
-    Format,
     Output,
 )
 from packwise.cli.options.sources import add_context, add_nodes, add_paths, add_processes, add_verbosity
 from packwise.cli.unread import LEAST
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["add_check", "add_render", "refuse_unlike"]
 
@@ -68,14 +71,14 @@ def add_check(commands: Any) -> None:
 
 def _output(text: str) -> Output:
     name, equals, file = text.partition("=")
-    if name not in get_args(Format):
-        known = ", ".join(get_args(Format))
+    if name not in FORMATS:
+        known = ", ".join(FORMATS)
         raise argparse.ArgumentTypeError(
             f'must be one of {known}, or one with a file (sarif=packwise.sarif); got "{name}"'
         )
     if equals and not file:
         raise argparse.ArgumentTypeError(f'"{text}" must name a file after the equals sign')
-    return Output(cast("Format", name), file if equals and file != STDIN else None)
+    return Output(name, file if equals and file != STDIN else None)
 
 
 def _add_fixes(check: argparse.ArgumentParser) -> None:

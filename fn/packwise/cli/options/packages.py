@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, get_args
+from typing import Any
 
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
-    Target,
+    TARGETS,
 )
 from packwise.cli.options.sources import add_config
 from packwise.revisions import REVISIONS
@@ -25,7 +25,7 @@ def add_init(commands: Any) -> None:
         dest="targets",
         action="append",
         default=[],
-        choices=get_args(Target),
+        choices=TARGETS,
         help="who renders the package, or checks it; as often as needed",
     )
     init.add_argument(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 from packwise.cli import help_texts
 from packwise.cli.arguments import (
-    DiffFormat,
-    PlaceFormat,
+    DIFF_FORMATS,
+    PLACE_FORMATS,
 )
 from packwise.cli.options.sources import (
     NODES,
@@ -35,7 +35,7 @@ def add_diff(commands: Any) -> None:
     diff.add_argument(
         "-o",
         "--output",
-        choices=get_args(DiffFormat),
+        choices=DIFF_FORMATS,
         default="text",
         help="how to print: text for people, json for scripts, patch for a JSON Patch (RFC 6902) of every object, "
         "markdown as a comment on a pull request (default: text)",
@@ -113,7 +113,7 @@ def add_place(commands: Any) -> None:
     place.add_argument(
         "-o",
         "--output",
-        choices=get_args(PlaceFormat),
+        choices=PLACE_FORMATS,
         default="text",
         help="how to print: text for people, json for scripts, markdown as a comment on a pull request (default: text)",
     )

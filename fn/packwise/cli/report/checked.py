@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from packwise.cli.arguments import Verbosity
 from packwise.cli.report.lines import count_of_causes
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Checked"]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """The sorted results of a check of that many `files`.
 
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks

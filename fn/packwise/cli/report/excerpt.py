@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from packwise.cli.report.lines import FAINT, tinted
 from packwise.cli.report.visible import visible, width
 
@@ -35,8 +35,7 @@ _NODE = re.compile(
 _NO_CONTEXT = re.compile(r"\s*|(?:---|\.\.\.)(?:\s.*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A line of a file and, where it is known, the column; both 1-based."""
 
     line: int

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
-from typing import Any
+
+from krmfn.hints import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["json_text", "visible", "width"]
 
@@ -21,6 +23,9 @@ def visible(text: str) -> str:
 
 def json_text(value: Any) -> str:
     """`value` as JSON, which reads as before, with escapes for what does not print."""
+    # Text for people needs none.
+    import json
+
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     return _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
 
@@ -37,6 +42,8 @@ def _escaped(character: str) -> str:
 
 
 def _columns(character: str) -> int:
+    import unicodedata
+
     if unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
