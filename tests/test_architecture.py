@@ -28,7 +28,8 @@ LAYERS = (
     ("pipeline",),
     ("commands", "function"),
     ("fleet",),
-    ("cli", "start"),
+    ("cli",),
+    ("start",),
     ("__main__",),
 )
 """The parts of packwise: each imports parts of earlier lines only, also where an import is lazy or for types only."""

@@ -7,12 +7,11 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.cli.arguments import Format
+from packwise.cli.arguments import FORMATS
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.json import as_json
 from packwise.cli.report.lines import as_lines, count
@@ -57,7 +56,7 @@ def test_text_is_what_a_check_prints_unless_another_format_is_asked_for(call: Ca
 
 
 def test_every_format_has_its_expected_output() -> None:
-    assert tuple(GOLDENS) == get_args(Format)
+    assert tuple(GOLDENS) == FORMATS
 
 
 def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:

@@ -7,11 +7,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from packwise.cli import help_texts
-from packwise.cli.arguments import REPORT_FORMATS, STDIN, Drawing, ReportFormat
+from packwise.cli.arguments import REPORT_FORMATS, STDIN, Drawing
 from packwise.cli.options.sources import add_context, add_nodes, add_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from packwise.cli.arguments import ReportFormat
 
 __all__ = ["add_report", "refuse_twice"]
 

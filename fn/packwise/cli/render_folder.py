@@ -1,0 +1,156 @@
+"""A render that is written to a folder: all of its files at once, or none."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import exit_code, sort_results
+from packwise.cli.arguments import UsageError
+from packwise.cli.console import cannot_write, say
+from packwise.cli.document import contents_of
+from packwise.cli.folder import plan_folder, refuse_same_target
+from packwise.cli.input_paths import real
+from packwise.cli.inputs import error_result, read_inputs
+from packwise.cli.journal import once_complete
+from packwise.cli.judgement import judge_of
+from packwise.cli.lock import locked, refuse_interrupted
+from packwise.cli.manifests import NAME as LIST
+from packwise.cli.render_report import Report
+from packwise.cli.rendered_files import outcome_of, rendered_of
+from packwise.cli.swap import remove_left
+from packwise.cli.write import apply, refuse_lists_within, refuse_no_folder, survey
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    from krmfn.result import Result
+    from packwise.cli.arguments import Render
+    from packwise.cli.folder import FolderPlan
+    from packwise.cli.inputs import Inputs
+    from packwise.cli.write import Changes
+
+__all__ = ["render_folder"]
+
+
+def render_folder(command: Render) -> int:
+    """Writes the result to the folder that `command` names; returns the exit code.
+
+    Raises UsageError before anything is written.
+    """
+    output = _output_of(command)
+    inputs = _inputs(command, output)
+    refuse_same_target(inputs.files)
+    refuse_lists_within(inputs.files, output)
+    rendered = rendered_of(inputs, writes=True)
+    report = Report.of(command, inputs, rendered.workloads, judge_of(rendered))
+    if exit_code(rendered.results):
+        return report.refuse(rendered.results)
+    try:
+        plan = plan_folder(outcome_of(inputs.files, rendered), split=bool(rendered.gitops) and not command.in_place)
+        if exit_code(plan.results):
+            return report.refuse([*rendered.results, *plan.results])
+        with _alone(Path(output), command):
+            return _write(plan, Path(output), rendered.results, contents_of(inputs.files), report)
+    except FieldError as error:
+        return report.refuse([*rendered.results, error_result(error)])
+
+
+def _output_of(command: Render) -> str:
+    """The folder to write to."""
+    if command.in_place:
+        paths = command.named.paths
+        if len(paths) != 1 or not Path(paths[0]).is_dir():
+            got = " ".join([f'"{path}"' for path in paths])
+            raise UsageError(f"--in-place must be given with one folder; got {got}")
+        return paths[0]
+    output = command.output
+    if output is None:
+        raise UsageError("--check must go with -o DIR or --in-place, the folder to look at")
+    refuse_no_folder(output)
+    return output
+
+
+def _inputs(command: Render, output: str) -> Inputs:
+    """What is read; a change of files that was interrupted comes to its end first."""
+    read = partial(read_inputs, command.named, output)
+    if command.in_place:
+        return read() if command.check else once_complete(read)
+    look = partial(refuse_interrupted, Path(real(output)))
+    if command.check:
+        look()
+    else:
+        once_complete(look)
+    return read()
+
+
+@contextmanager
+def _alone(folder: Path, command: Render) -> Generator[None]:
+    """No other render looks at the folder or writes it until the block ends."""
+    if command.in_place:
+        # What was read is compared once more, under a lock of its own.
+        yield
+        return
+    parent = Path(real(folder)).parent
+    if not command.check:
+        with suppress(OSError):
+            parent.mkdir(parents=True, exist_ok=True)
+    with locked(parent):
+        yield
+
+
+def _write(
+    plan: FolderPlan, folder: Path, results: Sequence[Result], as_read: Mapping[Path, bytes], report: Report
+) -> int:
+    command = report.command
+    changes = survey(folder, plan, with_list=not command.in_place)
+    findings = sort_results([*results, *plan.results, *changes.results])
+    if exit_code(findings):
+        return report.refuse(findings)
+    report.list_findings(findings)
+    if command.check and changes:
+        say(_stale(changes, folder))
+        report.end(findings)
+        return 1
+    one_by_one = None
+    if not command.in_place:
+        remove_left(folder)
+    if changes:
+        try:
+            one_by_one = apply(folder, changes, at_once=not command.in_place, as_read=as_read)
+        except OSError as error:
+            say([cannot_write(error)])
+            return 1
+    report.end(findings, _summary(plan, changes, folder, one_by_one))
+    return 0
+
+
+def _stale(changes: Changes, folder: Path) -> Iterator[str]:
+    """What a render would change."""
+    for path in changes.contents:
+        yield f"{path.as_posix()}: {'differs' if path.exists() else 'is missing'}"
+    for path in changes.removed:
+        yield f"{path.as_posix()}: no longer belongs"
+    if not changes.contents and not changes.removed:
+        yield f"{(folder / LIST).as_posix()}: {'differs' if (folder / LIST).exists() else 'is missing'}"
+    yield f"error: {folder.as_posix()} must be what a render of its sources gives; run the same command without --check"
+
+
+def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str | None) -> str:
+    if not changes.contents and not changes.removed:
+        return f"{folder.as_posix()} is up to date: {_files(len(plan.texts))}"
+    parts: list[str] = []
+    if plan.generated:
+        parts.append(f"{len(plan.generated)} new object{'s' if len(plan.generated) > 1 else ''}")
+    if changes.removed:
+        parts.append(f"{_files(len(changes.removed))} removed")
+    more = f" ({', '.join(parts)})" if parts else ""
+    note = "" if one_by_one is None else f", one by one since the folder cannot be replaced at once: {one_by_one}"
+    return f"wrote {_files(len(changes.contents))} to {folder.as_posix()}{more}{note}"
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"

@@ -1,0 +1,63 @@
+"""What stderr says of a render."""
+
+from __future__ import annotations
+
+import sys
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.result import sort_results
+from packwise.cli.arguments import Verbosity
+from packwise.cli.console import is_coloured, say
+from packwise.cli.judgement import closing_of, ending, left_out_lines
+from packwise.cli.report.lines import count_of_causes, hidden_infos, stderr_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from krmfn.result import Result
+    from packwise.cli.arguments import Render
+    from packwise.cli.inputs import Inputs
+
+__all__ = ["Report"]
+
+
+class Report(NamedTuple):
+    """What stderr says of a render: findings, and a last line of what was done, judged and left out.
+
+    `closing` is what that line says of the latter two; `listed` are the lines above it that list what is left out.
+    """
+
+    command: Render
+    closing: str
+    listed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, command: Render, inputs: Inputs, workloads: int, judge: str | None) -> Report:
+        """What is said of a render of so many `workloads`, and by what they were judged."""
+        closing = closing_of(workloads, judge, inputs.left_out)
+        return cls(command, closing, tuple(left_out_lines(inputs.left_out)))
+
+    @property
+    def verbosity(self) -> Verbosity:
+        """How much is said."""
+        return self.command.verbosity
+
+    def list_findings(self, results: Sequence[Result]) -> None:
+        """Says what there is to say of `results`."""
+        say(stderr_lines(results, self.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
+
+    def end(self, results: Iterable[Result], done: str = "") -> None:
+        """Says what was `done`, and the rest of the last line: what is not shown of `results`, what was judged."""
+        hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
+        say(ending("; ".join([part for part in (done, hidden, self.closing) if part]), self.listed, self.verbosity))
+
+    def refuse(self, results: Iterable[Result]) -> int:
+        """Says that nothing was written, and why; returns the exit code."""
+        ordered = sort_results(results)
+        self.list_findings(ordered)
+        refusal = f"{count_of_causes(ordered)}: nothing was written"
+        if self.verbosity is Verbosity.QUIET:
+            say([refusal])
+        self.end((), refusal)
+        return 1
