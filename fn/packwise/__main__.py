@@ -22,7 +22,7 @@ _OF_FILES = (["check"], ["render"])
 def program() -> "NoReturn":
     """Runs the command line and ends the process with its exit code."""
     code = main()
-    if sys.argv[1:] in _FUNCTION:
+    if sys.argv[1:] in _FUNCTION or sys.argv[1:2] in _OF_FILES:
         # To take a large list apart is a fiftieth of a run, and nothing of it is left to be done.
         sys.stderr.flush()
         os._exit(code)
