@@ -7,7 +7,7 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.cli.input_paths import folder_of
-from packwise.cli.judgement import Verdict, judgement_of, verdict_of
+from packwise.cli.judgement import Verdict, judgement_of, reported, verdict_of
 from packwise.cli.shares import shares_of
 from packwise.cli.workloads import workloads_of
 from packwise.pipeline import render
@@ -17,6 +17,7 @@ from packwise.processes import answers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.cli.groups import Checkup, Group
     from packwise.cli.judgement import Judgement
@@ -74,13 +75,12 @@ def _judged(groups: Sequence[Group], parts: Iterable[Part]) -> list[_Answer] | N
         workloads = workloads_of(part.unread)
         if workloads is None:
             return None
-        package = groups[part.group].package
-        package = package._replace(items=(*package.items, *workloads.items))
-        rendered = render(package)
-        verdict = verdict_of(package, rendered)
+        group = _with(groups[part.group], workloads.items)
+        rendered = render(group.package)
+        verdict = verdict_of(group, rendered)
         portion = None
         if not part.is_whole:
-            portion = portion_of(package, rendered, workloads.items)
+            portion = portion_of(group.package, rendered, workloads.items)
             verdict = verdict._replace(results=())
         lost = {path.identity for path in workloads.lost}
         readable = {path.identity for path, _ in part.unread} - lost
@@ -99,12 +99,16 @@ def _verdict(group: Group, answered: Sequence[_Answer]) -> Verdict:
     if results is None or len({verdict.judge for verdict in verdicts}) > 1:
         return _whole(group)
     workloads = sum([verdict.workloads for verdict in verdicts])
-    return Verdict(results, workloads, verdicts[0].judge, any(verdict.is_new for verdict in verdicts))
+    return Verdict(reported(results, group), workloads, verdicts[0].judge, any(verdict.is_new for verdict in verdicts))
 
 
 def _whole(group: Group) -> Verdict:
     """The verdict on a group in which something is about several workloads."""
     workloads = workloads_of(group.unread)
-    items = () if workloads is None else workloads.items
-    package = group.package._replace(items=(*group.package.items, *items))
-    return verdict_of(package, render(package))
+    group = _with(group, () if workloads is None else workloads.items)
+    return verdict_of(group, render(group.package))
+
+
+def _with(group: Group, items: Iterable[KubeObject]) -> Group:
+    """The group with more objects."""
+    return group._replace(package=group.package._replace(items=(*group.package.items, *items)))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from packwise.cli.groups import Checkup, Group
     from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
-    from packwise.select import Package
 
 __all__ = [
     "Judgement",
@@ -35,6 +34,7 @@ __all__ = [
     "judge_of",
     "judgement_of",
     "left_out_lines",
+    "reported",
     "verdict_of",
 ]
 
@@ -59,7 +59,7 @@ class Judgement(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a render says of one group: its results, and the `workloads` that it judged.
+    """What a render says of one group: the results that are reported, and how many `workloads` it judged.
 
     `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
     no status.
@@ -73,14 +73,14 @@ class Verdict(NamedTuple):
 
 def judge(checkup: Checkup) -> Judgement:
     """What is wrong with each file, by its own configuration. Nothing is unread."""
-    return judgement_of(checkup, [verdict_of(group.package, render(group.package)) for group in checkup.groups])
+    return judgement_of(checkup, [verdict_of(group, render(group.package)) for group in checkup.groups])
 
 
-def verdict_of(package: Package, rendered: Rendered) -> Verdict:
-    """What a check says of the render of a package."""
-    workloads = [item for item in package.items if item.get("kind") in _JUDGED]
+def verdict_of(group: Group, rendered: Rendered) -> Verdict:
+    """What a check says of the render of a group."""
+    workloads = [item for item in group.package.items if item.get("kind") in _JUDGED]
     is_new = any(not item.get("status") for item in workloads)
-    return Verdict(rendered.results, rendered.workloads, judge_of(rendered), is_new)
+    return Verdict(reported(rendered.results, group), rendered.workloads, judge_of(rendered), is_new)
 
 
 def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
@@ -92,9 +92,8 @@ def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
     # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
     has_workloads = any(each.workloads for _, each in rendered)
     passed.add(NO_WORKLOADS.name if has_workloads else ABSENT.name)
-    for group, each in rendered:
-        kept = [result for result in each.results if result.tags.get("rule") not in passed]
-        results += _reported(kept, group)
+    for _, each in rendered:
+        results += [result for result in each.results if result.tags.get("rule") not in passed]
     judged = [(group, each) for group, each in rendered if each.workloads and each.judge is not None]
     judged.sort(key=lambda pair: (not pair[0].configurations, pair[0].configurations))
     groups = [_judged(each.workloads, each.judge, is_first=place == 0) for place, (_, each) in enumerate(judged)]
@@ -136,14 +135,14 @@ def left_out_lines(left_out: Iterable[tuple[str, LeftOut]]) -> list[str]:
     return [f"left out: {name}: {reason.description}" for name, reason in sorted(left_out)]
 
 
-def _reported(results: list[Result], group: Group) -> list[Result]:
-    """Those of the results that are about what the user named, or keep it from being judged."""
-    reported = [result for result in results if _is_reported(result, group)]
-    if group.configurations or not any(result.tags.get("rule") == ONCE.name for result in reported):
-        return reported
+def reported(results: Iterable[Result], group: Group) -> tuple[Result, ...]:
+    """Those of the results of a group that are about what the user named, or keep it from being judged."""
+    kept = tuple([result for result in results if _is_reported(result, group)])
+    if group.configurations or not any(result.tags.get("rule") == ONCE.name for result in kept):
+        return kept
     # Folders that no configuration holds together, samples or a base and its build, are not applied together.
     names = _names_by_folder(group)
-    return [result for result in reported if result.tags.get("rule") != ONCE.name or _is_repeated(result, names)]
+    return tuple([result for result in kept if result.tags.get("rule") != ONCE.name or _is_repeated(result, names)])
 
 
 def _is_reported(result: Result, group: Group) -> bool:

@@ -78,14 +78,18 @@ def rendered_apart(inputs: Inputs, processes: int) -> Apart | None:
     if pieces is None:
         return None
     results = together([piece.portion for piece in pieces])
-    if results is None or not _are_alike(pieces):
+    if results is None or len({piece.judge for piece in pieces}) > 1:
         return None
-    results = sort_results([*inputs.results, *results])
-    try:
-        text = None if exit_code(results) else _text(inputs, pieces)
-    except FieldError:
-        return None
-    return Apart(results, text, sum([piece.workloads for piece in pieces]), pieces[0].judge)
+    text = None
+    if not exit_code(results):
+        if not _are_of_one_order(pieces):
+            return None
+        try:
+            text = _text(inputs, pieces)
+        except FieldError:
+            return None
+    workloads = sum([piece.workloads for piece in pieces])
+    return Apart(sort_results([*inputs.results, *results]), text, workloads, pieces[0].judge)
 
 
 def _piece(package: Package, unread: Sequence[Unread]) -> _Piece | None:
@@ -128,15 +132,15 @@ def _written(rendered: Rendered, own: Container[int]) -> tuple[tuple[_Written, .
     return tuple([each for is_own, each in written if is_own]), tuple([each for is_own, each in written if not is_own])
 
 
-def _are_alike(pieces: Sequence[_Piece]) -> bool:
-    """Whether the pieces are of one render: its generated objects are in one order, and nothing else differs."""
-    first = pieces[0]
-    if any((piece.judge, piece.topologies) != (first.judge, first.topologies) for piece in pieces):
+def _are_of_one_order(pieces: Sequence[_Piece]) -> bool:
+    """Whether keys order all generated objects, and the pieces agree on those that follow from no workload."""
+    topologies = pieces[0].topologies
+    if any(piece.topologies != topologies for piece in pieces):
         return False
     own = {(each.key[0], each.version) for piece in pieces for each in piece.generated}
-    kinds = [kind for kind, _ in own | {(each.key[0], each.version) for each in first.topologies}]
+    kinds = [kind for kind, _ in own]
     # Of two kinds in one place, the schedulers' order counts before the workloads'.
-    return len(kinds) == len(set(kinds)) and not {each.key[0] for each in first.topologies} & {kind for kind, _ in own}
+    return len(kinds) == len(set(kinds)) and not {each.key[0] for each in topologies} & set(kinds)
 
 
 def _text(inputs: Inputs, pieces: Sequence[_Piece]) -> str:
