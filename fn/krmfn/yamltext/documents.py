@@ -30,6 +30,9 @@ class Document(NamedTuple):
 
 def split_documents(text: str) -> tuple[Document, ...]:
     """The documents of the stream `text`, in order; () for a text without any character."""
+    if "\n---" not in text and "\n..." not in text and not text.startswith(("---", "...")):
+        # Most files hold one document, and no marker.
+        return (Document(text, 1),) if text else ()
     lined = unified(text)
     documents: list[Document] = []
     lines = _Lines(text)

@@ -76,7 +76,7 @@ def _judged(groups: Sequence[Group], parts: Iterable[Part]) -> list[_Answer] | N
         if workloads is None:
             return None
         group = _with(groups[part.group], workloads.items)
-        rendered = render(group.package)
+        rendered = render(group.package, is_listed=False)
         verdict = verdict_of(group, rendered)
         portion = None
         if not part.is_whole:
@@ -106,7 +106,7 @@ def _whole(group: Group) -> Verdict:
     """The verdict on a group in which something is about several workloads."""
     workloads = workloads_of(group.unread)
     group = _with(group, () if workloads is None else workloads.items)
-    return verdict_of(group, render(group.package))
+    return verdict_of(group, render(group.package, is_listed=False))
 
 
 def _with(group: Group, items: Iterable[KubeObject]) -> Group:

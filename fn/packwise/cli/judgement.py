@@ -73,7 +73,9 @@ class Verdict(NamedTuple):
 
 def judge(checkup: Checkup) -> Judgement:
     """What is wrong with each file, by its own configuration. Nothing is unread."""
-    return judgement_of(checkup, [verdict_of(group, render(group.package)) for group in checkup.groups])
+    return judgement_of(
+        checkup, [verdict_of(group, render(group.package, is_listed=False)) for group in checkup.groups]
+    )
 
 
 def verdict_of(group: Group, rendered: Rendered) -> Verdict:

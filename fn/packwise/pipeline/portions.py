@@ -7,7 +7,7 @@ one name are, nothing is put together, and the package has to be rendered whole.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from krmfn.result import ResourceRef, exit_code
 from packwise.findings.finding import has_errors
@@ -22,10 +22,11 @@ from packwise.select import index_package
 from packwise.select.evidence import RULES as RULES_OF_EVIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.value import Value
     from packwise.pipeline.steps import Rendered
     from packwise.select import Package, Selection
 
@@ -91,10 +92,10 @@ def portion_of(package: Package, rendered: Rendered, own: Sequence[KubeObject]) 
     notices, shared_notices = _divided(rendered.notices, refs)
     release = None if selection.evidence is None else selection.evidence.release
     workloads = {id(plan.workload) for plan in plans}
-    names = [identity(plan.workload.value) for plan in plans]
-    names += [identity(each.value) for each in rendered.sources if id(each.subject) in workloads]
+    names = ["/".join(identity(plan.workload.value)) for plan in plans]
+    names += [_name_of(each.value) for each in rendered.sources if id(each.subject) in workloads]
     return Portion(
-        tuple(["/".join(name) for name in names]),
+        tuple(names),
         results,
         shared,
         notices,
@@ -123,6 +124,12 @@ def together(portions: Sequence[Portion]) -> tuple[Result, ...] | None:
     if any(portion.shared_notices != first.shared_notices for portion in portions):
         return None
     return (*results, *first.shared_notices, *[result for portion in portions for result in portion.notices])
+
+
+def _name_of(value: Mapping[str, Value]) -> str:
+    """What tells a generated object from others."""
+    metadata = cast("Mapping[str, Value]", value["metadata"])
+    return f"{value['apiVersion']}/{value['kind']}/{metadata.get('namespace', '')}/{metadata['name']}"
 
 
 def _strongest(portions: Sequence[Portion]) -> tuple[Result, ...] | None:

@@ -84,18 +84,19 @@ class Rendered(NamedTuple):
         return () if self.selection is None else self.selection.settings.gitops
 
 
-def render(package: Package, *, writes: bool = False) -> Rendered:
+def render(package: Package, *, writes: bool = False, is_listed: bool = True) -> Rendered:
     """The package with everything that follows from it; the input itself where that has errors.
 
-    `writes`: whether the objects are written, and not only checked or compared.
+    `writes`: whether the objects are written, and not only checked or compared. Where only `results`, and what they
+    come from, are asked for, no new object `is_listed`.
     """
     try:
-        return _render(package, writes=writes)
+        return _render(package, writes=writes, is_listed=is_listed)
     except FieldError as error:
         return Rendered(package.items, (), (unreadable(error),))
 
 
-def _render(package: Package, *, writes: bool) -> Rendered:
+def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     inventory, selection = selected(package)
     choice = _choice(package, selection.settings)
     results = (*choice.results(selection.findings), *selection.results, *choice.results(choice.wrong_entries()))
@@ -118,7 +119,7 @@ def _render(package: Package, *, writes: bool) -> Rendered:
     previews = [preview for plan in plans for preview in plan.previews]
     generated = [*topologies, *written.generated, *previews]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
-    rendering = render_objects(generated, inventory.items, settings, in_use, folder=package.folder)
+    rendering = render_objects(generated, inventory.items, settings, in_use, folder=package.folder, is_listed=is_listed)
     absence, about_workloads = _absence(about_workloads, selection, is_part=package.is_part or bool(spelling))
     of_topologies = reported([*known.findings, *protected])
     listed = _written_in_lists(inventory) if writes else ()

@@ -50,13 +50,14 @@ def render(
     in_use: Collection[str] = (),
     *,
     folder: str = "",
+    is_listed: bool = True,
 ) -> Rendering:
     """The objects of the kinds that `settings` emits, by kind and then in the given order.
 
     An object of an earlier render is the same object afterwards, comments and client annotations included; what it no
     longer is, is spliced; a gang is the same one whatever its epoch. Earlier objects that are not among the result no
     longer belong. `in_use` are the names of the ClusterTopologies by which workloads are placed. The files of new
-    objects stand below `folder`.
+    objects stand below `folder`. Where nobody asks for the new objects, only for what is wrong, none `is_listed`.
     """
     wanted = [each for each in generated if settings.emits(str(each.value["kind"]), by_default=each.emit_by_default)]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
@@ -78,10 +79,12 @@ def render(
             findings.append(_twice(each, first[key], key))
         else:
             first[key] = each
+            before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
+            if before is None and not is_listed:
+                continue
             apply = settings.apply and id(each.subject) not in previews
             gitops = _gitops(each, settings, in_use) if settings.gitops else _NO_ANNOTATIONS
             value = marked(each, stable[3], apply=apply, gitops=gitops, folder=folder)
-            before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     if findings:
         return Rendering((), tuple(findings))
