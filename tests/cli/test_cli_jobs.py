@@ -23,7 +23,7 @@ from packwise.cli.input_paths import InputPath
 from packwise.cli.shares import shares_of, slices_of
 from packwise.cli.unread import Unread, looks_plain
 from packwise.select import Package
-from tests.cli.calling import CONFIG, SERVICE, WORKLOAD
+from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, listing
 from tests.places import SHARED
 
 WORDS = (
@@ -73,8 +73,10 @@ class Shared:
             for name, value in {
                 "check.LEAST": LEAST,
                 "render.LEAST": LEAST,
+                "render_folder.LEAST": LEAST,
                 "check_apart.judged_apart": self._watched(check_apart.judged_apart),
                 "render_apart.rendered_apart": self._watched(render_apart.rendered_apart),
+                "render_folder.rendered_apart": self._watched(render_apart.rendered_apart),
                 **({} if self._forks else {"check_apart.answers": one_by_one, "render_apart.answers": one_by_one}),
             }.items()
         ]
@@ -87,8 +89,8 @@ class Shared:
                 each.stop()
 
     def _watched(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(*arguments: Any) -> Any:
-            answer = work(*arguments)
+        def watched(*arguments: Any, **options: Any) -> Any:
+            answer = work(*arguments, **options)
             self.done = answer is not None
             return answer
 
@@ -191,6 +193,36 @@ def test_shares_give_the_bytes_of_one_process(
 
     assert shared.run((*words, "in"), jobs) == ran((*words, "in", "--jobs", "1"))
     assert shared.done or (words[0] == "render" and ("no YAML" in case or "no text" in case or "clusters" in case))
+
+
+@pytest.mark.parametrize("words", [("-o", "out"), ("--in-place",)], ids=" ".join)
+@pytest.mark.parametrize("case", [*CASES, *WHOLE, *UNDIVIDED])
+def test_folders_are_written_with_the_same_bytes(
+    case: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[tuple[tuple[int, bytes, bytes], tuple[int, bytes, bytes], str]] = []
+    for jobs in (1, 2):
+        folder = tmp_path / str(jobs)
+        written(folder / "in", (CASES | WHOLE | UNDIVIDED)[case])
+        monkeypatch.chdir(folder)
+        run, again = [Shared().run(("render", "in", *words, *more), jobs) for more in ((), ("--check",))]
+        answers.append((run, again, listing(folder) if "no text" not in case else ""))
+
+    assert answers[0] == answers[1]
+    assert answers[0][1][0] == answers[0][0][0]
+
+
+def test_a_file_where_a_new_object_goes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {"packwise/workloads/shop/podgang-one-0.yaml": workload("other")}
+    written(tmp_path / "in", FEW | files)
+    shared = Shared()
+
+    run = shared.run(("render", "in", "-o", "out"), 2)
+
+    assert run == ran(("render", "in", "-o", "out", "--jobs", "1"))
+    assert b"must not be where packwise writes PodGang shop/one-0" in run[2]
+    assert shared.done
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)

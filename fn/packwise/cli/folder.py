@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document
     from packwise.cli.input_paths import InputPath
-    from packwise.cli.rendered_files import Outcome
+    from packwise.cli.rendered_files import NewText, Outcome
 
-__all__ = ["RULES", "FolderPlan", "plan_folder", "refuse_same_target"]
+__all__ = ["RULES", "FolderPlan", "new_path", "plan_folder", "refuse_same_target"]
 
 OUTPUT = Rule("output-path", "Every object has a file of its own, inside the output folder.", "product.md")
 RULES = (OUTPUT,)
@@ -93,6 +93,8 @@ def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
     plan.add_loose(loose)
     for item in outcome.new:
         plan.add_new(item)
+    for new in outcome.written:
+        plan.add_written(new)
     if split:
         plan.keep_followed()
     plan.refuse_files_in_files()
@@ -153,13 +155,22 @@ class _Plan:
             self._owners[path] = items[0]
             self.loose.add(path)
 
+    def add_written(self, new: NewText) -> None:
+        """The object at its path, which `target_path` made."""
+        owner = self._owners.get(new.path)
+        if owner is not None:
+            self._refuse_owner(new.name, new.path, owner)
+        else:
+            self.texts[new.path] = new.text
+            self.generated.add(new.path)
+
     def add_new(self, item: KubeObject) -> None:
-        path = self._place(item, item.path or file_of(item.value))
+        path = self._place(item, new_path(item))
         if path is None:
             return
         owner = self._owners.get(path)
         if owner is not None:
-            self._refuse_owner(item, path, owner)
+            self._refuse_owner(item.id.short, path, owner)
         else:
             self.texts[path] = without_bookkeeping(item).text
             self._owners[path] = item
@@ -206,9 +217,9 @@ class _Plan:
             return None
         return placed(part_of(item), path) if self._split else path
 
-    def _refuse_owner(self, item: KubeObject, path: str, owner: KubeObject | InputFile) -> None:
-        """Says that the path of a new object is taken, and of whose file."""
-        message = f'must not be where packwise writes {item.id.short}, "{path}"; rename this file'
+    def _refuse_owner(self, new: str, path: str, owner: KubeObject | InputFile) -> None:
+        """Says that the path of a `new` object is taken, and of whose file."""
+        message = f'must not be where packwise writes {new}, "{path}"; rename this file'
         name = owner.path.name if isinstance(owner, InputFile) else owner.file
         file = ResultFile(name or path)
         self.results.append(Result(message, file=file, tags={"rule": OUTPUT.name}))
@@ -223,6 +234,11 @@ class _Plan:
 
     def _refuse(self, item: KubeObject, message: str, field: FieldPath = ("metadata", "name")) -> None:
         self.results.append(Finding.of(OUTPUT, item, field, message).to_result())
+
+
+def new_path(item: KubeObject) -> str:
+    """The path that a generated object asks for."""
+    return item.path or file_of(item.value)
 
 
 def _target_of(item: KubeObject) -> str:

@@ -37,7 +37,7 @@ def render(command: Render) -> int:
     if inputs.unread:
         from packwise.cli.render_apart import rendered_apart
 
-        apart = rendered_apart(inputs, processes)
+        apart = rendered_apart(inputs, processes, in_files=False)
         if apart is not None:
             return _print_apart(apart, inputs, command)
         inputs = read_inputs(command.named)
@@ -54,9 +54,9 @@ def render(command: Render) -> int:
 
 def _print_apart(apart: Apart, inputs: Inputs, command: Render) -> int:
     report = Report.of(command, inputs, apart.workloads, apart.judge)
-    if apart.text is None:
+    if apart.outcome is None:
         return report.refuse(apart.results)
-    return _print(apart.text, apart.results, report)
+    return _print(stream_of(apart.outcome), apart.results, report)
 
 
 def _print(text: str, results: Sequence[Result], report: Report) -> int:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
+from packwise.cli.document import Document, InputFile
 from packwise.cli.judgement import judge_of
-from packwise.cli.rendered_files import outcome_of, without_bookkeeping
+from packwise.cli.rendered_files import NewText, Outcome, outcome_of, without_bookkeeping
 from packwise.cli.shares import slices_of
-from packwise.cli.stream import joined, stream_of_file
 from packwise.cli.workloads import workloads_of
 from packwise.objects.identity import identity
 from packwise.objects.kinds import GENERATED
@@ -20,8 +21,9 @@ from packwise.pipeline.portions import is_divisible, portion_of, together
 from packwise.processes import answers
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.cli.inputs import Inputs
     from packwise.cli.unread import Unread
@@ -37,23 +39,23 @@ Key = tuple[int, str, str]
 
 
 class Apart(NamedTuple):
-    """What a render says and prints; `text` is None where there is an error.
+    """What a render says and writes; there is no `outcome` where there is an error.
 
     `workloads` is how many were judged, `judge` by what.
     """
 
     results: tuple[Result, ...]
-    text: str | None
+    outcome: Outcome | None
     workloads: int
     judge: str | None
 
 
 class _Written(NamedTuple):
-    """The generated objects of one kind and workload, each after a marker: `key` is their place."""
+    """A generated object, or all of one kind and workload for a stream: `key` is the place."""
 
     key: Key
     version: str
-    text: str
+    new: NewText
 
 
 class _Piece(NamedTuple):
@@ -70,66 +72,86 @@ class _Piece(NamedTuple):
     judge: str | None
 
 
-def rendered_apart(inputs: Inputs, processes: int) -> Apart | None:
-    """The render of `inputs` by so many processes, printed as one stream; None where it has to be rendered whole."""
+def rendered_apart(inputs: Inputs, processes: int, *, in_files: bool) -> Apart | None:
+    """The render of `inputs` by so many processes, for a stream or `in_files` of a folder.
+
+    None where it has to be rendered whole.
+    """
     if exit_code(inputs.results) or not is_divisible(inputs.package):
         return None
-    pieces = answers(partial(_piece, inputs.package), slices_of(inputs.unread, processes))
+    piece_of = partial(_piece, inputs.package, in_files=in_files)
+    pieces = answers(piece_of, slices_of(inputs.unread, processes))
     if pieces is None:
         return None
     results = together([piece.portion for piece in pieces])
     if results is None or len({piece.judge for piece in pieces}) > 1:
         return None
-    text = None
+    outcome = None
     if not exit_code(results):
         if not _are_of_one_order(pieces):
             return None
         try:
-            text = _text(inputs, pieces)
+            outcome = _outcome(inputs, pieces)
         except FieldError:
             return None
     workloads = sum([piece.workloads for piece in pieces])
-    return Apart(sort_results([*inputs.results, *results]), text, workloads, pieces[0].judge)
+    return Apart(sort_results([*inputs.results, *results]), outcome, workloads, pieces[0].judge)
 
 
-def _piece(package: Package, unread: Sequence[Unread]) -> _Piece | None:
+def _piece(package: Package, unread: Sequence[Unread], *, in_files: bool) -> _Piece | None:
     """What becomes of the workloads in some files; None where something is about several, or cannot be read."""
     workloads = workloads_of(unread)
     if workloads is None or workloads.results or workloads.lost:
         return None
-    number = len(package.items)
-    package = package._replace(items=(*package.items, *workloads.items))
+    others = package.items
+    package = package._replace(items=(*others, *workloads.items))
     rendered = render(package, writes=True)
     portion = portion_of(package, rendered, workloads.items)
-    if portion is None or any(
-        kept is not item for kept, item in zip(rendered.kept[:number], package.items, strict=False)
-    ):
+    if portion is None or any(after is not item for after, item in zip(rendered.kept, others, strict=False)):
         return None
-    own = {id(plan.workload) for plan in rendered.plans}
-    generated: tuple[_Written, ...] = ()
-    topologies: tuple[_Written, ...] = ()
-    files: tuple[str, ...] = ()
-    if not exit_code(rendered.results):
-        outcome = outcome_of(workloads.files, rendered._replace(kept=rendered.kept[number:], generated=()))
+    if exit_code(rendered.results):
+        return _Piece(portion, (), (), (), rendered.workloads, judge_of(rendered))
+    if in_files and rendered.gitops:
+        # What stands in which folder then, the objects themselves say.
+        return None
+    try:
+        outcome = outcome_of(workloads.files, rendered._replace(kept=rendered.kept[len(others) :], generated=()))
         files = tuple([file.text for file in outcome.files])
-        try:
-            generated, topologies = _written(rendered, own)
-        except FieldError:
-            return None
+        generated, topologies = _written(rendered, in_files=in_files)
+    except ValueError:
+        # An object without a written form, or without a path that a file may have.
+        return None
     return _Piece(portion, files, generated, topologies, rendered.workloads, judge_of(rendered))
 
 
-def _written(rendered: Rendered, own: Container[int]) -> tuple[tuple[_Written, ...], tuple[_Written, ...]]:
-    """What is generated from the workloads `own`, given by their identities in memory, and the rest."""
-    texts: dict[tuple[bool, Key, str], list[str]] = {}
+def _written(rendered: Rendered, *, in_files: bool) -> tuple[tuple[_Written, ...], tuple[_Written, ...]]:
+    """What is generated from workloads, and the rest. Raises ValueError where an object is not to be written."""
+    own = {id(plan.workload) for plan in rendered.plans}
+    generated: tuple[list[_Written], list[_Written]] = [], []
     for source, item in zip(rendered.sources, rendered.generated, strict=True):
         value, subject = source.value, source.subject
         _, _, namespace, workload = ("", "", "", "") if subject is None else identity(subject.value)
         key = _ORDER[str(value["kind"])] or 0, namespace, workload
-        place = id(source.subject) in own, key, str(value["apiVersion"])
-        texts.setdefault(place, []).append(f"---\n{without_bookkeeping(item).text}")
-    written = [(is_own, _Written(key, version, "".join(each))) for (is_own, key, version), each in texts.items()]
-    return tuple([each for is_own, each in written if is_own]), tuple([each for is_own, each in written if not is_own])
+        path, name = (_path_of(item), item.id.short) if in_files else ("", "")
+        new = NewText(without_bookkeeping(item).text, path, name)
+        generated[id(subject) not in own].append(_Written(key, str(value["apiVersion"]), new))
+    if in_files:
+        return tuple(generated[0]), tuple(generated[1])
+    return tuple(_together(generated[0])), tuple(_together(generated[1]))
+
+
+def _path_of(item: KubeObject) -> str:
+    # Who prints imports nothing of what writes.
+    from packwise.cli.folder import new_path
+    from packwise.cli.target import target_path
+
+    return target_path(new_path(item))
+
+
+def _together(written: Iterable[_Written]) -> Iterator[_Written]:
+    """Those of one place as one text, which takes less to hand over."""
+    for (key, version), each in groupby(written, lambda each: (each.key, each.version)):
+        yield _Written(key, version, NewText("".join([f"---\n{one.new.text}" for one in each])))
 
 
 def _are_of_one_order(pieces: Sequence[_Piece]) -> bool:
@@ -143,18 +165,17 @@ def _are_of_one_order(pieces: Sequence[_Piece]) -> bool:
     return len(kinds) == len(set(kinds)) and not {each.key[0] for each in topologies} & set(kinds)
 
 
-def _text(inputs: Inputs, pieces: Sequence[_Piece]) -> str:
-    """Every file in its place, then the generated objects. Raises FieldError where an object has no written form."""
+def _outcome(inputs: Inputs, pieces: Sequence[_Piece]) -> Outcome:
+    """Every file in its place, and the generated objects. Raises FieldError where an object has no written form."""
     others = outcome_of(inputs.files, Rendered(inputs.package.items, (), ())).files
-    own = zip(
-        [each.path.identity for each in inputs.unread], [text for piece in pieces for text in piece.files], strict=True
-    )
-    texts = {file.path.identity: stream_of_file(file) for file in others if file.is_stream} | dict(own)
+    texts = [text for piece in pieces for text in piece.files]
+    own = [InputFile(path, (Document("", text),)) for (path, _), text in zip(inputs.unread, texts, strict=True)]
+    files = {file.path.identity: file for file in (*others, *own)}
     generated = [each for piece in pieces for each in piece.generated] + list(pieces[0].topologies)
     # Stable: what one workload becomes is in the operator's own order.
     generated.sort(key=_key_of)
-    files = [texts[at] for at in inputs.order if at in texts]
-    return joined([*files, *[each.text for each in generated]])
+    ordered = tuple([files[at] for at in inputs.order if at in files])
+    return Outcome(ordered, (), (), tuple([each.new for each in generated]))
 
 
 def _key_of(written: _Written) -> Key:

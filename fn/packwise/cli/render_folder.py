@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import cannot_write, say
-from packwise.cli.document import contents_of
+from packwise.cli.document import InputFile, contents_of
 from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import error_result, read_inputs
@@ -19,10 +19,13 @@ from packwise.cli.journal import once_complete
 from packwise.cli.judgement import judge_of
 from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
+from packwise.cli.render_apart import rendered_apart
 from packwise.cli.render_report import Report
 from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.cli.swap import remove_left
+from packwise.cli.unread import LEAST
 from packwise.cli.write import apply, refuse_lists_within, refuse_no_folder, survey
+from packwise.processes import processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from packwise.cli.arguments import Render
     from packwise.cli.folder import FolderPlan
     from packwise.cli.inputs import Inputs
+    from packwise.cli.rendered_files import Outcome
     from packwise.cli.write import Changes
 
 __all__ = ["render_folder"]
@@ -42,21 +46,49 @@ def render_folder(command: Render) -> int:
     Raises UsageError before anything is written.
     """
     output = _output_of(command)
-    inputs = _inputs(command, output)
-    refuse_same_target(inputs.files)
+    processes = processes_of(command.jobs)
+    inputs = _inputs(command, output, LEAST if processes > 1 else None)
+    refuse_same_target([*inputs.files, *[InputFile(path, ()) for path, _ in inputs.unread]])
     refuse_lists_within(inputs.files, output)
+    apart = rendered_apart(inputs, processes, in_files=True) if inputs.unread else None
+    if apart is not None:
+        report = Report.of(command, inputs, apart.workloads, apart.judge)
+        if apart.outcome is None:
+            return report.refuse(apart.results)
+        as_read = contents_of(inputs.files) | {Path(str(path.name)): data for path, data in inputs.unread}
+        return _written(apart.outcome, Path(output), apart.results, as_read, report)
+    if inputs.unread:
+        inputs = _inputs(command, output)
     rendered = rendered_of(inputs, writes=True)
     report = Report.of(command, inputs, rendered.workloads, judge_of(rendered))
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
     try:
-        plan = plan_folder(outcome_of(inputs.files, rendered), split=bool(rendered.gitops) and not command.in_place)
-        if exit_code(plan.results):
-            return report.refuse([*rendered.results, *plan.results])
-        with _alone(Path(output), command):
-            return _write(plan, Path(output), rendered.results, contents_of(inputs.files), report)
+        outcome = outcome_of(inputs.files, rendered)
     except FieldError as error:
         return report.refuse([*rendered.results, error_result(error)])
+    split = bool(rendered.gitops) and not command.in_place
+    return _written(outcome, Path(output), rendered.results, contents_of(inputs.files), report, split=split)
+
+
+def _written(
+    outcome: Outcome,
+    output: Path,
+    results: Sequence[Result],
+    as_read: Mapping[Path, bytes],
+    report: Report,
+    *,
+    split: bool = False,
+) -> int:
+    """Writes the outcome, where nothing is wrong with that; returns the exit code."""
+    try:
+        plan = plan_folder(outcome, split=split)
+        if exit_code(plan.results):
+            return report.refuse([*results, *plan.results])
+        with _alone(output, report.command):
+            return _write(plan, output, results, as_read, report)
+    except FieldError as error:
+        return report.refuse([*results, error_result(error)])
 
 
 def _output_of(command: Render) -> str:
@@ -74,9 +106,9 @@ def _output_of(command: Render) -> str:
     return output
 
 
-def _inputs(command: Render, output: str) -> Inputs:
+def _inputs(command: Render, output: str, leaves: int | None = None) -> Inputs:
     """What is read; a change of files that was interrupted comes to its end first."""
-    read = partial(read_inputs, command.named, output)
+    read = partial(read_inputs, command.named, output, leaves=leaves)
     if command.in_place:
         return read() if command.check else once_complete(read)
     look = partial(refuse_interrupted, Path(real(output)))

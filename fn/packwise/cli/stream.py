@@ -10,10 +10,9 @@ from packwise.cli.rendered_files import without_bookkeeping
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from packwise.cli.document import InputFile
     from packwise.cli.rendered_files import Outcome
 
-__all__ = ["joined", "stream_of", "stream_of_file"]
+__all__ = ["joined", "stream_of"]
 
 _START = re.compile(r"---(?=[ \t\r\n]|\Z)")
 
@@ -23,13 +22,13 @@ def stream_of(outcome: Outcome) -> str:
 
     Raises FieldError where an object has no written form.
     """
-    files = [stream_of_file(file) for file in outcome.files if file.is_stream]
-    return joined([*files, *[without_bookkeeping(item).text for item in outcome.new]])
-
-
-def stream_of_file(file: InputFile) -> str:
-    """The file as a stream; of a list, the objects in it."""
-    return joined([document.text for document in file.documents]) if file.is_list else file.text
+    files = [
+        joined([document.text for document in file.documents]) if file.is_list else file.text
+        for file in outcome.files
+        if file.is_stream
+    ]
+    new = [without_bookkeeping(item).text for item in outcome.new]
+    return joined([*files, *new, *[each.text for each in outcome.written]])
 
 
 def joined(texts: Iterable[str]) -> str:
