@@ -18,7 +18,6 @@ SAMPLE = ROOT / "fn" / "packwise" / "start" / "sample.yaml"
 
 IMPORTED = """
 import sys
-sys.argv[1:] = ["fn"]
 from packwise.__main__ import main
 code = main()
 own = [module for name, module in sys.modules.items() if name.startswith(("packwise.", "krmfn."))]
@@ -43,9 +42,9 @@ class Copy:
             command, input=SAMPLE.read_bytes(), capture_output=True, check=False, env={**environment, **settings}
         )
 
-    def imported(self) -> tuple[int, int]:
+    def imported(self, *words: str) -> tuple[int, int]:
         """How many modules a run takes from the archive, and how many it imports."""
-        done = self.run("-c", IMPORTED)
+        done = self.run("-c", IMPORTED, *(words or ("fn",)))
         assert done.returncode == 0, done.stderr
         archived, imported = done.stderr.splitlines()[-1].split()
         return int(archived), int(imported)
@@ -78,6 +77,21 @@ def test_all_but_the_modules_before_it_come_from_the_archive(copy: Copy) -> None
 
     assert archived > 100
     assert imported - archived == len(["packwise.__main__", "packwise.start"])
+
+
+@pytest.mark.parametrize("command", ["check", "render"])
+def test_a_command_with_the_archive_answers_the_same_bytes(command: str, copy: Copy) -> None:
+    words = command, str(SAMPLE)
+    archived, imported = copy.imported(*words)
+    with_archive = copy.run("-m", "packwise", *words)
+    next(copy.cache.rglob("*.files.archive")).unlink()
+    without = copy.run("-m", "packwise", *words)
+
+    assert archived > 150
+    assert imported - archived == len(["packwise.__main__", "packwise.start"])
+    assert with_archive.returncode == 0
+    assert b"autoscaler-moves-gangs" in with_archive.stdout + with_archive.stderr
+    assert (with_archive.stdout, with_archive.stderr) == (without.stdout, without.stderr)
 
 
 def test_a_module_that_changed_is_imported_from_its_source(copy: Copy) -> None:

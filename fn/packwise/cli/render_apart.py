@@ -150,8 +150,8 @@ def _path_of(item: KubeObject) -> str:
 
 def _together(written: Iterable[_Written]) -> Iterator[_Written]:
     """Those of one place as one text, which takes less to hand over."""
-    for (key, version), each in groupby(written, lambda each: (each.key, each.version)):
-        yield _Written(key, version, NewText("".join([f"---\n{one.new.text}" for one in each])))
+    for (key, version), alike in groupby(written, lambda each: (each.key, each.version)):
+        yield _Written(key, version, NewText("".join([f"---\n{each.new.text}" for each in alike])))
 
 
 def _are_of_one_order(pieces: Sequence[_Piece]) -> bool:
