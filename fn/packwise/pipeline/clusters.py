@@ -32,10 +32,11 @@ _WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
 def traits_of(items: Iterable[KubeObject]) -> Traits:
     """What of the `items` of a file counts where the nearest configuration is looked for."""
     items = list(items)
+    others = [item for item in items if identity(item.value)[:2] not in _WORKLOADS]
     return Traits(
-        any(is_settings(item) for item in items),
-        any(has_topology(item) for item in items),
-        any(identity(item.value)[:2] in _WORKLOADS for item in items),
+        any(is_settings(item) for item in others),
+        any(has_topology(item) for item in others),
+        len(others) < len(items),
     )
 
 
