@@ -153,6 +153,9 @@ def test_check_without_a_folder_is_wrong_usage(call: Call, package: Path) -> Non
 STEPS: tuple[tuple[Any, str], ...] = (
     (os, "link"),
     (os, "chown"),
+    (os, "mkdir"),
+    (os, "open"),
+    (os, "unlink"),
     (Path, "mkdir"),
     (Path, "open"),
     (Path, "replace"),

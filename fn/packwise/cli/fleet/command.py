@@ -12,6 +12,7 @@ from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.fleet.commit import CommitTree
 from packwise.cli.fleet.disk import DiskTree
+from packwise.cli.fleet.evidence import Evidence
 from packwise.cli.fleet.output import Output
 from packwise.cli.fleet.requests import Nodes, Requests, Rooted, reach_of
 from packwise.cli.fleet.run import run_through
@@ -109,8 +110,8 @@ def _results(command: Fleet, after: Rooted, before: Rooted | None) -> list[Packa
         else:
             results += [_untouched(before, name, Status.REMOVED) for name in reached.removed]
     workers = Processes(command.jobs) if command.scheduler is None else Cluster(command.scheduler)
-    output = None if command.folder is None else Output(Path(command.folder), after.below)
     with _cached(command) as cache:
+        output = None if command.folder is None else Output(Path(command.folder), after.below, Evidence(cache))
         results += run_through(sorted(names), requests, workers, cache, output)
     return results
 

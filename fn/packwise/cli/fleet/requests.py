@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.fleet.kustomize import KustomizeError, kustomize_version
-from packwise.cli.fleet.work import Request, Side
+from packwise.cli.fleet.messages import Request, Side
 from packwise.commands.doctor import Problem
 from packwise.commands.fleet import Client, Packages, Reach, reach
 from packwise.commands.fleet.packages import SUFFIXES
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Nodes", "Requests", "Rooted", "digest_of", "reach_of"]
 
-_FORMAT = 1
+_FORMAT = 2
 """Of answers; another number is another answer to the same request."""
 
 

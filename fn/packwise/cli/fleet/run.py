@@ -7,16 +7,17 @@ from contextlib import closing
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import say
-from packwise.cli.fleet.work import lost, plan_of, result_of, work
+from packwise.cli.fleet.messages import lost, result_of
+from packwise.cli.fleet.work import work
 from packwise.cli.progress import Meter
 from packwise.fleet.workers import Lost, WorkersError, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from packwise.cli.fleet.messages import Answer, Request
     from packwise.cli.fleet.output import Output
     from packwise.cli.fleet.requests import Requests
-    from packwise.cli.fleet.work import Answer, Request
     from packwise.commands.fleet import PackageResult
     from packwise.fleet.cache import Cache
     from packwise.fleet.workers import Workers
@@ -97,7 +98,7 @@ class _Run:
     def _take(self, payload: bytes) -> None:
         result = result_of(payload)
         if self._output is not None:
-            result = self._output.written(result, lambda: plan_of(payload))
+            result = self._output.written(result, payload)
         self._add(result)
 
     def _add(self, result: PackageResult) -> None:

@@ -39,7 +39,7 @@ _TAGGED = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of packwise: 
 class Folder:
     """The store in a folder, which is made when something is written: for its owner alone."""
 
-    is_listed_quickly = True
+    is_near = True
 
     def __init__(self, folder: Path) -> None:
         self.place = folder.as_posix()

@@ -1,0 +1,128 @@
+"""What a folder looked like when it held all that a package renders to: where it looks the same, no file is read.
+
+As git's index, this goes by the times, the size, the number (inode) and the permissions of each file. It is kept in the
+cache: it differs from machine to machine, and an output must not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from hashlib import sha256
+from time import time_ns
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.fleet.build import build
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from packwise.fleet.cache import Cache
+
+__all__ = ["Evidence", "Look", "look_at"]
+
+_FORMAT = 1
+"""Of looks; another number is another look at the same folder."""
+
+_SECOND = 1_000_000_000
+_REST = 2 * _SECOND
+"""Nanoseconds after which a second change of a file gives it another time, on any file system."""
+
+
+class Look(NamedTuple):
+    """The files and folders in a folder, with what tells a change of each. `at` is when they were looked at."""
+
+    entries: Mapping[str, str]
+    at: int
+
+    def digest(self) -> bytes:
+        """Another one for every other look."""
+        lines = [f"{path}\0{entry}" for path, entry in sorted(self.entries.items())]
+        return sha256("\0".join(lines).encode("utf-8", "surrogateescape")).digest()
+
+    def is_at_rest(self) -> bool:
+        """Whether any change after the look will show: a file that changed just before it may change unseen."""
+        return all(_time(entry) + _REST < self.at for entry in self.entries.values())
+
+    def is_after(self, before: Look | None, written: Collection[str]) -> bool:
+        """Whether this is the look `before` with the files `written`, to which nobody else had access yet."""
+        kept = {path: entry for path, entry in self.entries.items() if entry != _FOLDER and path not in written}
+        if kept and not (before is not None and before.has(kept) and Look(kept, before.at).is_at_rest()):
+            return False
+        # Where times are whole seconds, a file can change once more within the second in which it was written.
+        return any(_time(self.entries[path]) % _SECOND for path in written if path in self.entries)
+
+    def has(self, entries: Mapping[str, str]) -> bool:
+        """Whether these are among its files, whatever happened to their names: a link made and removed is no change."""
+        return all(
+            path in self.entries and _apart_from_names(self.entries[path]) == _apart_from_names(entry)
+            for path, entry in entries.items()
+        )
+
+
+_FOLDER = "0"
+
+
+def _time(entry: str) -> int:
+    """When the content changed last, in nanoseconds; a folder is always at rest."""
+    return int(entry.partition(" ")[0])
+
+
+def _apart_from_names(entry: str) -> str:
+    return entry.rpartition(" ")[0]
+
+
+def look_at(folder: Path) -> Look | None:
+    """A look at a folder; None where not all of it can be seen. No link is followed, and `.git` is left out."""
+    at = time_ns()
+    top = os.fspath(folder)
+    entries: dict[str, str] = {}
+    folders = [""]
+    try:
+        while folders:
+            prefix = folders.pop()
+            with os.scandir(f"{top}/{prefix}") as opened:
+                for each in opened:
+                    status = each.stat(follow_symlinks=False)
+                    if not stat.S_ISDIR(status.st_mode):
+                        entries[prefix + each.name] = (
+                            f"{status.st_mtime_ns} {status.st_size} {status.st_ino} {status.st_mode} "
+                            f"{status.st_ctime_ns}"
+                        )
+                    elif each.name != ".git":
+                        entries[prefix + each.name] = _FOLDER
+                        folders.append(f"{prefix}{each.name}/")
+    except OSError:
+        return None
+    return Look(entries, at)
+
+
+class Evidence:
+    """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none."""
+
+    __slots__ = ("_cache",)
+
+    def __init__(self, cache: Cache | None) -> None:
+        self._cache = cache if cache is not None and cache.is_near else None
+
+    def look(self, folder: Path) -> Look | None:
+        """A look at the folder, where that is of use."""
+        return None if self._cache is None else look_at(folder)
+
+    def is_held(self, folder: Path, plan: bytes, look: Look | None) -> bool:
+        """Whether the folder looks as it did when it held what `plan` is the digest of."""
+        if self._cache is None or look is None:
+            return False
+        return self._cache.get(_key(folder, plan)) == look.digest()
+
+    def keep(self, folder: Path, plan: bytes, look: Look) -> None:
+        """Keeps that the folder holds that with this look."""
+        if self._cache is not None:
+            self._cache.put(_key(folder, plan), look.digest())
+
+
+def _key(folder: Path, plan: bytes) -> str:
+    return sha256(json.dumps(["look", _FORMAT, build().digest, os.fspath(folder), plan.hex()]).encode()).hexdigest()
