@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.fleet.evidence import Look, look_at
+from packwise.cli.fleet.evidence import ENTRY, FOLDER, Look, look_at
 from packwise.cli.manifests import NAME as LIST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 from tests.cli.interrupting import Blow, interrupted_at
@@ -265,8 +265,8 @@ def test_a_run_that_is_interrupted_leaves_no_wrong_evidence(call: Call, fleet: P
     assert {old, new} <= {text for text in seen if ".packwise-" not in text}
 
 
-def entries(**files: str) -> dict[str, str]:
-    return {"a": "0", **{f"a/{name}": entry for name, entry in files.items()}}
+def entries(**files: str) -> dict[str, bytes]:
+    return {"a": FOLDER, **{f"a/{name}": ENTRY.pack(*map(int, entry.split())) for name, entry in files.items()}}
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def entries(**files: str) -> dict[str, str]:
         ),
     ],
 )
-def test_what_a_write_is_evidence_of(before: dict[str, str] | None, after: dict[str, str], is_sure: bool) -> None:
+def test_what_a_write_is_evidence_of(before: dict[str, bytes] | None, after: dict[str, bytes], is_sure: bool) -> None:
     earlier = None if before is None else Look(before, 10 * 10**9)
 
     assert Look(after, 10 * 10**9).is_after(earlier, {"a/x", "not-there"}) is is_sure

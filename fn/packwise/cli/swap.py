@@ -19,7 +19,7 @@ from packwise.cli.input_paths import contains, real
 from packwise.cli.lock import signals_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator
+    from collections.abc import Callable, Generator
 
 __all__ = ["SwapError", "copied_in", "remove_left", "swapped"]
 
@@ -88,14 +88,9 @@ def _link_tree(source: Path, target: Path) -> None:
         os.chown(target, source.stat().st_uid, source.stat().st_gid)
 
 
-def remove_left(folder: Path, beside: Callable[[Path], Collection[str]] | None = None) -> None:
-    """Removes the copies of `folder` that runs left which were killed.
-
-    `beside` lists the folders whose copies stand in a folder, as `copied_in` does.
-    """
+def remove_left(folder: Path) -> None:
+    """Removes the copies of `folder` that runs left which were killed."""
     target = Path(real(folder))
-    if target.name not in (beside or copied_in)(target.parent):
-        return
     for left in _copies(target.parent):
         name, _, owner = left.name[1:].rpartition(_MARK)
         if name == target.name and not _is_running(int(owner)):
@@ -103,7 +98,7 @@ def remove_left(folder: Path, beside: Callable[[Path], Collection[str]] | None =
 
 
 def copied_in(folder: Path) -> frozenset[str]:
-    """The names of the folders of which `folder` holds copies, of runs that go on or were killed."""
+    """The names of the folders whose copies stand in `folder`: of runs that go on, or were killed."""
     return frozenset([copy.name[1:].rpartition(_MARK)[0] for copy in _copies(folder)])
 
 

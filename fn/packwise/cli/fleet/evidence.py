@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from hashlib import sha256
+from struct import Struct
 from time import time_ns
 
 from krmfn.hints import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from packwise.fleet.cache import Cache
 
-__all__ = ["Evidence", "Look", "look_at"]
+__all__ = ["ENTRY", "FOLDER", "Evidence", "Look", "look_at"]
 
 _FORMAT = 1
 """Of looks; another number is another look at the same folder."""
@@ -35,13 +35,15 @@ _REST = 2 * _SECOND
 class Look(NamedTuple):
     """The files and folders in a folder, with what tells a change of each. `at` is when they were looked at."""
 
-    entries: Mapping[str, str]
+    entries: Mapping[str, bytes]
     at: int
 
     def digest(self) -> bytes:
         """Another one for every other look."""
-        lines = [f"{path}\0{entry}" for path, entry in sorted(self.entries.items())]
-        return sha256("\0".join(lines).encode("utf-8", "surrogateescape")).digest()
+        paths = sorted(self.entries)
+        digest = sha256("\0".join(paths).encode("utf-8", "surrogateescape"))
+        digest.update(b"".join([self.entries[path] for path in paths]))
+        return digest.digest()
 
     def is_at_rest(self) -> bool:
         """Whether any change after the look will show: a file that changed just before it may change unseen."""
@@ -49,52 +51,53 @@ class Look(NamedTuple):
 
     def is_after(self, before: Look | None, written: Collection[str]) -> bool:
         """Whether this is the look `before` with the files `written`, to which nobody else had access yet."""
-        kept = {path: entry for path, entry in self.entries.items() if entry != _FOLDER and path not in written}
+        kept = {path: entry for path, entry in self.entries.items() if entry != FOLDER and path not in written}
         if kept and not (before is not None and before.has(kept) and Look(kept, before.at).is_at_rest()):
             return False
         # Where times are whole seconds, a file can change once more within the second in which it was written.
         return any(_time(self.entries[path]) % _SECOND for path in written if path in self.entries)
 
-    def has(self, entries: Mapping[str, str]) -> bool:
+    def has(self, entries: Mapping[str, bytes]) -> bool:
         """Whether these are among its files, whatever happened to their names: a link made and removed is no change."""
         return all(
-            path in self.entries and _apart_from_names(self.entries[path]) == _apart_from_names(entry)
+            path in self.entries and self.entries[path][:_OF_CONTENT] == entry[:_OF_CONTENT]
             for path, entry in entries.items()
         )
 
 
-_FOLDER = "0"
+ENTRY = Struct("=qqQIq")
+"""Of a file: when its content changed, in nanoseconds, its size, number and mode, and when anything of it changed."""
+
+_OF_CONTENT = Struct("=qqQI").size
+
+FOLDER = ENTRY.pack(0, 0, 0, 0, 0)
 
 
-def _time(entry: str) -> int:
-    """When the content changed last, in nanoseconds; a folder is always at rest."""
-    return int(entry.partition(" ")[0])
-
-
-def _apart_from_names(entry: str) -> str:
-    return entry.rpartition(" ")[0]
+def _time(entry: bytes) -> int:
+    """When the content changed last; a folder is always at rest."""
+    return ENTRY.unpack(entry)[0]
 
 
 def look_at(folder: Path) -> Look | None:
     """A look at a folder; None where not all of it can be seen. No link is followed, and `.git` is left out."""
     at = time_ns()
     top = os.fspath(folder)
-    entries: dict[str, str] = {}
+    entries: dict[str, bytes] = {}
     folders = [""]
     try:
         while folders:
             prefix = folders.pop()
             with os.scandir(f"{top}/{prefix}") as opened:
                 for each in opened:
-                    status = each.stat(follow_symlinks=False)
-                    if not stat.S_ISDIR(status.st_mode):
-                        entries[prefix + each.name] = (
-                            f"{status.st_mtime_ns} {status.st_size} {status.st_ino} {status.st_mode} "
-                            f"{status.st_ctime_ns}"
+                    path = prefix + each.name
+                    if not each.is_dir(follow_symlinks=False):
+                        status = each.stat(follow_symlinks=False)
+                        entries[path] = ENTRY.pack(
+                            status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode, status.st_ctime_ns
                         )
                     elif each.name != ".git":
-                        entries[prefix + each.name] = _FOLDER
-                        folders.append(f"{prefix}{each.name}/")
+                        entries[path] = FOLDER
+                        folders.append(f"{path}/")
     except OSError:
         return None
     return Look(entries, at)

@@ -69,12 +69,12 @@ class Output:
         digest = plan_digest(payload)
         before = None if is_new else self._evidence.look(folder)
         if self._evidence.is_held(folder, digest, before):
-            remove_left(folder, self._copied_in)
+            self._remove_left(folder)
             return result._replace(status=Status.UNCHANGED)
         changes = survey(folder, plan_of(payload), with_list=True)
         if exit_code(changes.results):
             return _failing(result, changes.results)
-        remove_left(folder, self._copied_in)
+        self._remove_left(folder)
         if not changes:
             if before is not None and before.is_at_rest():
                 self._evidence.keep(folder, digest, before)
@@ -87,6 +87,10 @@ class Output:
                 self._evidence.keep(folder, digest, now)
         number = len(changes.contents) + len(changes.removed)
         return result._replace(status=Status.ADDED if is_new else Status.CHANGED, written=number)
+
+    def _remove_left(self, folder: Path) -> None:
+        if folder.is_symlink() or folder.name in self._copied_in(folder.parent):
+            remove_left(folder)
 
     def _applied(self, folder: Path, changes: Changes) -> Look | None:
         """Writes the folder; a look at what it is then, from before anyone else could change it."""

@@ -66,8 +66,12 @@ class _Run:
         """The requests that the cache has no answer to; what it has becomes a result at once."""
         number = 0
         for name in names:
+            key = "" if self._cache is None else self._requests.key(name)
+            if self._is_known(key):
+                continue
             request = self._requests.request(name)
-            if self._is_known(request):
+            # A file can change between two looks at it.
+            if request.key != key and self._is_known(request.key):
                 continue
             self._waiting[number] = request.folder, request.client
             number += 1
@@ -83,9 +87,9 @@ class _Run:
             self._cache.put(answer.key, answer.payload)
         self._take(answer.payload)
 
-    def _is_known(self, request: Request) -> bool:
+    def _is_known(self, key: str) -> bool:
         """Whether the cache has the answer, which is a result then."""
-        payload = None if self._cache is None else self._cache.get(request.key)
+        payload = None if self._cache is None else self._cache.get(key)
         if payload is None:
             return False
         try:
