@@ -33,16 +33,18 @@ _REST = 2 * _SECOND
 
 
 class Look(NamedTuple):
-    """The files and folders in a folder, with what tells a change of each. `at` is when they were looked at."""
+    """The files and folders in a folder, with what tells a change of each. `at` is when they were looked at.
+
+    They are in the order of the file system, which keeps it as long as nothing changes.
+    """
 
     entries: Mapping[str, bytes]
     at: int
 
     def digest(self) -> bytes:
         """Another one for every other look."""
-        paths = sorted(self.entries)
-        digest = sha256("\0".join(paths).encode("utf-8", "surrogateescape"))
-        digest.update(b"".join([self.entries[path] for path in paths]))
+        digest = sha256("\0".join(self.entries).encode("utf-8", "surrogateescape"))
+        digest.update(b"".join(self.entries.values()))
         return digest.digest()
 
     def is_at_rest(self) -> bool:
