@@ -15,8 +15,10 @@ import pytest
 
 from packwise.cli.fleet import kustomize as module
 from packwise.cli.fleet import messages, side, work
-from packwise.cli.fleet.messages import plan_of, result_of
+from packwise.cli.fleet.messages import payload_of, plan_of, result_of
+from packwise.cli.folder import FolderPlan
 from packwise.cli.progress import Meter, meter_text
+from packwise.commands.fleet import PackageResult, Status
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.fleet.trees import FUNCTION, overlay
 
@@ -155,6 +157,20 @@ def test_an_answer_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     for reader, payload in ((result_of, b"%d\n" % len(bomb) + bomb), (plan_of, b"0\n" + bomb)):
         with pytest.raises(ValueError, match="an answer must be at most 1 MiB"):
             reader(payload)
+
+
+@pytest.mark.parametrize(
+    "path", ["/x", "../x", "a/../../x", "a/./x", "a//x", "a/", "", ".", "..", "a\0x", "a/..", "../../x"]
+)
+def test_an_answer_leads_to_no_file_outside(path: str) -> None:
+    def payload(name: str) -> bytes:
+        return payload_of(
+            PackageResult("a", "kpt", Status.PASSING), FolderPlan({name: b"x"}, frozenset(), frozenset(), (), ())
+        )
+
+    assert dict(plan_of(payload("a..b/.c/..d")).contents) == {"a..b/.c/..d": b"x"}
+    with pytest.raises(ValueError, match="an answer must have files within its folder"):
+        plan_of(payload(path))
 
 
 @pytest.mark.parametrize("verb", ["check", "render"])

@@ -141,10 +141,10 @@ class DiskTree:
         return at * _SIZE if at < len(self._files) and self._files[at] == path else None
 
     def _kind(self, path: str) -> str:
-        if self._place(path) is not None:
-            return "file"
         kind = self._kinds.get(path)
         if kind is None:
+            if self._place(path) is not None:
+                return "file"
             if len(self._kinds) > _LOOKED_UP:
                 self._kinds.clear()
             kind = self._kinds[path] = self._looked_up(path)
