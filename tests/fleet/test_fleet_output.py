@@ -299,8 +299,8 @@ def test_a_look_follows_no_link_and_leaves_out_what_is_of_git(tmp_path: Path) ->
     write(tmp_path, {"x/.git/HEAD": "ref\n", "x/a/b.yaml": "b\n", "away/c.yaml": "c\n"})
     (tmp_path / "x/link").symlink_to("../away")
 
-    look = look_at(tmp_path / "x")
+    look = look_at(str(tmp_path / "x"))
 
     assert look is not None
     assert sorted(look.entries) == ["a", "a/b.yaml", "link"]
-    assert look_at(tmp_path / "gone") is None
+    assert look_at(str(tmp_path / "gone")) is None

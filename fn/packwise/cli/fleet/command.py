@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import sys
 from contextlib import ExitStack, closing, nullcontext
 from importlib import import_module
@@ -10,6 +11,7 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.fleet.ahead import LooksAhead
 from packwise.cli.fleet.commit import CommitTree
 from packwise.cli.fleet.disk import DiskTree
 from packwise.cli.fleet.evidence import Evidence
@@ -45,6 +47,7 @@ def fleet(command: Fleet) -> int:
     top, root = _below_top(command.root)
     with ExitStack() as stack:
         disk = DiskTree(top, root, command.folder, command.exclude)
+        ahead = _ahead(command, disk, root, stack)
         after = Rooted.of(disk, root)
         before = _before(command, disk, root, stack)
         if not after.packages.clients and (before is None or not before.packages.clients):
@@ -61,7 +64,7 @@ def fleet(command: Fleet) -> int:
             if spool is not None:
                 spool.add(result)
 
-        _run(command, after, before, take)
+        _run(command, after, before, ahead, take)
         report = FleetReport(
             command.verb,
             Path(command.root).as_posix(),
@@ -104,7 +107,26 @@ def _before(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Root
     return Rooted.of(DiskTree(top, below, None, command.exclude), below)
 
 
-def _run(command: Fleet, after: Rooted, before: Rooted | None, take: Callable[[PackageResult], None]) -> None:
+def _ahead(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> LooksAhead | None:
+    """Looks at the output folder by a process beside this one, where one is allowed and all packages are looked at."""
+    place = _cache_place(command)
+    is_of_use = command.folder is not None and place is not None and "://" not in place and not command.changed_since
+    if not is_of_use or command.jobs < 2 or command.scheduler is not None or not Path(str(command.folder)).is_dir():
+        return None
+    output = real(str(command.folder))
+    folders = {posixpath.dirname(path) for path in disk.files_below(root)}
+    below = [posixpath.relpath(folder or ".", root or ".") for folder in sorted(folders)]
+    looked_at = [str(Path(output) / folder) for folder in below]
+    return stack.enter_context(closing(LooksAhead(looked_at)))
+
+
+def _run(
+    command: Fleet,
+    after: Rooted,
+    before: Rooted | None,
+    ahead: LooksAhead | None,
+    take: Callable[[PackageResult], None],
+) -> None:
     """Hands what became of every package to `take`, in no order."""
     names = after.names()
     baseline = before if command.baseline is not None or command.verb == "diff" else None
@@ -122,7 +144,7 @@ def _run(command: Fleet, after: Rooted, before: Rooted | None, take: Callable[[P
                 take(_untouched(before, name, Status.REMOVED))
     workers = Processes(command.jobs) if command.scheduler is None else Cluster(command.scheduler)
     with _cached(command) as cache:
-        output = None if command.folder is None else Output(Path(command.folder), after.below, Evidence(cache))
+        output = None if command.folder is None else Output(Path(command.folder), after.below, Evidence(cache, ahead))
         run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
 
 
@@ -138,9 +160,13 @@ def _form(before: Rooted) -> str:
     return tree.form if isinstance(tree, CommitTree) else ""
 
 
+def _cache_place(command: Fleet) -> str | None:
+    return (command.cache or default_place()) if command.is_cached else None
+
+
 def _cached(command: Fleet) -> AbstractContextManager[Cache | None]:
     """Where answers are kept; None where they are not. Raises UsageError."""
-    place = (command.cache or default_place()) if command.is_cached else None
+    place = _cache_place(command)
     if place is None:
         return nullcontext()
     try:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from struct import Struct
 from time import time_ns
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import NamedTuple
 from packwise.fleet.build import build
 
@@ -80,16 +80,15 @@ def _time(entry: bytes) -> int:
     return ENTRY.unpack(entry)[0]
 
 
-def look_at(folder: Path) -> Look | None:
+def look_at(folder: str) -> Look | None:
     """A look at a folder; None where not all of it can be seen. No link is followed, and `.git` is left out."""
     at = time_ns()
-    top = os.fspath(folder)
     entries: dict[str, bytes] = {}
     folders = [""]
     try:
         while folders:
             prefix = folders.pop()
-            with os.scandir(f"{top}/{prefix}") as opened:
+            with os.scandir(f"{folder}/{prefix}") as opened:
                 for each in opened:
                     path = prefix + each.name
                     if not each.is_dir(follow_symlinks=False):
@@ -105,23 +104,39 @@ def look_at(folder: Path) -> Look | None:
     return Look(entries, at)
 
 
+class Ahead(Protocol):
+    """Looks that were taken before anyone asks for them."""
+
+    def digest(self, folder: str) -> bytes | None:
+        """The digest of a look at the folder; None where there is none, or it is old."""
+        ...
+
+
 class Evidence:
-    """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none."""
+    """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none.
 
-    __slots__ = ("_cache",)
+    `ahead` has the digests of looks that were taken a moment ago.
+    """
 
-    def __init__(self, cache: Cache | None) -> None:
+    __slots__ = ("_ahead", "_cache")
+
+    def __init__(self, cache: Cache | None, ahead: Ahead | None = None) -> None:
         self._cache = cache if cache is not None and cache.is_near else None
+        self._ahead = ahead
 
     def look(self, folder: Path) -> Look | None:
         """A look at the folder, where that is of use."""
-        return None if self._cache is None else look_at(folder)
+        return None if self._cache is None else look_at(os.fspath(folder))
 
-    def is_held(self, folder: Path, plan: bytes, look: Look | None) -> bool:
+    def is_held(self, folder: Path, plan: bytes) -> bool:
         """Whether the folder looks as it did when it held what `plan` is the digest of."""
-        if self._cache is None or look is None:
+        known = None if self._cache is None else self._cache.get(_key(folder, plan))
+        if known is None:
             return False
-        return self._cache.get(_key(folder, plan)) == look.digest()
+        if self._ahead is not None and self._ahead.digest(os.fspath(folder)) == known:
+            return True
+        look = self.look(folder)
+        return look is not None and look.digest() == known
 
     def keep(self, folder: Path, plan: bytes, look: Look) -> None:
         """Keeps that the folder holds that with this look."""

@@ -67,10 +67,10 @@ class Output:
     def _written(self, result: PackageResult, folder: Path, payload: bytes) -> PackageResult:
         is_new = not folder.exists()
         digest = plan_digest(payload)
-        before = None if is_new else self._evidence.look(folder)
-        if self._evidence.is_held(folder, digest, before):
+        if not is_new and self._evidence.is_held(folder, digest):
             self._remove_left(folder)
             return result._replace(status=Status.UNCHANGED)
+        before = None if is_new else self._evidence.look(folder)
         changes = survey(folder, plan_of(payload), with_list=True)
         if exit_code(changes.results):
             return _failing(result, changes.results)
