@@ -39,7 +39,9 @@ ROOT = HERE.parent
 CACHE = ROOT / ".cache" / "bench"
 PAGE = ROOT / "docs" / "performance.md"
 KUSTOMIZE = ROOT / ".cache" / "tools" / "kustomize-v5.8.2" / "kustomize"
-HISTORY = "## Changes"
+LATER = "## A fleet"
+"""From here on the page is written by others: `fleet.py`, and people."""
+
 FILES = 1000
 LARGE = 100_000
 FEW_RUNS = 10_000
@@ -299,13 +301,13 @@ def main() -> None:
         return
     text = page(options)
     if options.write:
-        PAGE.write_text(with_history(text), encoding="utf-8")
+        PAGE.write_text(with_later_sections(text), encoding="utf-8")
 
 
-def with_history(text: str) -> str:
-    """The page with what follows the tables on the page that there is: the profile before and after each change."""
+def with_later_sections(text: str) -> str:
+    """The page with what follows the tables on the page that there is."""
     before = PAGE.read_text("utf-8") if PAGE.exists() else ""
-    at = before.find(HISTORY)
+    at = before.find(LATER)
     return text if at < 0 else f"{text}\n{before[at:]}"
 
 

@@ -1,214 +1,100 @@
-"""A synthetic fleet, and what `packwise fleet` takes for it: time, memory, and the same bytes on every kind of worker.
+"""What `packwise fleet` takes: time, memory, and the same bytes on every kind of worker.
 
     python benchmarks/fleet.py generate DIR [--clusters 2000] [--workloads 20] [--seed 0]
-    python benchmarks/fleet.py measure DIR [--sample 40] [--small DIR] [--only cold,warm,...]
+    python benchmarks/fleet.py measure DIR [--small DIR] [--sample 40] [--only check,render,dask,loop,memory] [--write]
 
-A fleet has three times as many applications as a cluster runs, each a base of kustomize with a workload, a Service
-and a ConfigMap. Of the clusters, seven in ten are overlays over such bases, two in ten plain folders, one in ten
-packages of kpt. The same seed gives the same bytes, and the first clusters are the same in a fleet of any size.
+`generate` writes the synthetic fleet of `fleet_files.py`. `measure` prints a table, which `--write` puts into
+docs/performance.md. Seconds of processors are those of a run and of the processes that it starts; workers of Dask start
+before it, and count by the clock alone. The share of a warm run is that of the cold one by as many processes. `--small`
+is a fleet with a tenth of the clusters, for the memory of the driver.
 
-`measure` prints a table. `--small` is a fleet with a tenth of the clusters, for the memory of the driver.
+Each render has a folder of its own, and all go at the end: ext4 is slow for minutes where many files were removed.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from random import Random
 from time import perf_counter, sleep
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from bench import machine
+from fleet_files import generate
 from krmfn.record import NamedTuple
-from workloads import workload
 
-__all__ = ["generate", "main", "paths_and_texts"]
+__all__ = ["main"]
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRATCH = ROOT / ".cache" / "bench" / "fleet"
+PAGE = ROOT / "docs" / "performance.md"
 BIN = Path(sys.executable).parent
-
-CONFIGURATION = """\
-apiVersion: packwise.dev/v1alpha1
-kind: TopologyRender
-metadata:
-  name: topology
-{annotations}spec:
-  topologyAwareScheduling:
-    enabled: true
-    levels:
-{levels}  scheduler:
-    profiles:
-    - name: kai-scheduler
-      default: true
-"""
-
-FUNCTION = """\
-  annotations:
-    config.kubernetes.io/function: |
-      exec: {path: packwise, args: [fn]}
-"""
-
-LEVELS = (
-    ("zone", "topology.kubernetes.io/zone"),
-    ("block", "example.com/block"),
-    ("rack", "example.com/rack"),
-    ("host", "kubernetes.io/hostname"),
-)
-
-KPTFILE = """\
-apiVersion: kpt.dev/v1
-kind: Kptfile
-metadata:
-  name: {cluster}
-pipeline:
-  mutators:
-  - exec: packwise fn
-    configPath: topology.yaml
-"""
-
-SERVICE = """\
-apiVersion: v1
-kind: Service
-metadata:
-  name: inference-{number}
-  namespace: team-{team}
-spec:
-  selector:
-    app: inference-{number}
-  ports:
-  - port: 8000
----
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: inference-{number}
-  namespace: team-{team}
-data:
-  MODEL: example/large-70b
-  MAX_TOKENS: "4096"
-"""
-
-PATCH = """\
-apiVersion: grove.io/v1alpha1
-kind: PodCliqueSet
-metadata:
-  name: inference-{number}
-  namespace: team-{team}
-spec:
-  replicas: {replicas}
-"""
-
-
-# --- The generator ---
-
-
-def paths_and_texts(clusters: int, workloads: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Every file of a fleet."""
-    applications = 3 * workloads
-    for number in range(applications):
-        base = f"bases/inference-{number}"
-        yield f"{base}/kustomization.yaml", "resources: [workload.yaml, service.yaml]\n"
-        yield f"{base}/workload.yaml", workload(number)
-        yield f"{base}/service.yaml", SERVICE.format(number=number, team=number % 20)
-    for index in range(clusters):
-        # By its number, so that a cluster is the same one in a fleet of any size.
-        random = Random(f"{seed} {index}")  # noqa: S311
-        chosen = sorted(random.sample(range(applications), workloads))
-        name = f"clusters/region-{index % 10}/cluster-{index:05}"
-        (kind,) = random.choices((_overlay, _plain, _kpt), (7, 2, 1))
-        for path, text in kind(random, index, chosen):
-            yield f"{name}/{path}", text
-
-
-def _overlay(random: Random, index: int, chosen: list[int]) -> Iterator[tuple[str, str]]:
-    patched = random.choice(chosen)
-    resources = "".join([f"- ../../../bases/inference-{number}\n" for number in chosen])
-    yield (
-        "kustomization.yaml",
-        f"resources:\n{resources}"
-        "transformers: [topology.yaml]\n"
-        "patches:\n- path: replicas.yaml\n"
-        "images:\n"
-        f"- {{name: registry.example.com/serving/engine, newTag: 2.4.{random.randrange(20)}}}\n"
-        f"commonAnnotations: {{example.com/cluster: cluster-{index:05}}}\n",
-    )
-    yield "replicas.yaml", PATCH.format(number=patched, team=patched % 20, replicas=random.randint(1, 4))
-    yield "topology.yaml", _configuration(random, FUNCTION)
-
-
-def _plain(random: Random, _: int, chosen: list[int]) -> Iterator[tuple[str, str]]:
-    for number in chosen:
-        tag = f"engine:2.4.{random.randrange(20)}"
-        yield f"inference-{number}.yaml", workload(number).replace("engine:2.4.1", tag)
-        yield f"service-{number}.yaml", SERVICE.format(number=number, team=number % 20)
-    yield "topology.yaml", _configuration(random, "")
-
-
-def _kpt(random: Random, index: int, chosen: list[int]) -> Iterator[tuple[str, str]]:
-    yield "Kptfile", KPTFILE.format(cluster=f"cluster-{index:05}")
-    yield from _plain(random, index, chosen)
-
-
-def _configuration(random: Random, annotations: str) -> str:
-    """Levels of a cluster: every other one has blocks of racks."""
-    levels = [level for level in LEVELS if level[0] != "block" or random.randrange(2)]
-    lines = "".join([f"    - domain: {domain}\n      key: {key}\n" for domain, key in levels])
-    return CONFIGURATION.format(annotations=annotations, levels=lines)
-
-
-def generate(folder: Path, clusters: int, workloads: int, seed: int) -> int:
-    """Writes a fleet into an empty folder; returns how many files that are. Raises SystemExit where it is not empty."""
-    if folder.exists() and any(folder.iterdir()):
-        raise SystemExit(f'"{folder}" must be empty, or not there')
-    written = 0
-    for path, text in paths_and_texts(clusters, workloads, seed):
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        written += 1
-    return written
-
-
-# --- The measurements ---
+TITLE = "## A fleet"
+HEAD = ("", "processes", "wall s", "CPU s", "of cold, wall", "CPU", "driver, MiB", "bytes")
+PORT = 18786
 
 
 class Run(NamedTuple):
-    """What one run took: seconds, peak MiB of the driver alone, and a digest of all that it wrote."""
+    """What one run took: seconds by the clock and of processors, peak MiB of the driver alone.
+
+    `bytes` says whether it gave what the first run of its verb gave, into a folder or else on stdout.
+    """
 
     seconds: float
+    cpu: float
     memory: float
-    digest: str
+    bytes: str
 
 
-def run_fleet(
-    folder: Path, *options: str, cache: Path | None = None, meanwhile: Callable[[], None] | None = None
-) -> Run:
-    """One `packwise fleet render`. Raises SystemExit where it fails: such a time means nothing."""
-    output = SCRATCH / "rendered"
-    shutil.rmtree(output, ignore_errors=True)
-    kept = ["--no-cache"] if cache is None else ["--cache", str(cache)]
-    command = [BIN / "packwise", "fleet", "render", folder, "-o", output, "--report", "json", *kept, *options]
-    environment = {**os.environ, "PATH": f"{kustomize().parent}{os.pathsep}{os.environ['PATH']}"}
-    started, memory = perf_counter(), 0.0
-    with (SCRATCH / "report.json").open("wb") as report, (SCRATCH / "stderr").open("wb") as errors:
-        process = subprocess.Popen(command, stdout=report, stderr=errors, env=environment)
-        if meanwhile is not None:
-            meanwhile()
-        while process.poll() is None:
-            memory = max(memory, _peak(process.pid))
-            sleep(0.02)
-    seconds = perf_counter() - started
-    if process.returncode != 0:
-        raise SystemExit(f"{command} ended with {process.returncode}: {(SCRATCH / 'stderr').read_text()[-2000:]}")
-    return Run(seconds, memory, digest_of(output))
+class Bench:
+    """Runs of `packwise fleet` on the packages in a folder, with the load of the machine before each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._environment = {**os.environ, "PATH": f"{kustomize().parent}{os.pathsep}{os.environ['PATH']}"}
+        self._first: dict[str, str] = {}
+        self.loads: list[float] = []
+
+    def check(self, *options: str) -> Run:
+        """`fleet check`."""
+        return self._run(None, "check", "-o", "json", *options)
+
+    def render(self, output: str, *options: str, meanwhile: Callable[[], None] | None = None) -> Run:
+        """`fleet render` into the folder of that name."""
+        into = SCRATCH / "outputs" / output
+        return self._run(into, "render", "-o", str(into), "--report", "json", *options, meanwhile=meanwhile)
+
+    def _run(self, output: Path | None, *words: str, meanwhile: Callable[[], None] | None = None) -> Run:
+        command = [BIN / "packwise", "fleet", words[0], self._folder, *words[1:]]
+        self.loads.append(os.getloadavg()[0])
+        started, memory = perf_counter(), 0.0
+        with (SCRATCH / "report.json").open("wb") as report, (SCRATCH / "stderr").open("wb") as errors:
+            process = subprocess.Popen(command, stdout=report, stderr=errors, env=self._environment)
+            if meanwhile is not None:
+                meanwhile()
+            while True:
+                memory = max(memory, _peak(process.pid))
+                number, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if number:
+                    break
+                sleep(0.02)
+        seconds = perf_counter() - started
+        if status != 0:
+            # Such a time means nothing.
+            raise SystemExit(f"{command} ended with {status}: {(SCRATCH / 'stderr').read_text()[-2000:]}")
+        digest = sha256((SCRATCH / "report.json").read_bytes()).hexdigest() if output is None else digest_of(output)
+        is_first = words[0] not in self._first
+        same = "the same" if self._first.setdefault(words[0], digest) == digest else "OTHER"
+        return Run(seconds, usage.ru_utime + usage.ru_stime, memory, "" if is_first else same)
 
 
 def digest_of(folder: Path) -> str:
@@ -217,7 +103,7 @@ def digest_of(folder: Path) -> str:
     for file in sorted(folder.rglob("*")):
         if file.is_file():
             digest.update(f"{file.relative_to(folder)} {file.stat().st_size}\0".encode() + file.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
 
 
 def _peak(process: int) -> float:
@@ -238,111 +124,140 @@ def kustomize() -> Path:
     return Path(found)
 
 
-def shell_loop(folder: Path, sample: int) -> tuple[float, int, int]:
-    """Seconds of `kustomize build` for a sample of the overlays, one after the other; its size, and that of all."""
-    overlays = sorted(folder.glob("clusters/*/*/kustomization.yaml"))
-    chosen = overlays[:: max(1, len(overlays) // sample)][:sample]
-    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    words = [kustomize(), "build", "--enable-alpha-plugins", "--enable-exec"]
-    started = perf_counter()
-    for each in chosen:
-        subprocess.run([*words, each.parent], stdout=subprocess.DEVNULL, env=environment, check=True)
-    return perf_counter() - started, len(chosen), len(overlays)
-
-
 @contextmanager
 def dask(workers: int) -> Generator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """A scheduler of Dask on this machine, and workers of one thread each."""
-    port = "18786"
-    address = f"tcp://127.0.0.1:{port}"
+    address = f"tcp://127.0.0.1:{PORT}"
     environment = {**os.environ, "PATH": f"{kustomize().parent}{os.pathsep}{os.environ['PATH']}"}
-    common = ["--no-dashboard"]
     with ExitStack() as stack:
         log = stack.enter_context((SCRATCH / "dask.log").open("wb"))
 
         def start(*words: str) -> subprocess.Popen[bytes]:
-            process = subprocess.Popen([BIN / "dask", *words, *common], stdout=log, stderr=log, env=environment)
+            command = [BIN / "dask", *words, "--no-dashboard"]
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
             stack.callback(process.wait)
             stack.callback(process.kill)
             return process
 
-        start("scheduler", "--host", "127.0.0.1", "--port", port)
-        scratch = ["--local-directory", str(SCRATCH)]
-        yield (
-            address,
-            [start("worker", address, "--nthreads", "1", "--no-nanny", *scratch) for _ in range(workers)],
-        )
+        start("scheduler", "--host", "127.0.0.1", "--port", str(PORT))
+        more = ["--nthreads", "1", "--no-nanny", "--local-directory", str(SCRATCH)]
+        yield address, [start("worker", address, *more) for _ in range(workers)]
 
 
-class Measured(NamedTuple):
-    """A row of the table."""
-
-    name: str
-    text: str
+# --- The rows of the table ---
 
 
-def measure(folder: Path, small: Path | None, sample: int, only: frozenset[str]) -> Iterator[Measured]:
-    """The rows of the table, as they are measured."""
-    clusters = len(list(folder.glob("clusters/*/*")))
-    cache = SCRATCH / "cache"
-    shutil.rmtree(cache, ignore_errors=True)
-    SCRATCH.mkdir(parents=True, exist_ok=True)
-    yield Measured("packages", f"{clusters:,}")
-
-    def wanted(name: str) -> bool:
-        return not only or name in only
-
-    cold = run_fleet(folder, cache=cache)
-    yield Measured("cold, 1 process", _row(cold, clusters))
-    if wanted("warm"):
-        warm = run_fleet(folder, cache=cache)
-        share = 100 * warm.seconds / cold.seconds
-        yield Measured("warm, 1 process", f"{_row(warm, clusters)}; {share:.1f}% of cold, {_same(cold, warm)}")
-    if wanted("processes"):
-        two = run_fleet(folder, "--jobs", "2")
-        yield Measured(
-            "cold, 2 processes",
-            f"{_row(two, clusters)}; {cold.seconds / two.seconds:.2f} × as fast, {_same(cold, two)}",
-        )
-    if wanted("loop"):
-        seconds, number, overlays = shell_loop(folder, sample)
-        each = seconds / number
-        yield Measured(
-            "shell loop of kustomize build",
-            f"{each * overlays:.1f} s for {overlays:,} overlays, extrapolated from {number}: {1000 * each:.0f} ms each",
-        )
-    if wanted("dask"):
-        yield from _dask_rows(folder, clusters, cold)
-    if small is not None and wanted("memory"):
-        few = run_fleet(small, "--jobs", "2")
-        many = run_fleet(folder, "--jobs", "2")
-        fewer = len(list(small.glob("clusters/*/*")))
-        yield Measured(
-            "memory of the driver",
-            f"{few.memory:.0f} MiB with {fewer:,} packages, {many.memory:.0f} MiB with {clusters:,}",
-        )
+def _row(name: str, processes: str, run: Run, cold: Run | None = None, *, by_clock: bool = False) -> str:
+    """A run, as a share of `cold`."""
+    shares = ("", "") if cold is None else _shares(run, cold)
+    cpu = "" if by_clock else f"{run.cpu:.1f}"
+    return _line(name, processes, f"{run.seconds:.1f}", cpu, *shares, f"{run.memory:.0f}", run.bytes)
 
 
-def _dask_rows(folder: Path, clusters: int, cold: Run) -> Iterator[Measured]:
+def _shares(run: Run, whole: Run) -> tuple[str, str]:
+    return f"{100 * run.seconds / whole.seconds:.1f} %", f"{100 * run.cpu / whole.cpu:.1f} %"
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def check_rows(bench: Bench) -> Iterator[str]:
+    """`fleet check`, by one process and by two."""
+    for jobs in ("1", "2"):
+        options = ("--jobs", jobs, "--cache", str(SCRATCH / f"check-{jobs}"))
+        cold = bench.check(*options)
+        yield _row("`check`, cold", jobs, cold)
+        yield _row("`check`, warm", jobs, bench.check(*options), cold)
+
+
+def render_rows(bench: Bench) -> Iterator[str]:
+    """`fleet render`, by one process and by two: into no folder, into the same, from the cache into another."""
+    for jobs in ("1", "2"):
+        options = ("--jobs", jobs, "--cache", str(SCRATCH / f"render-{jobs}"))
+        cold = bench.render(f"cold-{jobs}", *options)
+        yield _row("`render`, cold", jobs, cold)
+        again = bench.render(f"cold-{jobs}", *options)
+        yield _row("`render`, warm, into the folder that is up to date", jobs, again, cold)
+        yield _row("`render`, warm, into an empty folder", jobs, bench.render(f"warm-{jobs}", *options), cold)
+
+
+def dask_rows(bench: Bench) -> Iterator[str]:
+    """`fleet render` on workers of Dask, of which one is killed halfway the second time."""
     with dask(2) as (address, _):
-        both = run_fleet(folder, "--scheduler", address)
-    yield Measured("cold, Dask, 2 workers", f"{_row(both, clusters)}; {_same(cold, both)}")
+        both = bench.render("dask", "--no-cache", "--scheduler", address)
+    yield _row("`render`, cold, Dask", "2 workers", both, by_clock=True)
     with dask(2) as (address, workers):
 
-        def kill_in_the_middle() -> None:
+        def kill_halfway() -> None:
             sleep(both.seconds / 2)
             workers[0].send_signal(signal.SIGKILL)
 
-        survived = run_fleet(folder, "--scheduler", address, meanwhile=kill_in_the_middle)
-    yield Measured("the same, 1 of them killed", f"{_row(survived, clusters)}; {_same(cold, survived)}")
+        survived = bench.render("dask-killed", "--no-cache", "--scheduler", address, meanwhile=kill_halfway)
+    yield _row("the same, one worker killed halfway", "2 workers", survived, by_clock=True)
 
 
-def _row(run: Run, clusters: int) -> str:
-    return f"{run.seconds:.2f} s, {1000 * run.seconds / clusters:.1f} ms each, driver {run.memory:.0f} MiB"
+def loop_rows(folder: Path, sample: int) -> Iterator[str]:
+    """A shell loop of `kustomize build` over all overlays, from a sample of them."""
+    overlays = sorted(folder.glob("clusters/*/*/kustomization.yaml"))
+    chosen = overlays[:: max(1, len(overlays) // sample)][:sample]
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    words = [kustomize(), "build", "--enable-alpha-plugins", "--enable-exec"]
+    started, before = perf_counter(), os.times()
+    for each in chosen:
+        subprocess.run([*words, each.parent], stdout=subprocess.DEVNULL, env=environment, check=True)
+    after = os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    times = [f"{spent / len(chosen) * len(overlays):.0f}" for spent in (perf_counter() - started, cpu)]
+    name = f"`kustomize build` in a shell loop, {len(overlays):,} overlays, extrapolated from {len(chosen)}"
+    yield _line(name, "1", *times, "", "", "", "")
 
 
-def _same(run: Run, other: Run) -> str:
-    return "same bytes" if run.digest == other.digest else "OTHER BYTES"
+def memory_rows(bench: Bench, folder: Path, few: Path) -> Iterator[str]:
+    """`fleet render` with all packages and with a tenth of them."""
+    for each, at in ((Bench(few), few), (bench, folder)):
+        run = each.render(f"memory-{at.name}", "--jobs", "2", "--no-cache")
+        yield _row(f"`render`, cold, {_packages(at):,} packages", "2", run)
+
+
+def _packages(folder: Path) -> int:
+    return len(list(folder.glob("clusters/*/*")))
+
+
+def measure(options: argparse.Namespace) -> Iterator[str]:
+    """The lines of the section, as they are measured."""
+    folder: Path = options.folder
+    only: frozenset[str] = frozenset(options.only.split(","))
+    bench = Bench(folder)
+    files = sum(1 for path in folder.rglob("*") if path.is_file())
+    yield f"{TITLE}\n"
+    yield f"`packwise fleet` on {_packages(folder):,} packages in {files:,} files. `benchmarks/fleet.py` generates"
+    yield "them and measures what follows: one run of each. The driver is the process that is started, no worker."
+    yield f"{datetime.now(UTC):%Y-%m-%d}; {machine()}.\n"
+    yield _line(*HEAD)
+    yield "|" + "---|" * len(HEAD)
+    rows: dict[str, Callable[[], Iterator[str]]] = {
+        "check": lambda: check_rows(bench),
+        "render": lambda: render_rows(bench),
+        "dask": lambda: dask_rows(bench),
+        "loop": lambda: loop_rows(folder, options.sample),
+        "memory": lambda: memory_rows(bench, folder, options.small) if options.small else iter(()),
+    }
+    for name, measured in rows.items():
+        if name in only:
+            yield from measured()
+    loads = f"{min(bench.loads):.1f} to {max(bench.loads):.1f}" if bench.loads else "not looked at"
+    yield f"\nLoad of the machine before each run, by all programs: {loads}.\n"
+
+
+def with_section(page: str, section: str) -> str:
+    """The page with the section in the place of the one before, or ahead of the changes."""
+    at = page.find(f"{TITLE}\n")
+    if at < 0:
+        at = page.index("## Changes\n")
+        return page[:at] + section + page[at:]
+    end = re.compile(r"^## ", re.MULTILINE).search(page, at + len(TITLE))
+    return page[:at] + section + (page[end.start() :] if end else "")
 
 
 def main() -> None:
@@ -358,16 +273,24 @@ def main() -> None:
     measuring.add_argument("folder", type=Path)
     measuring.add_argument("--small", type=Path)
     measuring.add_argument("--sample", type=int, default=40)
-    measuring.add_argument("--only", default="", help="of warm,processes,loop,dask,memory; cold is always measured")
+    measuring.add_argument("--only", default="check,render,dask,loop,memory", help="default: %(default)s")
+    measuring.add_argument("--write", action="store_true", help="write docs/performance.md")
     options = parser.parse_args()
     if options.verb == "generate":
         written = generate(options.folder, options.clusters, options.workloads, options.seed)
         print(f"{options.folder}: {written:,} files")
         return
-    names: str = options.only
-    only = frozenset(names.split(",")) if names else frozenset[str]()
-    for row in measure(options.folder, options.small, options.sample, only):
-        print(f"{row.name:<32}{row.text}", flush=True)
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+    SCRATCH.mkdir(parents=True)
+    lines: list[str] = []
+    try:
+        for line in measure(options):
+            print(line, flush=True)
+            lines.append(f"{line}\n")
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)
+    if options.write:
+        PAGE.write_text(with_section(PAGE.read_text("utf-8"), "".join(lines)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -333,10 +333,10 @@ def test_other_content_of_files_is_written_too(call: Call, tmp_path: Path) -> No
 
 
 def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Path, target: Path) -> Path:
-        raise OSError(28, "No space left on device", str(target))
+    def refuse(_file: int, _content: bytes) -> None:
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr("packwise.cli.write._write", refuse)
 
     ran = call("render", "in", "-o", "out")
 
@@ -351,7 +351,7 @@ def test_no_generated_object_leads_out_of_the_folder() -> None:
 
     plan = plan_folder(Outcome((), (), (generated,)))
 
-    assert (plan.texts, [result.message for result in plan.results]) == (
+    assert (plan.contents, [result.message for result in plan.results]) == (
         {},
         ['must stand in a file within the output folder; got the path "../a.yaml"'],
     )

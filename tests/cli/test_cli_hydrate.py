@@ -13,6 +13,8 @@ import pytest
 
 from packwise.cli import swap
 from packwise.cli.manifests import NAME as LIST
+from packwise.cli.survey import Changes
+from packwise.cli.write import apply
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 
 Expect = Callable[[str, str], None]
@@ -153,6 +155,9 @@ def test_check_without_a_folder_is_wrong_usage(call: Call, package: Path) -> Non
 STEPS: tuple[tuple[Any, str], ...] = (
     (os, "link"),
     (os, "chown"),
+    (os, "mkdir"),
+    (os, "open"),
+    (os, "unlink"),
     (Path, "mkdir"),
     (Path, "open"),
     (Path, "replace"),
@@ -238,6 +243,21 @@ def test_links_and_permissions_survive(out: Path, call: Call, package: Path) -> 
     assert (out / "topology.yaml").is_symlink()
     assert "example.com/tray" in (out / "real.txt").read_text(encoding="utf-8")
     assert [oct(path.stat().st_mode & 0o777) for path in (out / "web", out / "web/workload.yaml")] == ["0o750", "0o640"]
+
+
+def test_a_link_that_comes_up_meanwhile_is_not_followed(out: Path) -> None:
+    away = out.parent / "away"
+    away.mkdir()
+    shutil.rmtree(out / "web")
+    (out / "web").symlink_to("../away")
+    before = listing(out)
+
+    with pytest.raises(OSError, match="File exists"):
+        apply(out, Changes({"web/workload.yaml": b"new"}, (), ()), at_once=True)
+
+    assert list(away.iterdir()) == []
+    assert listing(out) == before
+    assert sorted(path.name for path in out.parent.iterdir()) == ["away", "in", "out"]
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from contextlib import closing
 
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.commands.fleet import PackageResult, Reach, Status, reach, summarized
+from packwise.cli.fleet.spool import Spool
+from packwise.commands.fleet import PackageResult, Reach, Status, Tally, reach
 from packwise.commands.fleet.result import MOST_FINDINGS, kept_findings
-from packwise.commands.fleet.summary import Group
+from packwise.commands.fleet.summary import Group, Summary
 
 ERROR = Result(
     'must be "a"; got "b"',
@@ -71,6 +74,23 @@ def test_a_change_reaches_what_reads_something_that_differs() -> None:
     assert reach(before, after) == Reach(("b",), ("d",), ("c",), ("a", "e"))
 
 
+def summarized(results: Iterable[PackageResult]) -> Summary:
+    tally = Tally()
+    for result in results:
+        tally.add(result)
+    return tally.summary()
+
+
+def test_results_come_back_from_a_file_in_order() -> None:
+    failing = PackageResult("b", "kpt", Status.FAILING, 1, 0, (ERROR,) * MOST_FINDINGS)
+    results = [failing._replace(folder=f"{number * 7919 % 500:03}") for number in range(500)]
+    with closing(Spool()) as spool:
+        for result in results:
+            spool.add(result)
+
+        assert list(spool) == list(spool) == sorted(results)
+
+
 def test_a_fleet_in_sum() -> None:
     base = PackageResult("z", "kustomize", Status.CHANGED, workloads=2, objects=5)
     failing = base._replace(status=Status.FAILING, errors=2, warnings=1, findings=(ERROR, WARNING))
@@ -93,6 +113,7 @@ def test_a_fleet_in_sum() -> None:
 
     summary = summarized(results)
 
+    assert summary == summarized(reversed(results))
     assert summary._replace(groups=()) == summarized([])._replace(
         packages=11,
         statuses=(

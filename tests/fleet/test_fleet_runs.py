@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.fleet import kustomize as module
-from packwise.cli.fleet import work
-from packwise.cli.fleet.work import plan_of, result_of
+from packwise.cli.fleet import messages, side, work
+from packwise.cli.fleet.messages import payload_of, plan_of, result_of
+from packwise.cli.folder import FolderPlan
 from packwise.cli.progress import Meter, meter_text
+from packwise.commands.fleet import PackageResult, Status
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.fleet.trees import FUNCTION, overlay
 
@@ -149,12 +151,26 @@ def test_a_whole_entry_with_another_value_is_made_again(call: Call, log: Path, m
 
 
 def test_an_answer_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "_MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(messages, "_MOST_TEXT", 1 << 20)
     bomb = zlib.compress(b" " * (1 << 22))
 
-    for reader in (result_of, plan_of):
+    for reader, payload in ((result_of, b"%d\n" % len(bomb) + bomb), (plan_of, b"0\n" + bomb)):
         with pytest.raises(ValueError, match="an answer must be at most 1 MiB"):
-            reader(bomb)
+            reader(payload)
+
+
+@pytest.mark.parametrize(
+    "path", ["/x", "../x", "a/../../x", "a/./x", "a//x", "a/", "", ".", "..", "a\0x", "a/..", "../../x"]
+)
+def test_an_answer_leads_to_no_file_outside(path: str) -> None:
+    def payload(name: str) -> bytes:
+        return payload_of(
+            PackageResult("a", "kpt", Status.PASSING), FolderPlan({name: b"x"}, frozenset(), frozenset(), (), ())
+        )
+
+    assert dict(plan_of(payload("a..b/.c/..d")).contents) == {"a..b/.c/..d": b"x"}
+    with pytest.raises(ValueError, match="an answer must have files within its folder"):
+        plan_of(payload(path))
 
 
 @pytest.mark.parametrize("verb", ["check", "render"])
@@ -237,7 +253,7 @@ def test_without_a_cache_nothing_goes_on(log: Path, tmp_path: Path) -> None:
 def test_the_kustomize_of_a_worker_must_be_the_one_that_was_asked_for(
     call: Call, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "kustomize_version", lambda: "v6")
+    monkeypatch.setattr(side, "kustomize_version", lambda: "v6")
 
     ran = call("fleet", "check", "clusters/1")
 

@@ -13,7 +13,7 @@ from time import sleep
 
 import pytest
 
-from packwise.cli.fleet.work import Request
+from packwise.cli.fleet.messages import Request
 from packwise.fleet.build import build
 from packwise.fleet.workers import Cluster, Lost, WorkersError, cluster, run
 from tests.absent import without

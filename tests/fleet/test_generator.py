@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fleet import generate, paths_and_texts
+from benchmarks.fleet_files import generate, paths_and_texts
 from tests.cli.calling import Call
 
 CLUSTERS = 40

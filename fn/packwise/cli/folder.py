@@ -1,4 +1,4 @@
-"""What a render writes into a folder: a text for each path below it. Nothing here looks at the disk."""
+"""What a render writes into a folder: a content for each path below it. Nothing here looks at the disk."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile
 from packwise.cli.arguments import UsageError
+from packwise.cli.console import encoded
 from packwise.cli.document import InputFile
 from packwise.cli.layout import FOLLOWED, is_kustomization, part_of, parts_of, placed
 from packwise.cli.manifests import NAME as LIST
@@ -42,13 +43,13 @@ _BUILD = (
 
 @dataclass(frozen=True, slots=True)
 class FolderPlan:
-    """`texts` by path, slash-separated, below the folder; `generated` are the paths of new objects among them.
+    """`contents` by path, slash-separated, below the folder; `generated` are the paths of new objects among them.
 
     `loose` are the paths of objects of stdin and of lists: whoever wrote the object chose the path. `emptied` are the
     paths of which nothing remains. With an error among `results` nothing is to be written.
     """
 
-    texts: Mapping[str, str]
+    contents: Mapping[str, bytes]
     generated: frozenset[str]
     loose: frozenset[str]
     emptied: tuple[str, ...]
@@ -100,7 +101,8 @@ def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
     plan.refuse_files_in_files()
     plan.refuse_alike()
     emptied = [file.path.target for file in outcome.emptied if file.path.target is not None and not file.is_list]
-    return FolderPlan(plan.texts, frozenset(plan.generated), frozenset(plan.loose), tuple(emptied), tuple(plan.results))
+    contents = {path: encoded(plan.texts[path]) for path in sorted(plan.texts)}
+    return FolderPlan(contents, frozenset(plan.generated), frozenset(plan.loose), tuple(emptied), tuple(plan.results))
 
 
 class _Plan:

@@ -137,15 +137,44 @@ def _refuse_changed(as_read: Mapping[Path, bytes]) -> None:
 def _planned(root: Path, changes: Iterable[Change]) -> _Journal:
     entries: list[_Entry] = []
     folders = dict[str, None]()
+    above = _Above(root)
     for change in changes:
         # A file that goes is the link; one that is written is what the link leads to.
-        parent = Path(real(change.path.parent))
-        target = parent / change.path.name if change.content is None else Path(real(change.path))
+        target = above.real(change.path.parent) / change.path.name
+        if change.content is not None and target.is_symlink():
+            target = Path(real(target))
         after = None if change.content is None else digest(change.content)
         entries.append(_Entry(target.relative_to(root).as_posix(), _state_of(target), after))
-        above = [folder for folder in target.relative_to(root).parents if not os.path.lexists(root / folder)]
-        folders |= dict.fromkeys([folder.as_posix() for folder in reversed(above)])
+        folders |= dict.fromkeys(above.absent(target.parent))
     return _Journal(root, os.getpid(), tuple(entries), tuple(folders))
+
+
+class _Above:
+    """The folders of the files that change, each looked at once."""
+
+    __slots__ = ("_absent", "_real", "_root")
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._real: dict[Path, Path] = {}
+        self._absent: dict[Path, tuple[str, ...]] = {root: ()}
+
+    def real(self, folder: Path) -> Path:
+        """The folder without links."""
+        known = self._real.get(folder)
+        if known is None:
+            known = self._real[folder] = Path(real(folder))
+        return known
+
+    def absent(self, folder: Path) -> tuple[str, ...]:
+        """Those of the folder and of the folders above it, below the root, that are not there: the outermost first."""
+        known = self._absent.get(folder)
+        if known is None:
+            known = self.absent(folder.parent)
+            if known or not os.path.lexists(folder):
+                known = (*known, folder.relative_to(self._root).as_posix())
+            self._absent[folder] = known
+        return known
 
 
 def _state_of(file: Path) -> str | None:

@@ -22,9 +22,10 @@ from packwise.cli.manifests import NAME as LIST
 from packwise.cli.render_apart import rendered_apart
 from packwise.cli.render_report import Report
 from packwise.cli.rendered_files import outcome_of, rendered_of
+from packwise.cli.survey import survey
 from packwise.cli.swap import remove_left
 from packwise.cli.unread import LEAST
-from packwise.cli.write import apply, refuse_lists_within, refuse_no_folder, survey
+from packwise.cli.write import apply, refuse_lists_within, refuse_no_folder
 from packwise.processes import processes_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from packwise.cli.folder import FolderPlan
     from packwise.cli.inputs import Inputs
     from packwise.cli.rendered_files import Outcome
-    from packwise.cli.write import Changes
+    from packwise.cli.survey import Changes
 
 __all__ = ["render_folder"]
 
@@ -162,7 +163,8 @@ def _write(
 
 def _stale(changes: Changes, folder: Path) -> Iterator[str]:
     """What a render would change."""
-    for path in changes.contents:
+    for name in changes.contents:
+        path = folder / name
         yield f"{path.as_posix()}: {'differs' if path.exists() else 'is missing'}"
     for path in changes.removed:
         yield f"{path.as_posix()}: no longer belongs"
@@ -173,7 +175,7 @@ def _stale(changes: Changes, folder: Path) -> Iterator[str]:
 
 def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str | None) -> str:
     if not changes.contents and not changes.removed:
-        return f"{folder.as_posix()} is up to date: {_files(len(plan.texts))}"
+        return f"{folder.as_posix()} is up to date: {_files(len(plan.contents))}"
     parts: list[str] = []
     if plan.generated:
         parts.append(f"{len(plan.generated)} new object{'s' if len(plan.generated) > 1 else ''}")

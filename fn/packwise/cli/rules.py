@@ -10,7 +10,7 @@ from packwise.cli.arguments import UsageError
 from packwise.cli.console import show
 from packwise.cli.folder import RULES as FOLDER_RULES
 from packwise.cli.input_paths import RULES as PATH_RULES
-from packwise.cli.write import RULES as WRITE_RULES
+from packwise.cli.survey import RULES as SURVEY_RULES
 from packwise.commands.fleet.rules import RULES as FLEET_RULES
 from packwise.commands.migrate import RULES as MIGRATE_RULES
 from packwise.pipeline.rules import rule_table
@@ -32,7 +32,7 @@ RULES_BY_NAME: dict[str, Rule] = {
         *rule_table(),
         *PATH_RULES,
         *FOLDER_RULES,
-        *WRITE_RULES,
+        *SURVEY_RULES,
         *MIGRATE_RULES,
         *FLEET_RULES,
     )

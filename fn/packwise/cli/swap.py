@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import shutil
 import sys
 from contextlib import contextmanager, suppress
@@ -20,10 +21,14 @@ from packwise.cli.lock import signals_wait
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-__all__ = ["SwapError", "remove_left", "swapped"]
+__all__ = ["SwapError", "copied_in", "remove_left", "swapped"]
 
 _AT_FDCWD = -100
 _EXCHANGE = 2
+
+_MARK = ".packwise-"
+_COPY = re.compile(r"\..+\.packwise-[0-9]+", re.DOTALL)
+"""How copies are called: by the name of their folder and the number of the process that makes them."""
 
 
 class SwapError(Exception):
@@ -43,7 +48,7 @@ def swapped(folder: Path) -> Generator[Path]:
     if contains(str(target), real(".")):
         raise SwapError("the working directory is in it")
     target.parent.mkdir(parents=True, exist_ok=True)
-    copy = target.with_name(f".{target.name}.packwise-{os.getpid()}")
+    copy = target.with_name(f".{target.name}{_MARK}{os.getpid()}")
     try:
         with _as_refusal():
             if target.is_dir():
@@ -77,7 +82,7 @@ def _link_tree(source: Path, target: Path) -> None:
             if entry.is_dir(follow_symlinks=False):
                 _link_tree(Path(entry.path), target / entry.name)
             else:
-                os.link(entry.path, target / entry.name, follow_symlinks=False)
+                os.link(entry.path, f"{target}{os.sep}{entry.name}", follow_symlinks=False)
     shutil.copystat(source, target)
     with suppress(OSError):
         os.chown(target, source.stat().st_uid, source.stat().st_gid)
@@ -86,14 +91,23 @@ def _link_tree(source: Path, target: Path) -> None:
 def remove_left(folder: Path) -> None:
     """Removes the copies of `folder` that runs left which were killed."""
     target = Path(real(folder))
-    for left in target.parent.glob(f".{_escaped(target.name)}.packwise-*"):
-        owner = left.name.rpartition("-")[2]
-        if owner.isdecimal() and not _is_running(int(owner)):
+    for left in _copies(target.parent):
+        name, _, owner = left.name[1:].rpartition(_MARK)
+        if name == target.name and not _is_running(int(owner)):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _escaped(name: str) -> str:
-    return "".join([f"[{letter}]" if letter in "*?[" else letter for letter in name])
+def copied_in(folder: Path) -> frozenset[str]:
+    """The names of the folders whose copies stand in `folder`: of runs that go on, or were killed."""
+    return frozenset([copy.name[1:].rpartition(_MARK)[0] for copy in _copies(folder)])
+
+
+def _copies(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if _COPY.fullmatch(entry.name)]
+    except OSError:
+        return []
 
 
 def _is_running(process: int) -> bool:

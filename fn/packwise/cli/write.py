@@ -1,63 +1,26 @@
-"""A plan and the folder it is for: what differs on disk, and the writing of it, at once or not at all."""
+"""The changes of a folder written, at once or not at all."""
 
 from __future__ import annotations
 
+import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
-from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.result import Result, ResultFile
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import encoded, naming
-from packwise.cli.folder import OUTPUT
-from packwise.cli.input_paths import SUFFIXES, InputPath, contains, exists, real
+from packwise.cli.console import naming
+from packwise.cli.input_paths import contains, exists, real
 from packwise.cli.journal import Change, change_files
 from packwise.cli.manifests import NAME as LIST
-from packwise.cli.manifests import digest, listed, listing
-from packwise.cli.read import read_file
 from packwise.cli.swap import SwapError, swapped
-from packwise.cli.target import is_of_git
-from packwise.findings.finding import Rule, Severity
-from packwise.objects.identity import is_generated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from packwise.cli.document import InputFile
-    from packwise.cli.folder import FolderPlan
+    from packwise.cli.survey import Changes
 
-__all__ = ["RULES", "Changes", "apply", "refuse_lists_within", "refuse_no_folder", "replace_file", "survey"]
-
-EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "product.md", Severity.WARNING)
-RULES = (EDITED,)
-"""Rules of the output folder."""
-
-_NOT_REPLACED = (
-    "must not be replaced by an object of stdin or of a list, since it holds no Kubernetes objects; rename this file, "
-    "or write the object elsewhere"
-)
-
-_OWN = "packwise"
-"""The folder of generated objects, in which files of an earlier render are looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What differs from the disk: contents to write by path, and files to remove; in order of path.
-
-    `listing` is the list of packwise's own files where that differs too. With an error among `results` nothing is to be
-    written.
-    """
-
-    contents: Mapping[Path, bytes]
-    removed: tuple[Path, ...]
-    results: tuple[Result, ...]
-    listing: bytes | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.contents or self.removed or self.listing is not None)
+__all__ = ["apply", "refuse_lists_within", "refuse_no_folder", "replace_file"]
 
 
 def refuse_no_folder(output: str) -> None:
@@ -76,47 +39,20 @@ def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:
             )
 
 
-def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Changes:
-    """What of `plan` differs from what is in `folder`. Nothing is written.
-
-    `with_list`: the folder has a list of packwise's own files, and those of them go that the plan has no more. Raises
-    FieldError where that list cannot be read.
-    """
-    contents: dict[Path, bytes] = {}
-    results: list[Result] = []
-    for path in sorted(plan.texts):
-        at, content = folder / path, encoded(plan.texts[path])
-        fault = _fault(folder, at)
-        if fault is None and not _holds(at, content):
-            if path in plan.generated and at.exists() and not _is_generated(at):
-                fault = "must not be where packwise writes a generated object; rename this file"
-            elif path in plan.loose and at.exists() and not _holds_objects(at):
-                fault = _NOT_REPLACED
-            contents[at] = content
-        if fault is not None:
-            results.append(Result(fault, file=ResultFile(at.as_posix()), tags={"rule": OUTPUT.name}))
-    kept = {real(folder / path) for path in plan.texts}
-    candidates = [folder / path for path in plan.emptied] + list(_own_files(folder / _OWN))
-    removed = {
-        path for path in candidates if _is_within(folder, path) and real(path) not in kept and _is_generated(path)
-    }
-    if not with_list:
-        return Changes(contents, tuple(sorted(removed)), tuple(results))
-    before = listed(folder)
-    own, edited = _left(folder, before, kept)
-    results += edited
-    now = listing({path: encoded(text) for path, text in plan.texts.items()})
-    return Changes(contents, tuple(sorted(removed | own)), tuple(results), None if _holds(folder / LIST, now) else now)
-
-
 def apply(
-    folder: Path, changes: Changes, *, at_once: bool = False, as_read: Mapping[Path, bytes] | None = None
+    folder: Path,
+    changes: Changes,
+    *,
+    at_once: bool = False,
+    as_read: Mapping[Path, bytes] | None = None,
+    look: Callable[[Path], object] | None = None,
 ) -> str | None:
     """Makes the changes, all of them or none, and folders that lost their last file go.
 
-    `at_once`: whoever looks sees the folder as it was or as it is now. Where the system cannot do that, files change
-    one by one, by a journal that the next run finishes, and the answer says why. Raises OSError where the disk refuses
-    one, or where a file `as_read` holds something else by now.
+    `at_once`: whoever looks sees the folder as it was or as it is now; `look` is called with the new state before
+    anyone else sees it. Where the system cannot do that, files change one by one, by a journal that the next run
+    finishes, and the answer says why. Raises OSError where the disk refuses one, or where a file `as_read` holds
+    something else by now.
     """
     if not at_once:
         change_files(folder, _as_list(folder, changes), as_read or {})
@@ -124,6 +60,8 @@ def apply(
     try:
         with swapped(folder) as copy:
             _apply(folder, copy, changes)
+            if look is not None:
+                look(copy)
     except SwapError as reason:
         folder.mkdir(parents=True, exist_ok=True)
         change_files(folder, _as_list(folder, changes), {})
@@ -132,7 +70,7 @@ def apply(
 
 
 def _as_list(folder: Path, changes: Changes) -> list[Change]:
-    written = [Change(path, content) for path, content in changes.contents.items()]
+    written = [Change(folder / name, content) for name, content in changes.contents.items()]
     removed = [Change(path, None) for path in changes.removed]
     return written + removed + ([] if changes.listing is None else [Change(folder / LIST, changes.listing)])
 
@@ -140,113 +78,80 @@ def _as_list(folder: Path, changes: Changes) -> list[Change]:
 def _apply(folder: Path, copy: Path, changes: Changes) -> None:
     """The changes of `folder` in a copy of it that nobody else sees. Raises OSError that names the file."""
     root = Path(real(folder))
-    for path, content in changes.contents.items():
-        target = Path(real(path)).relative_to(root)
-        with naming(root / target):
-            replace_file(copy / target, content)
+    unseen = _Unseen(copy)
+    for name, content in changes.contents.items():
+        target = changes.targets.get(name, name)
+        unseen.write(target, content, root)
     for path in changes.removed:
         gone = copy / Path(real(path.parent)).relative_to(root) / path.name
         with naming(path):
             gone.unlink()
             _remove_empty(gone.parent, copy)
     if changes.listing is not None:
-        with naming(folder / LIST):
-            replace_file(copy / LIST, changes.listing)
+        unseen.write(LIST, changes.listing, folder)
 
 
-def _left(folder: Path, before: Mapping[str, str], kept: set[str]) -> tuple[set[Path], list[Result]]:
-    """Files of the last list that the plan has no more; and a warning for each that somebody has changed since."""
-    own: set[Path] = set()
-    edited: list[Result] = []
-    for name, known in before.items():
-        path = folder / name
-        content = _content(folder, path)
-        if content is None or real(path) in kept:
-            continue
-        if digest(content) == known:
-            own.add(path)
-        else:
-            message = "is no longer rendered, and was changed since packwise wrote it; it stays: remove it by hand"
-            file = ResultFile(path.as_posix())
-            edited.append(Result(message, EDITED.severity, file=file, tags={"rule": EDITED.name}))
-    return own, edited
+class _Unseen:
+    """A folder that nobody else writes to. Each folder in it is made, or looked at, once; no link is followed."""
+
+    __slots__ = ("_folders", "_top")
+
+    def __init__(self, top: Path) -> None:
+        self._top = top.as_posix()
+        self._folders = {""}
+
+    def write(self, path: str, content: bytes, seen: Path) -> None:
+        """Makes the file at `path`, never writing into another one: its bytes may be of the folder that is copied.
+
+        Raises OSError, which names the file as it is called in the folder `seen`.
+        """
+        at = f"{self._top}/{path}"
+        try:
+            self._make(path.rpartition("/")[0])
+            try:
+                file = os.open(at, _NEW, 0o666)
+            except FileExistsError:
+                file = _replaced(at)
+            try:
+                _write(file, content)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, (seen / path).as_posix()) from error
+
+    def _make(self, name: str) -> None:
+        if name in self._folders:
+            return
+        self._make(name.rpartition("/")[0])
+        at = f"{self._top}/{name}"
+        try:
+            os.mkdir(at)  # noqa: PTH102
+        except FileExistsError:
+            if not stat.S_ISDIR(os.lstat(at).st_mode):
+                raise
+        self._folders.add(name)
 
 
-def _content(folder: Path, path: Path) -> bytes | None:
-    """What the file of `folder` holds; None for a link, for a file of git, and for what cannot be read."""
-    if "\0" in str(path) or not _is_within(folder, path) or _leads_into_git(folder, path):
-        return None
-    try:
-        return path.read_bytes() if path.is_file() and not path.is_symlink() else None
-    except OSError:
-        return None
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
-def _is_within(folder: Path, path: Path) -> bool:
-    """Whether `path` stands in `folder` when all links are followed."""
-    return contains(real(folder), real(path))
+def _replaced(path: str) -> int:
+    """A new file in the place of another, with its permissions. What is written is read, and never run."""
+    mode = stat.S_IMODE(os.lstat(path).st_mode) & 0o666
+    os.unlink(path)  # noqa: PTH108
+    file = os.open(path, _NEW, mode)
+    os.chmod(file, mode)  # noqa: PTH101
+    return file
 
 
-def _leads_into_git(folder: Path, path: Path) -> bool:
-    """Whether `path`, which stands in `folder`, is a file of a repository's own when all links are followed."""
-    return is_of_git(Path(real(path)).relative_to(real(folder)).parts)
-
-
-def _fault(folder: Path, path: Path) -> str | None:
-    """Why `path` cannot be written."""
-    if not _is_within(folder, path):
-        return "must stand within the output folder; a link leads out of it"
-    if _leads_into_git(folder, path):
-        return "must not stand in a repository's own folder; a link leads there"
-    try:
-        if path.is_dir():
-            return "must be a file; there is a folder of this name"
-        path.lstat()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return f'must be a file that can be written; got "{error.strerror}"'
-    return None
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    try:
-        return path.stat().st_size == len(content) and path.read_bytes() == content
-    except OSError:
-        return False
-
-
-def _own_files(folder: Path) -> Iterator[Path]:
-    """The files below `folder` that may hold generated objects; no link is followed."""
-    if folder.is_symlink():
-        return
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.suffix in SUFFIXES and not hidden and not path.is_symlink() and path.is_file():
-            yield path
-
-
-def _is_generated(path: Path) -> bool:
-    """Whether the file holds objects that packwise made, and no others."""
-    try:
-        file = read_file(InputPath(path.as_posix()))
-        items = [document.item for document in file.documents if not document.is_blank]
-        return bool(items) and all(item is not None and is_generated(item.value) for item in items)
-    except FieldError:
-        return False
-
-
-def _holds_objects(path: Path) -> bool:
-    """Whether the file holds a Kubernetes object, or nothing at all."""
-    try:
-        file = read_file(InputPath(path.as_posix()))
-        return any(item.value for item in file.items) or all(document.is_blank for document in file.documents)
-    except FieldError:
-        return False
+def _write(file: int, content: bytes) -> None:
+    written = os.write(file, content)
+    while written < len(content):
+        written += os.write(file, content[written:])
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a new file: the old one may be of the folder that is copied. Raises OSError where the disk refuses."""
+    """Writes a new file in the place of an old one. Raises OSError where the disk refuses."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Short, so that it fits wherever the name itself does.
     temporary = path.parent / ".packwise-new"

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import posixpath
 import sys
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from importlib import import_module
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.fleet.ahead import LooksAhead
 from packwise.cli.fleet.commit import CommitTree
 from packwise.cli.fleet.disk import DiskTree
+from packwise.cli.fleet.evidence import Evidence
 from packwise.cli.fleet.output import Output
 from packwise.cli.fleet.requests import Nodes, Requests, Rooted, reach_of
 from packwise.cli.fleet.run import run_through
+from packwise.cli.fleet.spool import Spool
 from packwise.cli.fleet_output.report import FleetReport, shown
 from packwise.cli.git import Commit
 from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
 from packwise.cli.write import refuse_no_folder
-from packwise.commands.fleet import PackageResult, Status, summarized
+from packwise.commands.fleet import PackageResult, Status, Tally
 from packwise.fleet.cache import CacheError, default_place, open_cache
 from packwise.fleet.workers import Cluster, Processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
     from packwise.cli.arguments import Fleet
@@ -43,6 +47,7 @@ def fleet(command: Fleet) -> int:
     top, root = _below_top(command.root)
     with ExitStack() as stack:
         disk = DiskTree(top, root, command.folder, command.exclude)
+        ahead = _ahead(command, disk, root, stack)
         after = Rooted.of(disk, root)
         before = _before(command, disk, root, stack)
         if not after.packages.clients and (before is None or not before.packages.clients):
@@ -50,17 +55,26 @@ def fleet(command: Fleet) -> int:
                 f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
                 "that runs packwise; it holds none"
             )
-        results = [shown(result, top) for result in _results(command, after, before)]
-    report = FleetReport(
-        command.verb,
-        Path(command.root).as_posix(),
-        summarized(results),
-        tuple(sorted(results, key=lambda result: result.folder)),
-        command.changed_since or command.baseline or "",
-        is_coloured(sys.stdout),
-        command.verbosity is Verbosity.VERBOSE,
-    )
-    is_shown = show(_printer(command.output)(report))
+        tally = Tally()
+        spool = stack.enter_context(closing(Spool())) if command.output == "json" else None
+
+        def take(result: PackageResult) -> None:
+            result = shown(result, top)
+            tally.add(result)
+            if spool is not None:
+                spool.add(result)
+
+        _run(command, after, before, ahead, take)
+        report = FleetReport(
+            command.verb,
+            Path(command.root).as_posix(),
+            tally.summary(),
+            spool or (),
+            command.changed_since or command.baseline or "",
+            is_coloured(sys.stdout),
+            command.verbosity is Verbosity.VERBOSE,
+        )
+        is_shown = all(show(piece) for piece in _printer(command.output)(report))
     return max(_code(report, command), int(not is_shown))
 
 
@@ -93,26 +107,45 @@ def _before(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Root
     return Rooted.of(DiskTree(top, below, None, command.exclude), below)
 
 
-def _results(command: Fleet, after: Rooted, before: Rooted | None) -> list[PackageResult]:
-    """What became of every package, in no order."""
+def _ahead(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> LooksAhead | None:
+    """Looks at the output folder by a process beside this one, where one is allowed and all packages are looked at."""
+    place = _cache_place(command)
+    is_of_use = command.folder is not None and place is not None and "://" not in place and not command.changed_since
+    if not is_of_use or command.jobs < 2 or command.scheduler is not None or not Path(str(command.folder)).is_dir():
+        return None
+    output = real(str(command.folder))
+    folders = {posixpath.dirname(path) for path in disk.files_below(root)}
+    below = [posixpath.relpath(folder or ".", root or ".") for folder in sorted(folders)]
+    looked_at = [str(Path(output) / folder) for folder in below]
+    return stack.enter_context(closing(LooksAhead(looked_at)))
+
+
+def _run(
+    command: Fleet,
+    after: Rooted,
+    before: Rooted | None,
+    ahead: LooksAhead | None,
+    take: Callable[[PackageResult], None],
+) -> None:
+    """Hands what became of every package to `take`, in no order."""
     names = after.names()
     baseline = before if command.baseline is not None or command.verb == "diff" else None
     nodes = None if command.nodes is None else Nodes(command.nodes)
     requests = Requests(command.verb, after, baseline, nodes, writes=command.folder is not None)
-    results: list[PackageResult] = []
     if before is not None and (command.verb == "diff" or command.changed_since is not None):
         reached = reach_of(before, after, _form(before))
         names = [*reached.reached, *reached.added]
-        results += [_untouched(after, name, Status.UNCHANGED) for name in reached.untouched]
+        for name in reached.untouched:
+            take(_untouched(after, name, Status.UNCHANGED))
         if command.verb == "diff":
             names += reached.removed
         else:
-            results += [_untouched(before, name, Status.REMOVED) for name in reached.removed]
+            for name in reached.removed:
+                take(_untouched(before, name, Status.REMOVED))
     workers = Processes(command.jobs) if command.scheduler is None else Cluster(command.scheduler)
-    output = None if command.folder is None else Output(Path(command.folder), after.below)
     with _cached(command) as cache:
-        results += run_through(sorted(names), requests, workers, cache, output)
-    return results
+        output = None if command.folder is None else Output(Path(command.folder), after.below, Evidence(cache, ahead))
+        run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
 
 
 def _untouched(rooted: Rooted, name: str, status: Status) -> PackageResult:
@@ -127,9 +160,13 @@ def _form(before: Rooted) -> str:
     return tree.form if isinstance(tree, CommitTree) else ""
 
 
+def _cache_place(command: Fleet) -> str | None:
+    return (command.cache or default_place()) if command.is_cached else None
+
+
 def _cached(command: Fleet) -> AbstractContextManager[Cache | None]:
     """Where answers are kept; None where they are not. Raises UsageError."""
-    place = (command.cache or default_place()) if command.is_cached else None
+    place = _cache_place(command)
     if place is None:
         return nullcontext()
     try:
@@ -138,10 +175,10 @@ def _cached(command: Fleet) -> AbstractContextManager[Cache | None]:
         raise UsageError(str(error)) from None
 
 
-def _printer(name: str) -> Callable[[FleetReport], str]:
+def _printer(name: str) -> Callable[[FleetReport], Iterable[str]]:
     # Each format is a module of fleet_output/, imported only where it is asked for.
     module = import_module(f"packwise.cli.fleet_output.{name}")
-    print_report: Callable[[FleetReport], str] = getattr(module, f"as_{name}")
+    print_report: Callable[[FleetReport], Iterable[str]] = getattr(module, f"as_{name}")
     return print_report
 
 

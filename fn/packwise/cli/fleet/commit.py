@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from hashlib import sha256
 from pathlib import PurePosixPath
 
 from krmfn.hints import TYPE_CHECKING
@@ -63,6 +64,10 @@ class CommitTree:
             except OSError:
                 pass
         return self._contents.keep(path, self._commit.content(blob))
+
+    def digest(self, path: str) -> bytes:
+        """A digest of what the file holds."""
+        return sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:  # noqa: ARG002
         """What git calls the content of the file."""

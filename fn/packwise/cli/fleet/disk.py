@@ -10,7 +10,7 @@ from hashlib import sha1, sha256
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.run import MAX_INPUT, read_input
+from krmfn.run import MAX_INPUT
 from packwise.cli.input_paths import contains, landmarks_above, real
 from packwise.cli.lock import JOURNAL, refuse_interrupted
 from packwise.commands.fleet.packages import SAYING
@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Contents", "DiskTree", "blob_of"]
 
-_KEPT = 32 << 20
+_KEPT = 4 << 20
 """Bytes of contents that are kept: those of shared bases, which every package reads."""
+
+_PIECE = 16 << 10
+"""Bytes that are read at once: nearly every file is smaller, and larger pieces take longer to make."""
+
+_SIZE = 32
+"""Bytes of a digest."""
 
 _LOOKED_UP = 20_000
 """Paths of which it is kept what stands there."""
@@ -33,6 +39,20 @@ def blob_of(data: bytes, name: str = "") -> str:
     """What git calls this content, in the form of its name `name`: SHA-256 where that has 64 digits."""
     header = b"blob %d\0" % len(data)
     return (sha256 if len(name) == 64 else sha1)(header + data, usedforsecurity=False).hexdigest()
+
+
+def _content(path: str) -> bytes:
+    """What the file holds, up to one byte more than MAX_INPUT."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    pieces: list[bytes] = []
+    left = MAX_INPUT + 1
+    try:
+        while left and (piece := os.read(file, min(left, _PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+    finally:
+        os.close(file)
+    return b"".join(pieces)
 
 
 class Contents:
@@ -69,11 +89,16 @@ class DiskTree:
 
     def __init__(self, top: str, root: str, output: str | None = None, exclude: Sequence[str] = ()) -> None:
         self._top = Path(top)
+        self._top_path = top.rstrip("/")
         self._output = None if output is None else real(output)
         self._excluded = globs(exclude) if exclude else None
         self._kinds: dict[str, str] = {}
         self._contents = Contents()
+        self._files: list[str] = []
+        # Of each file that is listed, one after the other; zeros before it is read.
+        self._digests = bytearray()
         self._files = self._walked(root)
+        self._digests = bytearray(_SIZE * len(self._files))
 
     def is_file(self, path: str) -> bool:
         """As `Tree` has it."""
@@ -92,22 +117,34 @@ class DiskTree:
         kept = self._contents.get(path)
         if kept is not None:
             return kept
-        with (self._top / path).open("rb") as file:
-            data = read_input(file)
+        data = _content(f"{self._top_path}/{path}")
         if len(data) > MAX_INPUT:
             raise OSError(errno.EFBIG, f"more than {MAX_INPUT >> 20} MiB", path)
+        at = self._place(path)
+        if at is not None:
+            self._digests[at : at + _SIZE] = sha256(data).digest()
         return self._contents.keep(path, data)
+
+    def digest(self, path: str) -> bytes:
+        """A digest of what the file held when it was read last. Raises OSError where it cannot be read."""
+        at = self._place(path)
+        known = None if at is None else bytes(self._digests[at : at + _SIZE])
+        return known if known is not None and any(known) else sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:
         """What git calls the content of the file, in the form of `name`. Raises OSError where it cannot be read."""
         return blob_of(self.read(path), name)
 
-    def _kind(self, path: str) -> str:
+    def _place(self, path: str) -> int | None:
+        """Where the digest of the file stands; None for one that is not listed."""
         at = bisect_left(self._files, path)
-        if at < len(self._files) and self._files[at] == path:
-            return "file"
+        return at * _SIZE if at < len(self._files) and self._files[at] == path else None
+
+    def _kind(self, path: str) -> str:
         kind = self._kinds.get(path)
         if kind is None:
+            if self._place(path) is not None:
+                return "file"
             if len(self._kinds) > _LOOKED_UP:
                 self._kinds.clear()
             kind = self._kinds[path] = self._looked_up(path)

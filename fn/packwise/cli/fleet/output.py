@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile, exit_code
+from packwise.cli.fleet.messages import plan_digest, plan_of
 from packwise.cli.input_paths import real
 from packwise.cli.lock import locked
+from packwise.cli.manifests import NAME as LIST
 from packwise.cli.reader import error_result
-from packwise.cli.swap import remove_left
-from packwise.cli.write import apply, survey
+from packwise.cli.survey import survey
+from packwise.cli.swap import copied_in, remove_left
+from packwise.cli.write import apply
 from packwise.commands.fleet import Status
 from packwise.commands.fleet.result import kept_findings
 from packwise.commands.fleet.rules import WRITTEN
@@ -19,7 +23,8 @@ from packwise.commands.fleet.rules import WRITTEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from packwise.cli.folder import FolderPlan
+    from packwise.cli.fleet.evidence import Evidence, Look
+    from packwise.cli.survey import Changes
     from packwise.commands.fleet import PackageResult
 
 __all__ = ["Output"]
@@ -28,41 +33,74 @@ __all__ = ["Output"]
 class Output:
     """The folder `folder`, in which each package has one at the path that `below` gives for its own."""
 
-    __slots__ = ("_below", "_folder")
+    __slots__ = ("_below", "_copied_in", "_evidence", "_folder")
 
-    def __init__(self, folder: Path, below: Callable[[str], str]) -> None:
+    def __init__(self, folder: Path, below: Callable[[str], str], evidence: Evidence) -> None:
         # Findings have whole paths, as nobody knows here where the user stands.
         self._folder = Path(real(folder))
         self._below = below
+        self._evidence = evidence
+        # Of each folder above packages, once: thousands may stand in one.
+        self._copied_in = lru_cache(64)(copied_in)
 
-    def written(self, result: PackageResult, plan: Callable[[], FolderPlan]) -> PackageResult:
-        """The result, once its package is written; a failing one is not."""
+    def written(self, result: PackageResult, payload: bytes) -> PackageResult:
+        """The result of an answer, once its package is written; a failing one is not.
+
+        Raises ValueError, KeyError or TypeError where that is no answer.
+        """
         if result.status is Status.FAILING:
             return result
         folder = self._folder / self._below(result.folder)
-        if folder.exists() and not folder.is_dir():
+        is_there = folder.exists()
+        if is_there and not folder.is_dir():
             return _failing(result, [_unwritable(folder.as_posix(), "Not a directory")])
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
+            if not is_there:
+                folder.parent.mkdir(parents=True, exist_ok=True)
             with locked(folder.parent):
-                return _written(result, folder, plan())
+                return self._written(result, folder, payload)
         except FieldError as error:
             return _failing(result, [error_result(error)])
         except OSError as error:
             return _failing(result, [_unwritable(str(error.filename), error.strerror or str(error))])
 
+    def _written(self, result: PackageResult, folder: Path, payload: bytes) -> PackageResult:
+        is_new = not folder.exists()
+        digest = plan_digest(payload)
+        if not is_new and self._evidence.is_held(folder, digest):
+            self._remove_left(folder)
+            return result._replace(status=Status.UNCHANGED)
+        before = None if is_new else self._evidence.look(folder)
+        changes = survey(folder, plan_of(payload), with_list=True)
+        if exit_code(changes.results):
+            return _failing(result, changes.results)
+        self._remove_left(folder)
+        if not changes:
+            if before is not None and before.is_at_rest():
+                self._evidence.keep(folder, digest, before)
+            return result._replace(status=Status.UNCHANGED)
+        after = self._applied(folder, changes)
+        if after is not None and after.is_after(before, _written_paths(changes)):
+            # Files that stay had two names for a moment, which changes one of their times.
+            now = after if is_new else self._evidence.look(folder)
+            if now is not None and now.has(after.entries) and after.has(now.entries):
+                self._evidence.keep(folder, digest, now)
+        number = len(changes.contents) + len(changes.removed)
+        return result._replace(status=Status.ADDED if is_new else Status.CHANGED, written=number)
 
-def _written(result: PackageResult, folder: Path, plan: FolderPlan) -> PackageResult:
-    is_new = not folder.exists()
-    changes = survey(folder, plan, with_list=True)
-    if exit_code(changes.results):
-        return _failing(result, changes.results)
-    remove_left(folder)
-    if not changes:
-        return result._replace(status=Status.UNCHANGED)
-    apply(folder, changes, at_once=True)
-    number = len(changes.contents) + len(changes.removed)
-    return result._replace(status=Status.ADDED if is_new else Status.CHANGED, written=number)
+    def _remove_left(self, folder: Path) -> None:
+        if folder.is_symlink() or folder.name in self._copied_in(folder.parent):
+            remove_left(folder)
+
+    def _applied(self, folder: Path, changes: Changes) -> Look | None:
+        """Writes the folder; a look at what it is then, from before anyone else could change it."""
+        looks: list[Look | None] = []
+        one_by_one = apply(folder, changes, at_once=True, look=lambda copy: looks.append(self._evidence.look(copy)))
+        return looks[0] if looks and one_by_one is None else None
+
+
+def _written_paths(changes: Changes) -> set[str]:
+    return {LIST, *[changes.targets.get(path, path) for path in changes.contents]}
 
 
 def _unwritable(path: str, reason: str) -> Result:

@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.fleet.kustomize import KustomizeError, kustomize_version
-from packwise.cli.fleet.work import Request, Side
+from packwise.cli.fleet.messages import Request, Side
 from packwise.commands.doctor import Problem
 from packwise.commands.fleet import Client, Packages, Reach, reach
 from packwise.commands.fleet.packages import SUFFIXES
@@ -20,20 +20,24 @@ from packwise.commands.fleet.tree import Tree
 from packwise.fleet.build import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from typing import TypeVar
+
+    from packwise.commands.fleet import FleetPackage
+
+    S = TypeVar("S", Side, "_Outline")
 
 __all__ = ["Nodes", "Requests", "Rooted", "digest_of", "reach_of"]
 
-_FORMAT = 1
+_FORMAT = 2
 """Of answers; another number is another answer to the same request."""
 
 
-_SMALL = 64 << 10
-"""Bytes of a content whose digest is kept, and so the content."""
-
-
 class BlobTree(Tree, Protocol):
-    """A tree that knows what git calls its contents."""
+    """A tree that knows digests of its contents, and what git calls them."""
+
+    def digest(self, path: str) -> bytes:
+        """A digest of what the file held when it was read last. Raises OSError where it cannot be read."""
+        ...
 
     def blob(self, path: str, name: str = "") -> str:
         """What git calls the content of the file, in the form of `name`. Raises OSError where it cannot be read."""
@@ -117,6 +121,16 @@ def reach_of(before: Rooted, after: Rooted, form: str = "") -> Reach:
     return reach(old, new)
 
 
+class _Outline(NamedTuple):
+    """A side of a package by the digests of its files, which is what an answer depends on."""
+
+    folder: str
+    client: Client
+    paths: tuple[str, ...]
+    digests: bytes
+    problems: tuple[Problem, ...] = ()
+
+
 class Requests:
     """Makes the requests of one run of `verb`. With `writes`, answers bring the files to write."""
 
@@ -127,57 +141,101 @@ class Requests:
         self._nodes = nodes
         self._writes = writes
 
+    def key(self, below: str) -> str:
+        """The key of the answer for the package at `below`, by what its files held when they were read last."""
+        after = _outline(self._after, below)
+        before = None if self._before is None else _outline(self._before, below)
+        version, complaint = _kustomize(after, before)
+        return self._key(below, _with_complaint(after, complaint), before, version)
+
     def request(self, below: str) -> Request:
-        """The request for the package at `below`, with the key of its answer."""
+        """The request for the package at `below`, with the key of its answer, by what its files hold now."""
         after = _side(self._after, below)
         before = None if self._before is None else _side(self._before, below)
-        nodes = None if self._nodes is None else self._nodes.of(below, self._after.root)
-        kustomize = ""
-        if any(side.client is Client.KUSTOMIZE and not side.problems for side in (after, before) if side is not None):
-            try:
-                kustomize = kustomize_version()
-            except KustomizeError as error:
-                if after is not None:
-                    problem = Problem(after.folder or ".", str(error))
-                    after = after._replace(problems=(*after.problems, problem))
+        version, complaint = _kustomize(after, before)
+        after = _with_complaint(after, complaint)
+        key = self._key(below, _outline_of(after), _outline_of(before), version)
         folder = self._after.folder(below)
-        request = Request("", folder, self._verb, after, before, nodes, kustomize, self._writes)
-        return request._replace(key=_key(request))
+        return Request(key, folder, self._verb, after, before, self._nodes_of(below), version, self._writes)
+
+    def _key(self, below: str, after: _Outline | None, before: _Outline | None, kustomize: str) -> str:
+        nodes = self._nodes_of(below)
+        parts = [
+            *(_FORMAT, build().digest, self._after.folder(below), self._verb, self._writes, kustomize),
+            *[None if side is None else side._replace(digests=side.digests.hex()) for side in (after, before)],
+            None if nodes is None else (nodes[0], _kept_digest(nodes[1])),
+        ]
+        return sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _nodes_of(self, below: str) -> tuple[str, bytes] | None:
+        return None if self._nodes is None else self._nodes.of(below, self._after.root)
+
+
+def _kustomize(after: Side | _Outline | None, before: Side | _Outline | None) -> tuple[str, str]:
+    """The version of kustomize where one of the sides is built, and why there is none."""
+    if any(side.client is Client.KUSTOMIZE and not side.problems for side in (after, before) if side is not None):
+        try:
+            return kustomize_version(), ""
+        except KustomizeError as error:
+            return "", str(error)
+    return "", ""
+
+
+def _with_complaint(side: S | None, complaint: str) -> S | None:
+    if side is None or not complaint:
+        return side
+    return side._replace(problems=(*side.problems, Problem(side.folder or ".", complaint)))
+
+
+def _outline(rooted: Rooted, below: str) -> _Outline | None:
+    """The package, none of whose files is read that was read before; None where the tree has none there."""
+    package = _package(rooted, below)
+    if package is None:
+        return None
+    paths: list[str] = []
+    digests: list[bytes] = []
+    problems = list(package.problems)
+    for path in package.files:
+        try:
+            digests.append(rooted.tree.digest(path))
+            paths.append(path)
+        except OSError as error:
+            problems.append(_unreadable(path, error))
+    return _Outline(package.folder, package.client, tuple(paths), b"".join(digests), tuple(problems))
+
+
+def _outline_of(side: Side | None) -> _Outline | None:
+    if side is None:
+        return None
+    digests = b"".join([sha256(data).digest() for _, data in side.files])
+    return _Outline(side.folder, side.client, tuple([path for path, _ in side.files]), digests, side.problems)
 
 
 def _side(rooted: Rooted, below: str) -> Side | None:
     """The package with the contents of its files; None where the tree has none there."""
-    folder = rooted.folder(below)
-    if folder not in rooted.packages.clients:
+    package = _package(rooted, below)
+    if package is None:
         return None
-    package = rooted.packages.package(folder)
     problems = list(package.problems)
     files: list[tuple[str, bytes]] = []
     for path in package.files:
         try:
             files.append((path, rooted.tree.read(path)))
         except OSError as error:
-            problems.append(Problem(path, f'must be readable; got "{error.strerror}"'))
-    return Side(folder, package.client, tuple(files), tuple(problems))
+            problems.append(_unreadable(path, error))
+    return Side(package.folder, package.client, tuple(files), tuple(problems))
 
 
-def _key(request: Request) -> str:
-    """What the answer to a request depends on, as one digest."""
-    parts: list[object] = [_FORMAT, build().digest, request.folder, request.verb, request.writes, request.kustomize]
-    parts += [None if side is None else list(_digests(side)) for side in (request.after, request.before)]
-    parts.append(None if request.nodes is None else (request.nodes[0], sha256(request.nodes[1]).hexdigest()))
-    return sha256(json.dumps(parts).encode()).hexdigest()
+def _package(rooted: Rooted, below: str) -> FleetPackage | None:
+    folder = rooted.folder(below)
+    return rooted.packages.package(folder) if folder in rooted.packages.clients else None
 
 
-@lru_cache(1024)
+def _unreadable(path: str, error: OSError) -> Problem:
+    return Problem(path, f'must be readable; got "{error.strerror}"')
+
+
+@lru_cache(1)
 def _kept_digest(data: bytes) -> str:
-    """The digest of a content: those of bases are asked for once for every overlay."""
+    """The digest of the nodes that all packages are asked about."""
     return sha256(data).hexdigest()
-
-
-def _digests(side: Side) -> Iterator[object]:
-    yield side.folder
-    yield side.client.value
-    for path, data in side.files:
-        yield path, _kept_digest(data) if len(data) <= _SMALL else sha256(data).hexdigest()
-    yield from side.problems

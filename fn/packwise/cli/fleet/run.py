@@ -7,16 +7,17 @@ from contextlib import closing
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import say
-from packwise.cli.fleet.work import lost, plan_of, result_of, work
+from packwise.cli.fleet.messages import lost, result_of
+from packwise.cli.fleet.work import work
 from packwise.cli.progress import Meter
 from packwise.fleet.workers import Lost, WorkersError, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from packwise.cli.fleet.messages import Answer, Request
     from packwise.cli.fleet.output import Output
     from packwise.cli.fleet.requests import Requests
-    from packwise.cli.fleet.work import Answer, Request
     from packwise.commands.fleet import PackageResult
     from packwise.fleet.cache import Cache
     from packwise.fleet.workers import Workers
@@ -25,13 +26,19 @@ __all__ = ["run_through"]
 
 
 def run_through(
-    names: Sequence[str], requests: Requests, workers: Workers, cache: Cache | None, output: Output | None
-) -> list[PackageResult]:
-    """The result of each package of `names`, in no order.
+    names: Sequence[str],
+    requests: Requests,
+    workers: Workers,
+    *,
+    cache: Cache | None,
+    output: Output | None,
+    take: Callable[[PackageResult], None],
+) -> None:
+    """Hands the result of each package of `names` to `take`, in no order.
 
     Raises UsageError where no worker can run; KeyboardInterrupt, after a word on how far it came.
     """
-    going = _Run(requests, cache, output, Meter(len(names)))
+    going = _Run(requests, cache, output, take, Meter(len(names)))
     try:
         with closing(run(going.tasks(names), work, workers)) as answers:
             for index, answer in answers:
@@ -40,33 +47,44 @@ def run_through(
         raise UsageError(str(error)) from None
     except KeyboardInterrupt:
         going.meter.clear()
-        done = f"stopped: {len(going.results)} of {len(names)} packages are done"
+        done = f"stopped: {going.done} of {len(names)} packages are done"
         say([done if cache is None else f"{done}; the same command goes on from there"])
         raise
     finally:
         going.meter.clear()
-    return going.results
 
 
 class _Run:
     """What is under way: folder and client of each package that has no answer yet, by the index of its task."""
 
-    __slots__ = ("_cache", "_output", "_requests", "_waiting", "meter", "results")
+    __slots__ = ("_cache", "_output", "_requests", "_take", "_waiting", "done", "meter")
 
-    def __init__(self, requests: Requests, cache: Cache | None, output: Output | None, meter: Meter) -> None:
+    def __init__(
+        self,
+        requests: Requests,
+        cache: Cache | None,
+        output: Output | None,
+        take: Callable[[PackageResult], None],
+        meter: Meter,
+    ) -> None:
         self._requests = requests
         self._cache = cache
         self._output = output
+        self._take = take
         self._waiting: dict[int, tuple[str, str]] = {}
         self.meter = meter
-        self.results: list[PackageResult] = []
+        self.done = 0
 
     def tasks(self, names: Sequence[str]) -> Iterator[Request]:
         """The requests that the cache has no answer to; what it has becomes a result at once."""
         number = 0
         for name in names:
+            key = "" if self._cache is None else self._requests.key(name)
+            if self._is_known(key):
+                continue
             request = self._requests.request(name)
-            if self._is_known(request):
+            # A file can change between two looks at it.
+            if request.key != key and self._is_known(request.key):
                 continue
             self._waiting[number] = request.folder, request.client
             number += 1
@@ -80,26 +98,27 @@ class _Run:
             return
         if self._cache is not None and answer.is_kept:
             self._cache.put(answer.key, answer.payload)
-        self._take(answer.payload)
+        self._finish(answer.payload)
 
-    def _is_known(self, request: Request) -> bool:
+    def _is_known(self, key: str) -> bool:
         """Whether the cache has the answer, which is a result then."""
-        payload = None if self._cache is None else self._cache.get(request.key)
+        payload = None if self._cache is None else self._cache.get(key)
         if payload is None:
             return False
         try:
-            self._take(payload)
+            self._finish(payload)
         except (ValueError, KeyError, TypeError):
             # Whoever else writes to the cache wrote something else.
             return False
         return True
 
-    def _take(self, payload: bytes) -> None:
+    def _finish(self, payload: bytes) -> None:
         result = result_of(payload)
         if self._output is not None:
-            result = self._output.written(result, lambda: plan_of(payload))
+            result = self._output.written(result, payload)
         self._add(result)
 
     def _add(self, result: PackageResult) -> None:
-        self.results.append(result)
+        self._take(result)
+        self.done += 1
         self.meter.advance()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.report.json import finding_fields
 from packwise.cli.report.visible import json_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from packwise.cli.fleet_output.report import FleetReport
@@ -15,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["as_json"]
 
 
-def as_json(report: FleetReport) -> str:
-    """The summary, and each package in order of its folder."""
+def as_json(report: FleetReport) -> Iterator[str]:
+    """The summary, and each package in order of its folder; a piece for each, since there may be thousands."""
     summary = report.summary
-    return json_text({
+    head, _, foot = json_text({
         "verb": report.verb,
         "root": report.root,
         "since": report.since or None,
@@ -40,8 +43,14 @@ def as_json(report: FleetReport) -> str:
             },
             "filesWritten": summary.written,
         },
-        "packages": [_package(result) for result in report.results],
-    })  # fmt: skip
+        "packages": [],
+    }).rpartition("[]")  # fmt: skip
+    yield f"{head}["
+    separator = "\n"
+    for result in report.results:
+        yield separator + indent(json_text(_package(result)).rstrip(), " " * 4)
+        separator = ",\n"
+    yield f"{'' if separator == chr(10) else chr(10) + '  '}]{foot}"
 
 
 def _package(result: PackageResult) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.fleet.result import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from packwise.cli.fleet_output.report import FleetReport
     from packwise.commands.fleet.summary import Group
 
@@ -16,8 +18,8 @@ __all__ = ["as_markdown"]
 _MOST_FOLDERS = 10
 
 
-def as_markdown(report: FleetReport) -> str:
-    """The whole comment."""
+def as_markdown(report: FleetReport) -> Iterator[str]:
+    """The whole comment, in one piece."""
     since = f" since {code(report.since)}" if report.since else ""
     lead = [f"### packwise fleet {report.verb} {code(report.root)}{since}: {headline(report)}"]
     listed = "\n".join([f"- {line}" for line in numbers(report)])
@@ -29,7 +31,7 @@ def as_markdown(report: FleetReport) -> str:
             title = f"{packages} {word_of(status)}"
             sections.append(Section(title, [_entry(group) for group in groups], is_open=status is Status.FAILING))
     part = Part([*lead, *([listed] if listed else [])], sections, report.command)
-    return comment(f"packwise fleet {report.verb}", [part])
+    yield comment(f"packwise fleet {report.verb}", [part])
 
 
 def _entry(group: Group) -> list[str]:

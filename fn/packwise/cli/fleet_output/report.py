@@ -12,7 +12,7 @@ from packwise.cli.report.lines import as_lines
 from packwise.commands.fleet.result import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.result import Result
     from packwise.commands.fleet import PackageResult, Summary
@@ -23,15 +23,16 @@ _WORDS = {Status.ADDED: "new", Status.REMOVED: "gone"}
 
 
 class FleetReport(NamedTuple):
-    """A run of `verb` through the packages below `root`, whose results are in order of their folders.
+    """A run of `verb` through the packages below `root`.
 
-    `since` is the state that was compared with, "" where there was none. Paths are those of the user's folder.
+    `results` are in order of their folders; they are left out where the format needs the summary alone. `since` is the
+    state that was compared with, "" where there was none. Paths are those of the user's folder.
     """
 
     verb: str
     root: str
     summary: Summary
-    results: tuple[PackageResult, ...]
+    results: Iterable[PackageResult] = ()
     since: str = ""
     is_coloured: bool = False
     is_verbose: bool = False

@@ -23,9 +23,9 @@ _MOST_FOLDERS = 3
 _COLOURS = {Status.FAILING: 31, Status.ADDED: 32, Status.REMOVED: 31, Status.CHANGED: 33}
 
 
-def as_text(report: FleetReport) -> str:
-    """The whole text."""
-    return "".join([f"{line}\n" for line in _lines(report)])
+def as_text(report: FleetReport) -> Iterator[str]:
+    """The whole text, in one piece."""
+    yield "".join([f"{line}\n" for line in _lines(report)])
 
 
 def _lines(report: FleetReport) -> Iterator[str]:

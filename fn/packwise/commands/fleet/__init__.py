@@ -8,7 +8,7 @@ from __future__ import annotations
 from packwise.commands.fleet.packages import Client, Configuration, FleetPackage, Packages
 from packwise.commands.fleet.reach import Reach, reach
 from packwise.commands.fleet.result import PackageResult, Status
-from packwise.commands.fleet.summary import Summary, summarized
+from packwise.commands.fleet.summary import Summary, Tally
 from packwise.commands.fleet.tree import MemoryTree, Tree
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "Reach",
     "Status",
     "Summary",
+    "Tally",
     "Tree",
     "reach",
-    "summarized",
 ]

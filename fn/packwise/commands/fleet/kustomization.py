@@ -17,7 +17,7 @@ from packwise.commands.fleet.documents import mapping_at, objects_at, objects_in
 from packwise.discovery import KUSTOMIZATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
@@ -99,24 +99,25 @@ def _plugin_entry(tree: Tree, folder: str, field: str, position: int, entry: str
 
 
 class Kustomizations:
-    """The kustomizations of a tree, each looked at once however many build on it.
+    """The kustomizations of a tree; what others build on is looked at once, however many do.
 
     `data` are the files among these that become the data of ConfigMaps and Secrets, byte for byte.
     """
 
-    __slots__ = ("_known", "_tree", "data")
+    __slots__ = ("_bases", "_plugged", "_tree", "data")
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.data = set[str]()
-        self._known: dict[str, Inputs] = {}
+        self._bases: dict[str, Inputs] = {}
+        self._plugged: dict[str, str | None] = {}
 
     def inputs(self, folder: str) -> Inputs:
         """What a build of the kustomization in `folder` reads."""
         return self._inputs(folder, ())
 
     def _inputs(self, folder: str, outer: tuple[str, ...]) -> Inputs:
-        known = self._known.get(folder)
+        known = self._bases.get(folder)
         if known is not None:
             return known
         file = file_of(self._tree, folder)
@@ -137,26 +138,32 @@ class Kustomizations:
         self.data |= walk.data
         for base in dict.fromkeys(walk.bases):
             walk.add(self._inputs(base, (*outer, folder)))
-            walk.problems += self._misplaced(base, file)
-        # Within a cycle this depends on where it was entered; what builds on a cycle has that problem in any case.
-        self._known[folder] = Inputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)))
-        return self._known[folder]
+            inner = self._running_packwise(base)
+            if inner is not None:
+                message = (
+                    f"packwise belongs in the outermost kustomization: {file} builds on this one, and what it changes "
+                    "comes after packwise"
+                )
+                walk.problems.append(Problem(inner, message))
+        inputs = Inputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)))
+        if outer:
+            # Within a cycle this depends on where it was entered; what builds on a cycle has that problem in any case.
+            self._bases[folder] = inputs
+        return inputs
 
-    def _misplaced(self, base: str, outer: str) -> Iterator[Problem]:
-        """Whether a base runs packwise, before what its overlay adds."""
-        file = file_of(self._tree, base)
-        if file is None:
-            return
+    def _running_packwise(self, base: str) -> str | None:
+        """The kustomization in the folder `base`, where it runs packwise itself."""
+        if base not in self._plugged:
+            file = file_of(self._tree, base)
+            self._plugged[base] = file if file is not None and self._runs_packwise(base, file) else None
+        return self._plugged[base]
+
+    def _runs_packwise(self, folder: str, file: str) -> bool:
         try:
-            value = mapping_at(self._tree, file)
+            entries = plugin_entries(self._tree, folder, mapping_at(self._tree, file))
         except YamlError:
-            return
-        if any(entry.is_packwise for entry in plugin_entries(self._tree, base, value)):
-            yield Problem(
-                file,
-                f"packwise belongs in the outermost kustomization: {outer} builds on this one, and what it changes "
-                "comes after packwise",
-            )
+            return False
+        return any(entry.is_packwise for entry in entries)
 
 
 class _Walk:
@@ -241,8 +248,9 @@ def _target(tree: Tree, file: str, entry: str) -> tuple[str, Problem | None]:
         return "", Problem(file, f'"{entry}" must stand in the repository: a fleet fetches nothing; copy it here')
     if not entry.isprintable():
         return "", Problem(file, f"a path must have no control characters; got {entry!r}")
-    target = posixpath.normpath(posixpath.join(posixpath.dirname(file), entry))
-    if posixpath.isabs(entry) or target == ".." or target.startswith("../"):
+    folder = file.rpartition("/")[0]
+    target = posixpath.normpath(f"{folder}/{entry}" if folder else entry)
+    if entry.startswith("/") or target == ".." or target.startswith("../"):
         return "", Problem(file, f'"{entry}" must stand in the repository; it leads out of it')
     target = "" if target == "." else target
     if not tree.is_file(target) and not tree.is_folder(target):

@@ -24,7 +24,7 @@ from packwise.discovery.landmarks import RENDERED_LIST
 from packwise.settings.recognition import has_topology, is_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.commands.fleet.tree import Tree
@@ -44,8 +44,10 @@ SUFFIXES = (".yaml", ".yml", ".json")
 SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 """Names of files that say what others are, hidden ones too."""
 
-_CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
-_PLUGIN = re.compile("|".join(PLUGINS).encode())
+_CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
+"""Words of which each configuration has one: most files have none, and need no closer look."""
+
+_PLUGIN = tuple([name.encode() for name in PLUGINS])
 _FUNCTION = "config.kubernetes.io/function"
 _CHART = "Chart.yaml"
 _AFTER = "managedByLabel"
@@ -98,36 +100,45 @@ def without_packwise(tree: Tree, folder: str) -> tuple[str, Mapping[str, Value]]
 class Packages:
     """The packages in a folder of a tree: `clients` has the client of each by its folder, in order of folders."""
 
-    __slots__ = ("_folders", "_kustomizations", "_tree", "clients")
+    __slots__ = ("_built", "_folders", "_kustomizations", "_left_out", "_mentioning", "_tree", "clients")
 
     def __init__(self, tree: Tree, root: str) -> None:
         self._tree = tree
         self._kustomizations = Kustomizations(tree)
+        self._built: dict[str, FleetPackage] = {}
+        self._left_out: tuple[set[str], set[str]] = set(), set()
+        self._mentioning: set[str] = set()
+        self.clients: dict[str, Client] = {}
         self.clients = dict(sorted(self._clients(tree.files_below(root)).items()))
         self._folders = list(self.clients)
 
     def _clients(self, paths: Sequence[str]) -> dict[str, Client]:
         rendered = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == RENDERED_LIST}
         charts = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == _CHART}
+        self._left_out = rendered, charts
         clients: dict[str, Client] = {}
         configured: dict[str, list[str]] = {}
         taken: set[str] = set()
         for path in paths:
             folder, name = posixpath.split(path)
-            if (rendered or charts) and _is_within(folder, rendered, charts):
+            if self._is_left_out(folder):
                 continue
             if name in KUSTOMIZATIONS:
                 named = self._named_by_kustomization(folder)
                 taken |= named
                 if named:
                     clients[folder] = Client.KUSTOMIZE
+                    # At once, while its kustomization is at hand: to read it is most of the work.
+                    self._built[folder] = self._kustomized(folder)
             elif name == KPTFILE:
                 named = self._named_by_kptfile(path)
                 if named is not None:
                     taken |= named
                     clients.setdefault(folder, Client.KPT)
-            elif name.endswith(SUFFIXES) and self._configures(path):
-                configured.setdefault(folder, []).append(path)
+            elif name.endswith(SUFFIXES) and _holds(self._tree, path, _CONFIGURATION):
+                self._mentioning.add(path)
+                if self._configures(path):
+                    configured.setdefault(folder, []).append(path)
         for folder, files in configured.items():
             if folder not in clients and not taken.issuperset(files):
                 has_build = file_of(self._tree, folder) is not None
@@ -135,24 +146,37 @@ class Packages:
         return clients
 
     def package(self, folder: str) -> FleetPackage:
-        """The package in a folder, with all that it reads; looked up anew, so that no list of files is kept."""
+        """The package in a folder, with all that it reads."""
         client = self.clients[folder]
         if client is Client.KUSTOMIZE:
-            inputs = self._kustomizations.inputs(folder)
-            files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
-            files.update(path for path in _beside(self._tree, folder) if self._configures(path))
-            return FleetPackage(folder, client, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
+            return self._built.get(folder) or self._kustomized(folder)
         inner = {other for other in below(self._folders, folder) if other != folder}
         others = {path for other in inner for path in self._tree.files_below(other)}
         own = [path for path in self._tree.files_below(folder) if path not in others]
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
-        problems = _unfit_kpt(self._tree, folder, own) if client is Client.KPT else []
+        problems = _unfit_kpt(self._tree, folder, own, self._mentions) if client is Client.KPT else []
         return FleetPackage(folder, client, tuple(sorted({*files, *_above(self._tree, folder)})), tuple(problems))
 
+    def _kustomized(self, folder: str) -> FleetPackage:
+        inputs = self._kustomizations.inputs(folder)
+        files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
+        files.update(path for path in _beside(self._tree, folder) if self._mentions(path) and self._configures(path))
+        return FleetPackage(folder, Client.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
+
+    def _is_left_out(self, folder: str) -> bool:
+        rendered, charts = self._left_out
+        return bool(rendered or charts) and _is_within(folder, rendered, charts)
+
+    def _mentions(self, path: str) -> bool:
+        """Whether the file has a word of a configuration; no file is read for that twice."""
+        if path in self._mentioning:
+            return True
+        folder, name = posixpath.split(path)
+        is_known = self.clients and name.endswith(SUFFIXES) and name not in KUSTOMIZATIONS
+        return not (is_known and not self._is_left_out(folder)) and _holds(self._tree, path, _CONFIGURATION)
+
     def _configures(self, path: str) -> bool:
-        return _holds(self._tree, path, _CONFIGURATION) and any(
-            _is_configuration(item) for item in objects_at(self._tree, path)
-        )
+        return any(_is_configuration(item) for item in objects_at(self._tree, path))
 
     def _named_by_kustomization(self, folder: str) -> set[str]:
         """The files by which the kustomization of a folder runs packwise; its own for a configuration in it."""
@@ -208,12 +232,13 @@ def _above(tree: Tree, folder: str) -> Iterator[str]:
                 yield path
 
 
-def _holds(tree: Tree, path: str, words: re.Pattern[bytes]) -> bool:
-    """Whether the file can be read, and has one of the words: most have none, and need no closer look."""
+def _holds(tree: Tree, path: str, words: tuple[bytes, ...]) -> bool:
+    """Whether the file can be read, and has one of the words."""
     try:
-        return words.search(tree.read(path)) is not None
+        data = tree.read(path)
     except OSError:
         return False
+    return any(word in data for word in words)
 
 
 def _is_there(folder: str, command: str) -> bool:  # noqa: ARG001
@@ -287,7 +312,7 @@ def _of_kptfile(tree: Tree, folder: str) -> Configuration:
     return Configuration(item, validates=role == "validators")
 
 
-def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str]) -> list[Problem]:
+def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[Problem]:
     """Why packwise alone would not give what the pipeline of a Kptfile gives."""
     path = posixpath.join(folder, KPTFILE)
     functions = _functions(tree, path)
@@ -311,9 +336,7 @@ def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str]) -> list[Problem]:
         Problem(file, f"a pipeline within the package {folder or '.'} is kpt's alone to run") for file in inner
     ]
     documents = {
-        file: tuple([item.value for item in objects_at(tree, file)])
-        for file in own
-        if file == path or _holds(tree, file, _CONFIGURATION)
+        file: tuple([item.value for item in objects_at(tree, file)]) for file in own if file == path or mentions(file)
     }
     return [*problems, *kpt_clients(documents, _is_there)[1]]
 

@@ -9,12 +9,10 @@ from krmfn.result import Severity
 from packwise.commands.fleet.result import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from krmfn.result import Result
     from packwise.commands.fleet.result import PackageResult
 
-__all__ = ["Group", "Summary", "summarized"]
+__all__ = ["Group", "Summary", "Tally"]
 
 
 class Group(NamedTuple):
@@ -58,37 +56,78 @@ class Summary(NamedTuple):
         return dict(self.statuses).get(status, 0)
 
 
-def summarized(results: Iterable[PackageResult]) -> Summary:
-    """The summary of the results, whose order does not matter."""
-    ordered = sorted(results, key=lambda result: result.folder)
-    groups: dict[tuple[object, ...], list[PackageResult]] = {}
-    for result in ordered:
+class Tally:
+    """Results summed up as they come, in any order. Of a package of which nothing is to be said, nothing is kept."""
+
+    __slots__ = ("_groups", "_packages", "_statuses", "_sums")
+
+    def __init__(self) -> None:
+        self._packages = 0
+        self._statuses = dict.fromkeys(Status, 0)
+        self._sums: dict[str, int] = {}
+        self._groups: dict[tuple[object, ...], _Alike] = {}
+
+    def add(self, result: PackageResult) -> None:
+        """Counts a package, and puts it into its group."""
+        self._packages += 1
+        self._statuses[result.status] += 1
+        for name, number in _numbers(result).items():
+            self._sums[name] = self._sums.get(name, 0) + number
         says = _says(result)
         if says:
-            groups.setdefault((result.status, says, _form(result)), []).append(result)
-    statuses = [(status, sum(result.status is status for result in ordered)) for status in Status]
-    return Summary(
-        len(ordered),
-        tuple([(status, number) for status, number in statuses if number]),
-        sum(result.errors for result in ordered),
-        sum(result.warnings for result in ordered),
-        sum(result.workloads for result in ordered),
-        sum(result.objects for result in ordered),
-        sum(len(result.recreated) for result in ordered),
-        sum(bool(result.recreated) for result in ordered),
-        sum(result.gangs_created for result in ordered),
-        sum(result.gangs_deleted for result in ordered),
-        sum(result.gangs_changed for result in ordered),
-        sum(_has_gangs(result) for result in ordered),
-        sum(result.dropped for result in ordered),
-        sum(result.gangs for result in ordered),
-        sum(result.placed for result in ordered),
-        sum(len(result.pending) for result in ordered),
-        sum(bool(result.pending) for result in ordered),
-        sum(len(result.no_longer_fits) for result in ordered),
-        sum(result.written for result in ordered),
-        tuple(sorted([_group(members) for members in groups.values()], key=_badness)),
-    )
+            worst = result.findings[0] if result.findings else None
+            key = (result.status, says, None if worst is None else form_of(worst))
+            self._groups.setdefault(key, _Alike(result.status, says)).add(result.folder, worst)
+
+    def summary(self) -> Summary:
+        """The summary of all that was added."""
+        statuses = [(status, number) for status, number in self._statuses.items() if number]
+        groups = sorted([alike.group() for alike in self._groups.values()], key=_badness)
+        return Summary(self._packages, tuple(statuses), groups=tuple(groups))._replace(**self._sums)
+
+
+class _Alike:
+    """Packages of which the same is to be said, and the worst finding of the one whose folder comes first."""
+
+    __slots__ = ("_example", "_first", "_folders", "_says", "_status")
+
+    def __init__(self, status: Status, says: tuple[str, ...]) -> None:
+        self._status = status
+        self._says = says
+        self._folders: list[str] = []
+        self._first = ""
+        self._example: Result | None = None
+
+    def add(self, folder: str, worst: Result | None) -> None:
+        if not self._folders or folder < self._first:
+            self._first, self._example = folder, worst
+        self._folders.append(folder)
+
+    def group(self) -> Group:
+        return Group(self._status, self._says, tuple(sorted(self._folders)), self._example)
+
+
+def _numbers(result: PackageResult) -> dict[str, int]:
+    """What a package adds to the numbers of a summary, by their names."""
+    return {
+        "errors": result.errors,
+        "warnings": result.warnings,
+        "workloads": result.workloads,
+        "objects": result.objects,
+        "recreated": len(result.recreated),
+        "with_recreated": int(bool(result.recreated)),
+        "gangs_created": result.gangs_created,
+        "gangs_deleted": result.gangs_deleted,
+        "gangs_changed": result.gangs_changed,
+        "with_gangs": int(_has_gangs(result)),
+        "dropped": result.dropped,
+        "gangs": result.gangs,
+        "placed": int(result.placed),
+        "pending": len(result.pending),
+        "with_pending": int(bool(result.pending)),
+        "no_longer_fits": len(result.no_longer_fits),
+        "written": result.written,
+    }
 
 
 def _has_gangs(result: PackageResult) -> bool:
@@ -128,20 +167,6 @@ def _says(result: PackageResult) -> tuple[str, ...]:
 
 def _counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def _worst(result: PackageResult) -> Result | None:
-    return result.findings[0] if result.findings else None
-
-
-def _form(result: PackageResult) -> object:
-    worst = _worst(result)
-    return None if worst is None else form_of(worst)
-
-
-def _group(members: list[PackageResult]) -> Group:
-    first = members[0]
-    return Group(first.status, _says(first), tuple([each.folder for each in members]), _worst(first))
 
 
 def _badness(group: Group) -> tuple[object, ...]:

@@ -39,7 +39,7 @@ _TAGGED = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of packwise: 
 class Folder:
     """The store in a folder, which is made when something is written: for its owner alone."""
 
-    is_listed_quickly = True
+    is_near = True
 
     def __init__(self, folder: Path) -> None:
         self.place = folder.as_posix()
@@ -59,12 +59,13 @@ class Folder:
             if error.errno == errno.ELOOP:
                 return b""
             raise
-        status = os.fstat(opened)
-        if not stat.S_ISREG(status.st_mode):
+        try:
+            status = os.fstat(opened)
+            if not stat.S_ISREG(status.st_mode):
+                return b""
+            entry = _content(opened, status.st_size)
+        finally:
             os.close(opened)
-            return b""
-        with os.fdopen(opened, "rb") as file:
-            entry = file.read(LARGEST + 1)
         if time() - status.st_mtime > _SAME_USE:
             with suppress(OSError):
                 os.utime(self._folder / name, follow_symlinks=False)
@@ -109,6 +110,15 @@ class Folder:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with suppress(FileExistsError), (self._folder / _TAG).open("xb") as file:
                 file.write(_TAGGED)
+
+
+def _content(file: int, size: int) -> bytes:
+    """What a file of about that size holds, up to LARGEST bytes and one."""
+    entry = b""
+    # No more at once: the system makes room for as much as is asked for.
+    while len(entry) <= LARGEST and (piece := os.read(file, min(max(size - len(entry), 0), LARGEST - len(entry)) + 1)):
+        entry += piece
+    return entry
 
 
 def default_place() -> str | None:

@@ -25,7 +25,7 @@ _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
 class ObjectStore:
     """The store below an fsspec URL. Raises ImportError, ValueError where fsspec cannot open it."""
 
-    is_listed_quickly = False
+    is_near = False
 
     def __init__(self, url: str) -> None:
         self.place = url

@@ -28,8 +28,8 @@ class Store(Protocol):
     place: str
     """The folder or URL, for messages."""
 
-    is_listed_quickly: bool
-    """Whether a run can afford to look at all entries; a bucket has rules of its own that keep it small."""
+    is_near: bool
+    """Whether entries take next to no time, so that a run can look at all; a bucket has rules that keep it small."""
 
     def read(self, name: str) -> bytes | None:
         """The entry of that name, up to LARGEST bytes and one; None where there is none."""
@@ -95,9 +95,14 @@ class Cache:
             self._try(lambda: self._store.write(name_of(key), entry))
             self._wrote = True
 
+    @property
+    def is_near(self) -> bool:
+        """Whether a value takes next to no time to get: less than to make one that is small."""
+        return self._store.is_near
+
     def close(self) -> None:
         """Keeps the store to its size, where this cache wrote to it."""
-        if self._wrote and self._store.is_listed_quickly:
+        if self._wrote and self._store.is_near:
             self._try(lambda: prune(self._store, self._size))
         self._wrote = False
 
