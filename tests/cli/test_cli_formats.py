@@ -39,7 +39,7 @@ STDIN = FULL._replace(file=None, resource_ref=None, field=None, tags={"rule": "r
 
 
 def checked(*results: Result) -> Checked:
-    return Checked(results, 1, lambda _: None)
+    return Checked(results, 1, dict[str | None, str]().get)
 
 
 def sarif(*results: Result) -> dict[str, Any]:
