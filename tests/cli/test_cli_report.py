@@ -119,13 +119,9 @@ def test_text_shows_the_place_the_operators_text_and_a_proposal() -> None:
     assert BOTH.last_line == "1 error, 1 warning in 1 file"
 
 
-def _no_text(_: str | None) -> None:
-    return None
-
-
 def test_text_without_the_file_shows_no_excerpt() -> None:
     """A client read it elsewhere."""
-    told = as_text(Checked((FULL,), 1, _no_text)).splitlines()
+    told = as_text(Checked((FULL,), 1, dict[str | None, str]().get)).splitlines()
 
     assert [line.split(":")[0] for line in told] == ["warning", "  operator", "  help", ""]
 
