@@ -173,8 +173,8 @@ def _piece_of(frame: _Frame, rendered: Rendered, items: tuple[KubeObject, ...], 
         return None
     if len(rendered.kept) != len(items):
         return None
-    plans = rendered.plans
-    written = [""] * len(rendered.sources) if is_error else frame.outline.entries_of(items, rendered.items)
+    plans, sources = rendered.plans, rendered.refused if is_error else rendered.sources
+    written = [""] * len(sources) if is_error else frame.outline.entries_of(items, rendered.items)
     workloads = {id(plan.workload) for plan in plans}
     texts = [] if is_error else written[: len(items)]
     changed = [
@@ -184,7 +184,7 @@ def _piece_of(frame: _Frame, rendered: Rendered, items: tuple[KubeObject, ...], 
     ]
     generated = [
         (_written(source, text), id(source.subject) in workloads)
-        for source, text in zip(rendered.sources, written if is_error else written[len(items) :], strict=True)
+        for source, text in zip(sources, written if is_error else written[len(items) :], strict=True)
     ]
     if not all(text.endswith(BREAKS) or is_error for text in written):
         return None

@@ -93,7 +93,7 @@ def portion_of(package: Package, rendered: Rendered, own: Sequence[KubeObject]) 
     release = None if selection.evidence is None else selection.evidence.release
     workloads = {id(plan.workload) for plan in plans}
     names = ["/".join(identity(plan.workload.value)) for plan in plans]
-    names += [_name_of(each.value) for each in rendered.sources if id(each.subject) in workloads]
+    names += [_name_of(each.value) for each in rendered.sources or rendered.refused if id(each.subject) in workloads]
     return Portion(
         tuple(names),
         results,

@@ -51,10 +51,10 @@ class Rendered(NamedTuple):
 
     With an error among `results`, `kept` is the whole input and nothing is generated. `notices` are the last of
     `results`: those that are reported only where there is no error. `sources` are the generated objects before
-    packwise's own annotations, each with its origins, also where there are errors. `selection` is None where the input
-    is unreadable. `plans` are what becomes of the workloads and `known` the topologies that they can name, also where
-    there are errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's.
-    `scheduled` is what the schedulers write their objects from, None where there is an error.
+    packwise's own annotations, each with its origins; with an error, these are `refused` instead. `selection` is None
+    where the input is unreadable. `plans` are what becomes of the workloads and `known` the topologies that they can
+    name, also where there are errors; none where the configuration has some. `has_grove`: whether some workloads are
+    Grove's. `scheduled` is what the schedulers write their objects from, None where there is an error.
     """
 
     kept: tuple[KubeObject, ...]
@@ -67,6 +67,7 @@ class Rendered(NamedTuple):
     has_grove: bool = False
     scheduled: SchedulerInput | None = None
     notices: tuple[Result, ...] = ()
+    refused: tuple[Generated, ...] = ()
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -134,9 +135,8 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
         *choice.results([*of_objects, *evidence]),
     )
     if exit_code(results):
-        return Rendered(
-            package.items, (), (*results, *choice.wrong_comments()), selection, rendering.generated, *judged
-        )
+        results = (*results, *choice.wrong_comments())
+        return Rendered(package.items, (), results, selection, (), *judged, refused=rendering.generated)
     notes = {id(plan.workload): plan.notes for plan in plans}
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
@@ -146,7 +146,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     noticed = (*choice.results(notices), *choice.wrong_comments())
     results = (*results, *noticed)
     if exit_code(results):
-        return Rendered(package.items, (), results, selection, rendering.generated, *judged)
+        return Rendered(package.items, (), results, selection, (), *judged, refused=rendering.generated)
     return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged, scheduled, noticed)
 
 

@@ -153,8 +153,6 @@ def _settings(settings: TopologyRender) -> Mapping[str, Place]:
 
 
 def _emitted(rendered: Rendered, placements: Iterable[Placement], inventory: Inventory) -> Iterable[Emitted]:
-    if not rendered.generated:
-        return
     gangs = {(node.namespace, node.name): node for each in placements if isinstance(node := each.node, Gang)}
     index = inventory.items
     stable = stable_identities([item.value for item in rendered.generated])
