@@ -51,6 +51,8 @@ def interrupted_at(step: int, blow: Blow, run: Callable[[], Any]) -> bool:
             else:
                 raise OSError(28, "No space left on device")
 
+        # Whoever starts tests in the background has Ctrl-C ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.addaudithook(before)
         code = TRACEBACK
         try:
