@@ -24,7 +24,7 @@ from packwise.cli.shares import shares_of, slices_of
 from packwise.cli.unread import Unread, looks_plain
 from packwise.select import Package
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, listing
-from tests.places import SHARED
+from tests.cli.test_cli_crds import WORKLOADS
 
 WORDS = (
     ("check",),
@@ -34,7 +34,7 @@ WORDS = (
     ("render", "-v"),
 )
 LEAST = 2
-"""How many files are shared here; otherwise the cases would have hundreds."""
+"""How many files are divided here; otherwise the cases would have hundreds."""
 
 
 def workload(name: str, namespace: str = "shop", domain: str = "rack", **changed: str) -> str:
@@ -59,7 +59,7 @@ def one_by_one(work: Callable[[Any], Any], inputs: list[Any]) -> list[Any] | Non
 
 
 class Shared:
-    """Whether the work on a folder was shared to its end."""
+    """Whether the work on a folder was divided to its end."""
 
     def __init__(self, *, forks: bool = False) -> None:
         self.done = False
@@ -189,10 +189,10 @@ def test_shares_give_the_bytes_of_one_process(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "in", CASES[case])
-    shared = Shared()
+    apart = Shared()
 
-    assert shared.run((*words, "in"), jobs) == ran((*words, "in", "--jobs", "1"))
-    assert shared.done or (words[0] == "render" and ("no YAML" in case or "no text" in case or "clusters" in case))
+    assert apart.run((*words, "in"), jobs) == ran((*words, "in", "--jobs", "1"))
+    assert apart.done or (words[0] == "render" and ("no YAML" in case or "no text" in case or "clusters" in case))
 
 
 @pytest.mark.parametrize("words", [("-o", "out"), ("--in-place",)], ids=" ".join)
@@ -216,13 +216,13 @@ def test_a_file_where_a_new_object_goes_is_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     files = {"packwise/workloads/shop/podgang-one-0.yaml": workload("other")}
     written(tmp_path / "in", FEW | files)
-    shared = Shared()
+    apart = Shared()
 
-    run = shared.run(("render", "in", "-o", "out"), 2)
+    run = apart.run(("render", "in", "-o", "out"), 2)
 
     assert run == ran(("render", "in", "-o", "out", "--jobs", "1"))
     assert b"must not be where packwise writes PodGang shop/one-0" in run[2]
-    assert shared.done
+    assert apart.done
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
@@ -232,11 +232,11 @@ def test_what_cannot_be_shared_is_done_by_one_process(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "in", (WHOLE | UNDIVIDED)[case])
-    shared = Shared()
+    apart = Shared()
 
-    assert shared.run((*words, "in"), 2) == ran((*words, "in", "--jobs", "1"))
+    assert apart.run((*words, "in"), 2) == ran((*words, "in", "--jobs", "1"))
     # A check shares the reading, and renders such a group whole.
-    assert shared.done == (words[0] == "check" and case in UNDIVIDED)
+    assert apart.done == (words[0] == "check" and case in UNDIVIDED)
 
 
 OPTIONS = {
@@ -246,7 +246,7 @@ OPTIONS = {
     "a configuration above": ("in/a",),
     "an exclusion": ("in", "--exclude", "b"),
     "a baseline": ("in", "--baseline", "before"),
-    "CRDs": ("in", "--crds", str(SHARED / "crds" / "alpha7")),
+    "CRDs": ("in", "--crds", "crds"),
 }
 
 
@@ -257,10 +257,11 @@ def test_options_mean_the_same(case: str, command: str, tmp_path: Path, monkeypa
     (tmp_path / ".git").mkdir()
     written(tmp_path / "in", FEW)
     written(tmp_path / "before", {"a/one.yaml": workload("one", domain="zone")})
-    shared = Shared()
+    written(tmp_path / "crds", {"workloads.yaml": WORKLOADS})
+    apart = Shared()
 
-    assert shared.run((command, *OPTIONS[case]), 2) == ran((command, *OPTIONS[case], "--jobs", "1"))
-    assert shared.done == (case not in ("a baseline",))
+    assert apart.run((command, *OPTIONS[case]), 2) == ran((command, *OPTIONS[case], "--jobs", "1"))
+    assert apart.done == (case not in ("a baseline",))
 
 
 def test_stdin_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,10 +286,10 @@ def test_processes_give_the_bytes_of_one(
     texts[7] = texts[7].replace("packDomain: zone", "packDomain: host") if command == "check" else texts[7]
     written(tmp_path / "in", {f"{number}.yaml": text for number, text in enumerate(texts)})
     written(tmp_path / "in", {"topology.yaml": configuration()})
-    shared = Shared(forks=True)
+    apart = Shared(forks=True)
 
-    assert shared.run((command, "in"), jobs) == ran((command, "in", "--jobs", "1"))
-    assert shared.done
+    assert apart.run((command, "in"), jobs) == ran((command, "in", "--jobs", "1"))
+    assert apart.done
 
 
 NAMES = st.sampled_from(["a.yaml", "b.yaml", "x/a.yaml", "x/b.yaml", "y/a.yaml", "y/b.yml", "y/z/c.yaml", "y/z/d.yaml"])

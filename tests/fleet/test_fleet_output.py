@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.fleet.ahead import looks_at
+from packwise.cli.fleet.disk import DiskTree
 from packwise.cli.fleet.evidence import ENTRY, FOLDER, Look, look_at
 from packwise.cli.manifests import NAME as LIST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
@@ -363,3 +364,29 @@ def test_a_look_follows_no_link_and_leaves_out_what_is_of_git(tmp_path: Path) ->
     assert look is not None
     assert sorted(look.entries) == ["a", "a/b.yaml", "link"]
     assert look_at(str(tmp_path / "gone")) is None
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["an answer to compute", "an answer that is known"])
+def test_a_file_that_can_no_longer_be_read_is_an_error(
+    call: Call, out: Path, monkeypatch: pytest.MonkeyPatch, *, known: bool
+) -> None:
+    """It was listed, and then somebody took it away."""
+
+    def without(asked: Callable[[DiskTree, str], bytes]) -> Callable[[DiskTree, str], bytes]:
+        def answer(tree: DiskTree, path: str) -> bytes:
+            if path.endswith("service.yaml"):
+                raise FileNotFoundError(2, "No such file or directory", path)
+            return asked(tree, path)
+
+        return answer
+
+    if not known:
+        shutil.rmtree(out.parent / ".cache")
+    before = listing(out)
+    monkeypatch.setattr(DiskTree, "digest", without(DiskTree.digest))
+    monkeypatch.setattr(DiskTree, "read", without(DiskTree.read))
+
+    ran = call(*RENDER)
+
+    assert (ran.code, ran.stdout.partition("\n")[0]) == (1, "2 packages: 1 failing, 1 unchanged")
+    assert listing(out) == before

@@ -6,7 +6,7 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.cli.console import show
-from packwise.cli.inputs import error_result, read_inputs
+from packwise.cli.inputs import read_inputs
 from packwise.cli.judgement import judge_of
 from packwise.cli.render_report import Report
 from packwise.cli.rendered_files import outcome_of, rendered_of
@@ -48,7 +48,7 @@ def render(command: Render) -> int:
     try:
         text = stream_of(outcome_of(inputs.files, rendered))
     except FieldError as error:
-        return report.refuse([*rendered.results, error_result(error)])
+        return report.refuse(rendered.results, error)
     return _print(text, rendered.results, report)
 
 

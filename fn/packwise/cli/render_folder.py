@@ -14,7 +14,7 @@ from packwise.cli.console import cannot_write, say
 from packwise.cli.document import InputFile, contents_of
 from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.input_paths import real
-from packwise.cli.inputs import error_result, read_inputs
+from packwise.cli.inputs import read_inputs
 from packwise.cli.journal import once_complete
 from packwise.cli.judgement import judge_of
 from packwise.cli.lock import locked, refuse_interrupted
@@ -67,7 +67,7 @@ def render_folder(command: Render) -> int:
     try:
         outcome = outcome_of(inputs.files, rendered)
     except FieldError as error:
-        return report.refuse([*rendered.results, error_result(error)])
+        return report.refuse(rendered.results, error)
     split = bool(rendered.gitops) and not command.in_place
     return _written(outcome, Path(output), rendered.results, contents_of(inputs.files), report, split=split)
 
@@ -89,7 +89,7 @@ def _written(
         with _alone(output, report.command):
             return _write(plan, output, results, as_read, report)
     except FieldError as error:
-        return report.refuse([*results, error_result(error)])
+        return report.refuse(results, error)
 
 
 def _output_of(command: Render) -> str:

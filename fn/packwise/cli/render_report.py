@@ -9,12 +9,14 @@ from krmfn.record import NamedTuple
 from krmfn.result import sort_results
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import is_coloured, say
+from packwise.cli.inputs import error_result
 from packwise.cli.judgement import closing_of, ending, left_out_lines
 from packwise.cli.report.lines import count_of_causes, hidden_infos, stderr_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from krmfn.errors import FieldError
     from krmfn.result import Result
     from packwise.cli.arguments import Render
     from packwise.cli.inputs import Inputs
@@ -52,9 +54,9 @@ class Report(NamedTuple):
         hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
         say(ending("; ".join([part for part in (done, hidden, self.closing) if part]), self.listed, self.verbosity))
 
-    def refuse(self, results: Iterable[Result]) -> int:
-        """Says that nothing was written, and why; returns the exit code."""
-        ordered = sort_results(results)
+    def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> int:
+        """Says that nothing was written, and why, an `error` beside the results; returns the exit code."""
+        ordered = sort_results([*results, *([] if error is None else [error_result(error)])])
         self.list_findings(ordered)
         refusal = f"{count_of_causes(ordered)}: nothing was written"
         if self.verbosity is Verbosity.QUIET:
