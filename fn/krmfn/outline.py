@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from krmfn.assemble import around, emptied, entries_of
 from krmfn.envelope import Cut, Envelope, config_of, cut_by_lines, fields_of, is_json, item_of
 from krmfn.hints import TYPE_CHECKING
@@ -31,6 +33,8 @@ class Outline(NamedTuple):
     text: str
     cut: Cut
     envelope: Envelope
+    lines: list[int]
+    """The 1-based line of each edge of the cut."""
 
     @classmethod
     def of(cls, text: str) -> Outline | None:
@@ -48,10 +52,15 @@ class Outline(NamedTuple):
             version_of(text, rest)
         except (YamlError, ResourceListError):
             return None
-        config = config_of(cut.head, tail, text.count("\n", 0, cut.edges[-1]) + 1, rest)
+        edges = cut.edges
+        breaks = [text.count("\n", start, end) for start, end in zip([0, *edges], edges, strict=False)]
+        lines = list(accumulate(breaks, initial=1))[1:]
+        config = config_of(cut.head, tail, lines[-1], rest)
         if config is None and rest.get("functionConfig") is not None:
             return None
-        return cls(text, cut, Envelope("", cut.head, tail, cut.indent, cut.newline, (), rest, config, simple=True))
+        return cls(
+            text, cut, Envelope("", cut.head, tail, cut.indent, cut.newline, (), rest, config, simple=True), lines
+        )
 
     @property
     def function_config(self) -> KubeObject | None:
@@ -91,12 +100,8 @@ class Outline(NamedTuple):
             return []
         check_nodes("".join([self.entry(place) for place in places]))
         items: list[KubeObject] = []
-        line, at = 1, 0
         for place in places:
-            start = edges[place]
-            line += text.count("\n", at, start)
-            at = start
-            item = item_of(text[start : edges[place + 1]], line)
+            item = item_of(text[edges[place] : edges[place + 1]], self.lines[place])
             if item is None:
                 return None
             items.append(item)

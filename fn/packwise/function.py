@@ -52,13 +52,12 @@ def render_list(read: ResourceList) -> ResourceList:
 
 def render_large(text: str, *, jobs: int | None) -> Answer | None:
     """What `render_list` gives for a large list, by at most so many processes; None where it has to do it itself."""
-    if len(text) < _LARGE or jobs == 1:
+    if len(text) < _LARGE:
         return None
     from packwise.pipeline.parts import rendered_in_parts
-    from packwise.processes import most_processes, usable
+    from packwise.processes import processes_of
 
-    processes = jobs or most_processes()
-    return rendered_in_parts(text, processes) if processes > 1 and usable() else None
+    return rendered_in_parts(text, processes_of(jobs))
 
 
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:

@@ -164,7 +164,7 @@ PACKAGES = {
 }
 
 
-@pytest.mark.parametrize("number", [2, 3, 7, 40])
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 40])
 @pytest.mark.parametrize("name", PACKAGES)
 def test_parts_give_the_bytes_of_one_render(name: str, number: int) -> None:
     text = "".join(PACKAGES[name])
@@ -173,12 +173,13 @@ def test_parts_give_the_bytes_of_one_render(name: str, number: int) -> None:
     assert answered(text.encode(), partial(in_parts, number=number)) == answered(text.encode())
 
 
-def test_a_list_of_many_rounds_has_the_bytes_of_one_render(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_list_of_many_rounds_has_the_bytes_of_one_render(monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
     monkeypatch.setattr(parts, "_ROUND", 3)
     monkeypatch.setattr(parts, "Spool", partial(Spool, 5000))
     text = "".join(PACKAGES["different"])
 
-    assert answered(text.encode(), partial(rendered_in_parts, processes=2)) == answered(text.encode())
+    assert answered(text.encode(), partial(rendered_in_parts, processes=processes)) == answered(text.encode())
 
 
 ITEMS = st.one_of(
@@ -208,14 +209,14 @@ CONFIGURATIONS = st.sampled_from([
 
 
 @settings(max_examples=150)
-@given(st.lists(ITEMS, min_size=2, max_size=10), CONFIGURATIONS, st.integers(0, 10), st.integers(2, 5))
+@given(st.lists(ITEMS, min_size=2, max_size=10), CONFIGURATIONS, st.integers(0, 10), st.integers(1, 5))
 def test_any_package_has_the_same_bytes_in_parts(items: list[str], configuration: str, at: int, number: int) -> None:
     text = text_of([*items[:at], configuration, *items[at:]])
 
     assert answered(text, partial(in_parts, number=number)) == answered(text)
 
 
-@pytest.mark.parametrize("jobs", [2, 3, 8])
+@pytest.mark.parametrize("jobs", [1, 2, 3, 8])
 @pytest.mark.parametrize("validator", [False, True])
 @pytest.mark.parametrize("more", ["", workload("x", "z", "planet")])
 def test_processes_give_the_bytes_of_one(jobs: int, validator: bool, more: str) -> None:

@@ -14,10 +14,8 @@ from packwise.cli.judgement import judge_of
 from packwise.cli.rendered_files import NewText, Outcome, outcome_of, without_bookkeeping
 from packwise.cli.shares import slices_of
 from packwise.cli.workloads import workloads_of
-from packwise.objects.identity import identity
-from packwise.objects.kinds import GENERATED
 from packwise.pipeline import Rendered, render
-from packwise.pipeline.portions import is_divisible, portion_of, together
+from packwise.pipeline.portions import are_in_order, is_divisible, place_of, portion_of, together
 from packwise.processes import answers
 
 if TYPE_CHECKING:
@@ -27,15 +25,10 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.inputs import Inputs
     from packwise.cli.unread import Unread
-    from packwise.pipeline.portions import Portion
+    from packwise.pipeline.portions import Place, Portion
     from packwise.select import Package
 
 __all__ = ["Apart", "rendered_apart"]
-
-_ORDER = {kind.name: kind.write_order for kind in GENERATED}
-
-Key = tuple[int, str, str]
-"""The place of a generated object: by its kind, then by namespace and name of its workload."""
 
 
 class Apart(NamedTuple):
@@ -51,9 +44,9 @@ class Apart(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A generated object, or all of one kind and workload for a stream: `key` is the place."""
+    """A generated object, or all of one kind and workload for a stream."""
 
-    key: Key
+    place: Place
     version: str
     new: NewText
 
@@ -129,12 +122,10 @@ def _written(rendered: Rendered, *, in_files: bool) -> tuple[tuple[_Written, ...
     own = {id(plan.workload) for plan in rendered.plans}
     generated: tuple[list[_Written], list[_Written]] = [], []
     for source, item in zip(rendered.sources, rendered.generated, strict=True):
-        value, subject = source.value, source.subject
-        _, _, namespace, workload = ("", "", "", "") if subject is None else identity(subject.value)
-        key = _ORDER[str(value["kind"])] or 0, namespace, workload
         path, name = (_path_of(item), item.id.short) if in_files else ("", "")
         new = NewText(without_bookkeeping(item).text, path, name)
-        generated[id(subject) not in own].append(_Written(key, str(value["apiVersion"]), new))
+        written = _Written(place_of(source), str(source.value["apiVersion"]), new)
+        generated[id(source.subject) not in own].append(written)
     if in_files:
         return tuple(generated[0]), tuple(generated[1])
     return tuple(_together(generated[0])), tuple(_together(generated[1]))
@@ -150,19 +141,17 @@ def _path_of(item: KubeObject) -> str:
 
 def _together(written: Iterable[_Written]) -> Iterator[_Written]:
     """Those of one place as one text, which takes less to hand over."""
-    for (key, version), alike in groupby(written, lambda each: (each.key, each.version)):
-        yield _Written(key, version, NewText("".join([f"---\n{each.new.text}" for each in alike])))
+    for (place, version), alike in groupby(written, lambda each: (each.place, each.version)):
+        yield _Written(place, version, NewText("".join([f"---\n{each.new.text}" for each in alike])))
 
 
 def _are_of_one_order(pieces: Sequence[_Piece]) -> bool:
-    """Whether keys order all generated objects, and the pieces agree on those that follow from no workload."""
+    """Whether places order all generated objects, and the pieces agree on those that follow from no workload."""
     topologies = pieces[0].topologies
     if any(piece.topologies != topologies for piece in pieces):
         return False
-    own = {(each.key[0], each.version) for piece in pieces for each in piece.generated}
-    kinds = [kind for kind, _ in own]
-    # Of two kinds in one place, the schedulers' order counts before the workloads'.
-    return len(kinds) == len(set(kinds)) and not {each.key[0] for each in topologies} & set(kinds)
+    own = [(each.place[0], each.version) for piece in pieces for each in piece.generated]
+    return are_in_order(own, [each.place for each in topologies])
 
 
 def _outcome(inputs: Inputs, pieces: Sequence[_Piece]) -> Outcome:
@@ -173,10 +162,6 @@ def _outcome(inputs: Inputs, pieces: Sequence[_Piece]) -> Outcome:
     files = {file.path.identity: file for file in (*others, *own)}
     generated = [each for piece in pieces for each in piece.generated] + list(pieces[0].topologies)
     # Stable: what one workload becomes is in the operator's own order.
-    generated.sort(key=_key_of)
+    generated.sort(key=lambda each: each.place)
     ordered = tuple([files[at] for at in inputs.order if at in files])
     return Outcome(ordered, (), (), tuple([each.new for each in generated]))
-
-
-def _key_of(written: _Written) -> Key:
-    return written.key

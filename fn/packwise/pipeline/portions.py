@@ -13,7 +13,7 @@ from krmfn.result import ResourceRef, exit_code
 from packwise.findings.finding import has_errors
 from packwise.objects.identity import identity
 from packwise.objects.index import ONCE
-from packwise.objects.kinds import KINDS
+from packwise.objects.kinds import GENERATED, KINDS
 from packwise.pipeline.registry import FRONT_ENDS
 from packwise.placement.limit import LIMIT
 from packwise.render.render import RULES as RULES_OF_NAMES
@@ -27,11 +27,16 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
+    from packwise.objects.generated import Generated
     from packwise.pipeline.steps import Rendered
     from packwise.select import Package, Selection
 
-__all__ = ["Portion", "is_divisible", "portion_of", "together"]
+__all__ = ["Place", "Portion", "are_in_order", "is_divisible", "place_of", "portion_of", "together"]
 
+Place = tuple[int, str, str]
+"""Where a generated object comes: by its kind, then by namespace and name of its workload."""
+
+_ORDER = {kind.name: kind.write_order for kind in GENERATED}
 _KINDS = frozenset([kind.key for kind in KINDS])
 _OF_SEVERAL = frozenset([rule.name for rule in (ONCE, LIMIT, *RULES_OF_NAMES)])
 """Rules about several workloads at once."""
@@ -124,6 +129,24 @@ def together(portions: Sequence[Portion]) -> tuple[Result, ...] | None:
     if any(portion.shared_notices != first.shared_notices for portion in portions):
         return None
     return (*results, *first.shared_notices, *[result for portion in portions for result in portion.notices])
+
+
+def place_of(source: Generated) -> Place:
+    """Where what is generated comes among all that is: what follows from a workload has that workload's place."""
+    subject = source.subject
+    _, _, namespace, workload = ("", "", "", "") if subject is None else identity(subject.value)
+    return _ORDER[str(source.value["kind"])] or 0, namespace, workload
+
+
+def are_in_order(own: Iterable[tuple[int, str]], others: Iterable[Place]) -> bool:
+    """Whether places order all that is generated: what follows from workloads, and `others`.
+
+    `own` are the first numbers of the workloads' places, each with an apiVersion. Of two kinds in one place, the
+    schedulers' order counts before the workloads'.
+    """
+    versions = set(own)
+    orders = {order for order, _ in versions}
+    return len(orders) == len(versions) and orders.isdisjoint([place[0] for place in others])
 
 
 def _name_of(value: Mapping[str, Value]) -> str:
