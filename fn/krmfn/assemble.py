@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext import Span
 
-__all__ = ["around", "assemble", "emptied", "entries_of"]
+__all__ = ["around", "assemble", "emptied", "entries_of", "entries_of_results", "opened_tail"]
 
 
 def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> str:
@@ -168,14 +168,25 @@ def around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
 
 def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, str] | None:
     """Head and tail with `results` below; None where it takes a splice, or the tail is such that no key can follow."""
-    head, tail, newline = envelope.head, envelope.tail, envelope.newline
-    if not results or "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
+    opened = opened_tail(envelope) if results else None
+    return None if opened is None else (envelope.head, opened + entries_of_results(results, envelope.newline))
+
+
+def opened_tail(envelope: Envelope) -> str | None:
+    """The tail of a list of block style and the key of results, whose entries can follow; None where they cannot."""
+    tail, newline = envelope.tail, envelope.newline
+    if "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
         return None
     tail = _ended(tail, newline)
     # An empty list in their place: results can be many.
-    if not _are(fields_of(head, tail + "results: []\n"), {**envelope.rest, "results": []}):
+    if not _are(fields_of(envelope.head, tail + "results: []\n"), {**envelope.rest, "results": []}):
         return None
-    return head, tail + write({"results": results}).replace("\n", newline)
+    return f"{tail}results:{newline}"
+
+
+def entries_of_results(results: list[Value], newline: str) -> str:
+    """The text of some results as entries of their list; those of others can follow."""
+    return write(results).replace("\n", newline)
 
 
 def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str, Value]) -> tuple[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, chain
 
-from krmfn.assemble import around, emptied, entries_of
+from krmfn.assemble import around, emptied, entries_of, entries_of_results, opened_tail
 from krmfn.envelope import Cut, Envelope, config_of, cut_by_lines, fields_of, is_json, item_of
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.value import Value
 
 __all__ = ["Answer", "Outline"]
 
 _PIECE = 1 << 20
+_RESULTS = 1000
+"""How many results are in memory as a text at a time."""
 
 
 class Outline(NamedTuple):
@@ -129,10 +132,25 @@ class Answer(NamedTuple):
     def pieces(self, *, is_error: bool, with_items: bool) -> Iterable[bytes]:
         """The bytes of the list with the results; with the items that came in, where there is an error."""
         envelope = self.outline.envelope
-        head, tail = around(envelope, [result.to_value() for result in self.results] or None)
-        if not with_items:
-            yield (emptied(head, envelope.newline) + tail).encode()
-            return
-        yield (head if head.endswith(BREAKS) else head + envelope.newline).encode()
-        yield from self.outline.read_entries() if is_error else self.entries
-        yield tail.encode()
+        head, tail = self._around()
+        if with_items:
+            yield (head if head.endswith(BREAKS) else head + envelope.newline).encode()
+            yield from self.outline.read_entries() if is_error else self.entries
+        else:
+            yield emptied(head, envelope.newline).encode()
+        for text in tail:
+            yield text.encode()
+
+    def _around(self) -> tuple[str, Iterable[str]]:
+        """What comes ahead of the items, and the texts behind them."""
+        envelope, results = self.outline.envelope, self.results
+        opened = opened_tail(envelope) if results else None
+        if opened is not None:
+            return envelope.head, chain([opened], self._texts_of_results())
+        head, tail = around(envelope, [result.to_value() for result in results] or None)
+        return head, [tail]
+
+    def _texts_of_results(self) -> Iterator[str]:
+        for start in range(0, len(self.results), _RESULTS):
+            values: list[Value] = [result.to_value() for result in self.results[start : start + _RESULTS]]
+            yield entries_of_results(values, self.outline.envelope.newline)

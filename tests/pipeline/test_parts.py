@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.workloads import resource_list
+from krmfn import outline
 from krmfn.outline import Answer
 from krmfn.run import run
 from packwise.function import render_list
@@ -177,6 +178,7 @@ def test_parts_give_the_bytes_of_one_render(name: str, number: int) -> None:
 def test_a_list_of_many_rounds_has_the_bytes_of_one_render(monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
     monkeypatch.setattr(parts, "_ROUND", 3)
     monkeypatch.setattr(parts, "Spool", partial(Spool, 5000))
+    monkeypatch.setattr(outline, "_RESULTS", 3)
     text = "".join(PACKAGES["different"])
 
     assert answered(text.encode(), partial(rendered_in_parts, processes=processes)) == answered(text.encode())
