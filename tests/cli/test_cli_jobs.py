@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ from packwise.cli.groups import Group
 from packwise.cli.input_paths import InputPath
 from packwise.cli.shares import shares_of, slices_of
 from packwise.cli.unread import Unread, looks_plain
+from packwise.pipeline import portions
 from packwise.select import Package
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, listing
 from tests.cli.test_cli_crds import WORKLOADS
@@ -172,6 +173,13 @@ UNDIVIDED = {
     "two configurations of one cluster": {**FEW, "more.yaml": CONFIG.replace("name: topology", "name: other")},
 }  # fmt: skip
 """What is about several workloads."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_portions() -> Iterator[None]:
+    """Makes several portions of few workloads."""
+    with patch.object(portions, "_SIZE", 2):
+        yield
 
 
 def written(folder: Path, files: dict[str, str]) -> None:

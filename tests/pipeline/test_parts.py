@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from krmfn import outline
 from krmfn.outline import Answer
 from krmfn.run import run
 from packwise.function import render_list
-from packwise.pipeline import parts
+from packwise.pipeline import parts, portions
 from packwise.pipeline.parts import rendered_in_parts
 from packwise.processes import answers
 from packwise.spool import Spool
@@ -68,6 +68,13 @@ EARLIER = """\
     namespace: a
     annotations: {packwise.dev/generated: "true"}
 """
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_portions() -> Iterator[None]:
+    """Makes several portions of few workloads."""
+    with patch.object(portions, "_SIZE", 2):
+        yield
 
 
 def workload(name: str, namespace: str = "a", domain: str = "", *, replicas: int = 1, clique: str = "engine") -> str:

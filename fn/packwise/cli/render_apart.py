@@ -15,7 +15,7 @@ from packwise.cli.rendered_files import NewText, Outcome, outcome_of, without_bo
 from packwise.cli.shares import slices_of
 from packwise.cli.workloads import workloads_of
 from packwise.pipeline import Rendered, render
-from packwise.pipeline.portions import are_in_order, is_divisible, place_of, portion_of, together
+from packwise.pipeline.portions import are_in_order, is_divisible, place_of, portion_of, size_of, together
 from packwise.processes import answers
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ def rendered_apart(inputs: Inputs, processes: int, *, in_files: bool) -> Apart |
     """
     if exit_code(inputs.results) or not is_divisible(inputs.package):
         return None
-    piece_of = partial(_piece, inputs.package, in_files=in_files)
-    pieces = answers(piece_of, slices_of(inputs.unread, processes))
-    if pieces is None:
+    pieces_of = partial(_pieces, inputs.package, in_files=in_files)
+    answered = answers(pieces_of, slices_of(inputs.unread, processes))
+    if answered is None:
         return None
+    pieces = [piece for pieces in answered for piece in pieces]
     results = together([piece.portion for piece in pieces])
     if results is None or len({piece.judge for piece in pieces}) > 1:
         return None
@@ -89,6 +90,18 @@ def rendered_apart(inputs: Inputs, processes: int, *, in_files: bool) -> Apart |
             return None
     workloads = sum([piece.workloads for piece in pieces])
     return Apart(sort_results([*inputs.results, *results]), outcome, workloads, pieces[0].judge)
+
+
+def _pieces(package: Package, unread: Sequence[Unread], *, in_files: bool) -> list[_Piece] | None:
+    """What becomes of the workloads in some files; None where something is about several, or cannot be read."""
+    pieces: list[_Piece] = []
+    size = size_of(len(package.items))
+    for start in range(0, len(unread), size):
+        piece = _piece(package, unread[start : start + size], in_files=in_files)
+        if piece is None:
+            return None
+        pieces.append(piece)
+    return pieces
 
 
 def _piece(package: Package, unread: Sequence[Unread], *, in_files: bool) -> _Piece | None:

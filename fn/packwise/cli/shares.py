@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.pipeline.portions import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,10 @@ def shares_of(groups: Sequence[Group], divisible: Sequence[bool], processes: int
         while start < size or not size:
             while at < processes - 1 and total >= int(ends[at]):
                 at += 1
-            number = size - start if not cuts or at == processes - 1 else min(size - start, int(ends[at]) - total)
+            number = size - start
+            if cuts:
+                left = number if at == processes - 1 else int(ends[at]) - total
+                number = min(number, left, size_of(len(group.package.items)))
             part = group.unread[start : start + number] if cuts else group.unread
             shares[at].append(Part(place, part, number == size))
             start += number

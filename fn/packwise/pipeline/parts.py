@@ -18,7 +18,7 @@ from krmfn.yamltext.breaks import BREAKS
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.lists import is_list
-from packwise.pipeline.portions import are_in_order, is_divisible, place_of, portion_of, together
+from packwise.pipeline.portions import are_in_order, is_divisible, place_of, portion_of, size_of, together
 from packwise.pipeline.steps import render
 from packwise.processes import answers
 from packwise.select import Package
@@ -37,7 +37,7 @@ __all__ = ["rendered_in_parts"]
 _HOST_SHARE = 0.02
 """What the first part's process does beside it, reading and writing, in units of what all workloads take."""
 _ROUND = 1000
-"""How many workloads of a round are for each process: what they take in memory is given back after it."""
+"""How many workloads of a round are for each process: what the others take in memory is given back after it."""
 
 
 class _Written(NamedTuple):
@@ -49,7 +49,7 @@ class _Written(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """What becomes of a part: `kept` are the workloads' entries that changed, by place, `others` the other items'.
+    """What becomes of some workloads: `kept` are their entries that changed, by place, `others` those of other items.
 
     `generated` follow from workloads, `topologies` from none. With an error there is nothing of these.
     """
@@ -86,8 +86,8 @@ def rendered_in_parts(text: str, processes: int) -> Answer | None:
     parts = list(_shares(own, processes))
     joined = _Joined(frame)
     for start in range(0, len(parts), processes):
-        pieces = answers(partial(_piece, frame), parts[start : start + processes])
-        if pieces is None or not all(joined.add(piece) for piece in pieces):
+        answered = answers(partial(_pieces, frame), parts[start : start + processes])
+        if answered is None or not all(joined.add(piece) for pieces in answered for piece in pieces):
             return None
     return joined.answer()
 
@@ -119,6 +119,18 @@ def _shares(places: Sequence[int], number: int) -> Iterator[Sequence[int]]:
             yield own[start : start + size]
 
 
+def _pieces(frame: _Frame, places: Sequence[int]) -> list[_Piece] | None:
+    """What becomes of a part; None where something is about several workloads."""
+    pieces: list[_Piece] = []
+    size = size_of(len(frame.others))
+    for start in range(0, len(places), size):
+        piece = _piece(frame, places[start : start + size])
+        if piece is None:
+            return None
+        pieces.append(piece)
+    return pieces
+
+
 def _piece(frame: _Frame, places: Sequence[int]) -> _Piece | None:
     """What becomes of the workloads at `places`; None where something is about several workloads."""
     try:
@@ -143,7 +155,7 @@ def _piece(frame: _Frame, places: Sequence[int]) -> _Piece | None:
 def _texts_of(
     outline: Outline, portion: Portion, rendered: Rendered, items: tuple[KubeObject, ...], places: Sequence[int]
 ) -> _Piece | None:
-    """A part without errors. None where an entry is not whole lines; raises FieldError where there is none of it."""
+    """A piece without errors. None where an entry is not whole lines; raises FieldError where there is none of it."""
     texts = outline.entries_of(items, rendered.items)
     if not all(text.endswith(BREAKS) for text in texts):
         return None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from packwise.pipeline.steps import Rendered
     from packwise.select import Package, Selection
 
-__all__ = ["Place", "Portion", "are_in_order", "is_divisible", "place_of", "portion_of", "together"]
+__all__ = ["Place", "Portion", "are_in_order", "is_divisible", "place_of", "portion_of", "size_of", "together"]
 
 Place = tuple[int, str, str]
 """Where a generated object comes: by its kind, then by namespace and name of its workload."""
@@ -43,6 +43,7 @@ _OF_SEVERAL = frozenset([rule.name for rule in (ONCE, LIMIT, *RULES_OF_NAMES)])
 _OF_EVIDENCE = frozenset([rule.name for rule in RULES_OF_EVIDENCE])
 _MOST_OTHERS = 1000
 """Each portion has all items that are no workloads: more of them are not worth it."""
+_SIZE = 100
 
 
 class Portion(NamedTuple):
@@ -77,6 +78,14 @@ def is_divisible(package: Package) -> bool:
     if index.generated or index.findings or _KINDS & index.by_kind.keys():
         return False
     return [entry.has_workloads(inventory) for entry in FRONT_ENDS].count(True) == 1
+
+
+def size_of(others: int) -> int:
+    """How many workloads a portion should have beside so many other items, which it reads once more.
+
+    Those of the next portion get the memory that these have given back.
+    """
+    return max(_SIZE, others)
 
 
 def portion_of(package: Package, rendered: Rendered, own: Sequence[KubeObject]) -> Portion | None:
