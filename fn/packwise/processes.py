@@ -18,6 +18,11 @@ __all__ = ["answers", "most_processes", "processes_of", "usable"]
 
 _MOST = 4
 """More than so many share too little of the work, and each has memory of its own."""
+_QUOTA = "/sys/fs/cgroup/cpu.max"
+"""How many microseconds of processors a container may use in how many of the clock; the first is "max" without a limit.
+
+Source: Linux, Documentation/admin-guide/cgroup-v2.rst, CPU Interface Files.
+"""
 
 
 def usable() -> bool:
@@ -26,8 +31,20 @@ def usable() -> bool:
 
 
 def most_processes() -> int:
-    """How many processes work at the same time: as many as the processors that this one may use, at most four."""
-    return min(len(os.sched_getaffinity(0)), _MOST) if usable() else 1
+    """How many processes work at the same time: as many as the processors that this one may use, at most four.
+
+    A container's limit of 1500m counts as two.
+    """
+    return min(len(os.sched_getaffinity(0)), _granted(), _MOST) if usable() else 1
+
+
+def _granted() -> int:
+    try:
+        with open(_QUOTA, "rb") as file:  # noqa: PTH123 (pathlib takes longer to import)
+            quota, period = file.read().split()
+        return max(-(-int(quota) // int(period)), 1)
+    except (OSError, ValueError, ZeroDivisionError):
+        return _MOST
 
 
 def processes_of(jobs: int | None) -> int:
