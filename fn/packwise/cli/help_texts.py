@@ -311,7 +311,7 @@ FLEET_EPILOG = """\
 examples:
   packwise fleet check clusters --jobs 4
   packwise fleet diff clusters --changed-since git:origin/main -o markdown
-  packwise fleet render clusters -o rendered
+  packwise fleet render clusters -o rendered --prune
   packwise fleet place clusters --nodes nodes/
 
 exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"""

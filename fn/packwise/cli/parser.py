@@ -123,6 +123,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.exit_code,
         tuple(parsed.exclude),
         Verbosity(parsed.verbosity),
+        parsed.prunes,
     ),
     "cache": lambda parsed: Cache(parsed.place, parsed.action == "prune", parsed.max_size),
     "migrate": lambda parsed: Migrate(

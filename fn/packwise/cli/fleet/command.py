@@ -9,20 +9,23 @@ from importlib import import_module
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.result import exit_code
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.fleet.ahead import LooksAhead
 from packwise.cli.fleet.commit import CommitTree
 from packwise.cli.fleet.disk import DiskTree
 from packwise.cli.fleet.evidence import Evidence
+from packwise.cli.fleet.orphans import orphans, prune
 from packwise.cli.fleet.output import Output
 from packwise.cli.fleet.requests import Nodes, Requests, Rooted, reach_of
 from packwise.cli.fleet.run import run_through
 from packwise.cli.fleet.spool import Spool
-from packwise.cli.fleet_output.report import FleetReport, shown
+from packwise.cli.fleet_output.report import FleetReport, Orphans, shown
 from packwise.cli.git import Commit
 from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
+from packwise.cli.report.lines import as_lines
 from packwise.cli.write import refuse_no_folder
 from packwise.commands.fleet import PackageResult, Status, Tally
 from packwise.fleet.cache import CacheError, default_place, open_cache
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
+    from krmfn.result import Result
     from packwise.cli.arguments import Fleet
     from packwise.fleet.cache import Cache
 
@@ -65,6 +69,7 @@ def fleet(command: Fleet) -> int:
                 spool.add(result)
 
         _run(command, after, before, ahead, take)
+        orphaned, results = _orphans(command, after)
         report = FleetReport(
             command.verb,
             Path(command.root).as_posix(),
@@ -73,9 +78,21 @@ def fleet(command: Fleet) -> int:
             command.changed_since or command.baseline or "",
             is_coloured(sys.stdout),
             command.verbosity is Verbosity.VERBOSE,
+            orphaned,
         )
         is_shown = all(show(piece) for piece in _printer(command.output)(report))
-    return max(_code(report, command), int(not is_shown))
+        say(as_lines(results))
+    return max(_code(report, command), exit_code(results), int(not is_shown))
+
+
+def _orphans(command: Fleet, after: Rooted) -> tuple[Orphans | None, list[Result]]:
+    """What the output folder has of packages that are gone, and what is to be said of the files that stay."""
+    if command.folder is None:
+        return None, []
+    folder = Path(command.folder)
+    names = orphans(folder, after.names())
+    results = [result for name in names for result in prune(folder, name)] if command.prunes else []
+    return Orphans(tuple([(folder / name).as_posix() for name in names]), are_pruned=command.prunes), results
 
 
 def _below_top(folder: str) -> tuple[str, str]:
@@ -186,4 +203,6 @@ def _code(report: FleetReport, command: Fleet) -> int:
     """1 where a package fails or something does not fit; where that was asked for, where something changes."""
     summary = report.summary
     changed = [status for status, _ in summary.statuses if status not in (Status.UNCHANGED, Status.PASSING)]
-    return int(bool(summary.number(Status.FAILING) or summary.pending or (command.exit_code and changed)))
+    is_pruned = report.orphans is not None and report.orphans.are_pruned and report.orphans.folders
+    is_changed = command.exit_code and (changed or is_pruned)
+    return int(bool(summary.number(Status.FAILING) or summary.pending or is_changed))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from packwise.cli.survey import Changes
     from packwise.commands.fleet import PackageResult
 
-__all__ = ["Output"]
+__all__ = ["Output", "unwritable"]
 
 
 class Output:
@@ -53,7 +53,7 @@ class Output:
         folder = self._folder / self._below(result.folder)
         is_there = folder.exists()
         if is_there and not folder.is_dir():
-            return _failing(result, [_unwritable(folder.as_posix(), "Not a directory")])
+            return _failing(result, [unwritable(folder.as_posix(), "Not a directory")])
         try:
             if not is_there:
                 folder.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ class Output:
         except FieldError as error:
             return _failing(result, [error_result(error)])
         except OSError as error:
-            return _failing(result, [_unwritable(str(error.filename), error.strerror or str(error))])
+            return _failing(result, [unwritable(str(error.filename), error.strerror or str(error))])
 
     def _written(self, result: PackageResult, folder: Path, payload: bytes) -> PackageResult:
         is_new = not folder.exists()
@@ -103,7 +103,8 @@ def _written_paths(changes: Changes) -> set[str]:
     return {LIST, *[changes.targets.get(path, path) for path in changes.contents]}
 
 
-def _unwritable(path: str, reason: str) -> Result:
+def unwritable(path: str, reason: str) -> Result:
+    """The error about a folder that the disk refuses to change."""
     message = f'must be a folder that can be written; got "{reason}"'
     return Result(message, file=ResultFile(path), tags={"rule": WRITTEN.name})
 

@@ -43,6 +43,10 @@ def as_json(report: FleetReport) -> Iterator[str]:
             },
             "filesWritten": summary.written,
         },
+        "orphans": None if report.orphans is None else {
+            "folders": list(report.orphans.folders),
+            "pruned": report.orphans.are_pruned,
+        },
         "packages": [],
     }).rpartition("[]")  # fmt: skip
     yield f"{head}["

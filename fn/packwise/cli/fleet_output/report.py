@@ -9,6 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import ResultFile
 from packwise.cli.report.lines import as_lines
+from packwise.cli.report.visible import visible
 from packwise.commands.fleet.result import Status
 
 if TYPE_CHECKING:
@@ -17,16 +18,25 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.commands.fleet import PackageResult, Summary
 
-__all__ = ["FleetReport", "counted", "headline", "numbers", "package_line", "shown"]
+__all__ = ["FleetReport", "Orphans", "counted", "headline", "numbers", "package_line", "shown"]
 
+_MOST_ORPHANS = 3
 _WORDS = {Status.ADDED: "new", Status.REMOVED: "gone"}
+
+
+class Orphans(NamedTuple):
+    """Folders of a render's output that are of no package any more; `are_pruned`: what packwise wrote is removed."""
+
+    folders: tuple[str, ...]
+    are_pruned: bool = False
 
 
 class FleetReport(NamedTuple):
     """A run of `verb` through the packages below `root`.
 
     `results` are in order of their folders; they are left out where the format needs the summary alone. `since` is the
-    state that was compared with, "" where there was none. Paths are those of the user's folder.
+    state that was compared with, "" where there was none. `orphans` is None where nothing was written. Paths are those
+    of the user's folder.
     """
 
     verb: str
@@ -36,6 +46,7 @@ class FleetReport(NamedTuple):
     since: str = ""
     is_coloured: bool = False
     is_verbose: bool = False
+    orphans: Orphans | None = None
 
     @property
     def command(self) -> str:
@@ -104,6 +115,14 @@ def numbers(report: FleetReport) -> Iterator[str]:
             yield f"{counted(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
     if summary.written:
         yield f"{counted(summary.written, 'file')} written"
+    if report.orphans is not None and report.orphans.folders:
+        yield _orphans_line(report.orphans, len(report.orphans.folders) if report.is_verbose else _MOST_ORPHANS)
+
+
+def _orphans_line(orphans: Orphans, most: int) -> str:
+    folders = counted(len(orphans.folders), "folder")
+    what = f"{folders} pruned" if orphans.are_pruned else f"{folders} of packages that are gone; --prune empties them"
+    return f"{what}: {visible(package_line(orphans.folders, most))}"
 
 
 def package_line(folders: Sequence[str], most: int) -> str:

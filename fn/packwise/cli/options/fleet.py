@@ -26,6 +26,13 @@ def add_fleet(commands: Any) -> None:
         "text, json or markdown (default: text)",
     )
     fleet.add_argument("--report", choices=FLEET_FORMATS, help="how render prints its summary (default: text)")
+    fleet.add_argument(
+        "--prune",
+        dest="prunes",
+        action="store_true",
+        help="of render: remove what an earlier run wrote to DIR for packages that are gone; "
+        "what somebody changed since stays",
+    )
     _add_scope(fleet)
     _add_workers(fleet)
     fleet.add_argument(
@@ -99,6 +106,8 @@ def refuse_unlike_verb(parser: argparse.ArgumentParser, parsed: argparse.Namespa
         parser.error(f"--report goes with render; use -o {parsed.report}")
     if parsed.verb == "render" and parsed.output in formats:
         parser.error(f"-o must name a folder; use --report {parsed.output}, or -o ./{parsed.output} for a folder")
+    if parsed.prunes and (parsed.verb != "render" or parsed.output is None):
+        parser.error("--prune goes with render -o DIR")
     if parsed.nodes is not None and parsed.verb not in ("diff", "place"):
         parser.error("--nodes goes with place and diff")
     if parsed.verb == "place" and parsed.nodes is None:

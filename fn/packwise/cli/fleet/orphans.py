@@ -1,0 +1,77 @@
+"""Orphans: folders that an earlier run wrote for packages which the fleet no longer has."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.fleet.output import unwritable
+from packwise.cli.folder import FolderPlan
+from packwise.cli.input_paths import real
+from packwise.cli.lock import locked
+from packwise.cli.manifests import NAME as LIST
+from packwise.cli.reader import error_result
+from packwise.cli.survey import survey
+from packwise.cli.swap import remove_left
+from packwise.cli.write import apply
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from krmfn.result import Result
+
+__all__ = ["orphans", "prune"]
+
+_NOTHING = FolderPlan({}, frozenset(), frozenset(), (), ())
+
+
+def orphans(output: Path, known: Collection[str]) -> list[str]:
+    """The folders below `output`, by path, that have a list of packwise's own files and are not `known`."""
+    packages = frozenset(known)
+    gone: list[str] = []
+    left = ["."]
+    while left:
+        name = left.pop()
+        is_written = False
+        with suppress(OSError), os.scandir(output / name) as entries:
+            for entry in entries:
+                if entry.name == LIST:
+                    is_written = True
+                elif not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
+                    left.append(entry.name if name == "." else f"{name}/{entry.name}")
+        if is_written and name not in packages:
+            gone.append(name)
+    return sorted(gone)
+
+
+def prune(output: Path, name: str) -> list[Result]:
+    """Removes what an earlier run wrote to the folder `name` of `output`, and folders that are empty then.
+
+    A file that was changed since stays, as do files of others: a warning names it. Errors are among the results where
+    the folder cannot be changed; it is as it was then.
+    """
+    folder = output / name
+    try:
+        with locked(Path(real(folder)).parent):
+            remove_left(folder)
+            changes = survey(folder, _NOTHING, with_list=True)
+            # The list stays as long as it names a file that stays.
+            own = () if changes.results else (Path(real(folder)) / LIST,)
+            apply(folder, replace(changes, removed=(*changes.removed, *own), listing=None), at_once=True)
+            _remove_empty(folder, output)
+    except FieldError as error:
+        return [error_result(error)]
+    except OSError as error:
+        return [unwritable(str(error.filename), error.strerror or str(error))]
+    return list(changes.results)
+
+
+def _remove_empty(folder: Path, top: Path) -> None:
+    with suppress(OSError):
+        while folder != top:
+            folder.rmdir()
+            folder = folder.parent

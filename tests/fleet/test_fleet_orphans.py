@@ -1,0 +1,135 @@
+"""What an earlier run wrote for packages that are gone: it is named, and removed where that is asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from packwise.cli.fleet.orphans import orphans
+from packwise.cli.manifests import NAME as LIST
+from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
+
+RENDER = ("fleet", "render", "clusters", "-o", "out")
+PACKAGES = ("east", "eu/north", "eu/south", "west")
+
+
+@pytest.fixture(autouse=True)
+def out(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The output folder of four packages."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    (tmp_path / ".git").mkdir()
+    for name in PACKAGES:
+        write(tmp_path, {f"clusters/{name}/topology.yaml": CONFIG, f"clusters/{name}/workload.yaml": WORKLOAD})
+    assert call(*RENDER).code == 0
+    return tmp_path / "out"
+
+
+def gone(folder: Path, *names: str) -> None:
+    for name in names:
+        for file in (folder / "clusters" / name).iterdir():
+            file.unlink()
+        (folder / "clusters" / name).rmdir()
+
+
+def test_a_folder_of_a_package_that_is_gone_is_named(call: Call, tmp_path: Path, out: Path) -> None:
+    gone(tmp_path, "west")
+    before = listing(out)
+
+    ran = call(*RENDER)
+
+    line = "  1 folder of packages that are gone; --prune empties them: out/west\n"
+    assert (ran.code, ran.stdout, ran.stderr) == (0, f"3 packages: 3 unchanged\n  3 workloads judged\n{line}", "")
+    assert listing(out) == before
+
+
+def test_prune_removes_it_and_what_is_empty_then(call: Call, tmp_path: Path, out: Path) -> None:
+    gone(tmp_path, "eu/north", "eu/south")
+
+    ran = call(*RENDER, "--prune")
+
+    line = "  2 folders pruned: out/eu/north, out/eu/south\n"
+    assert (ran.code, ran.stdout, ran.stderr) == (0, f"2 packages: 2 unchanged\n  2 workloads judged\n{line}", "")
+    assert sorted(path.name for path in out.iterdir()) == ["east", "west"]
+    assert call(*RENDER, "--prune").stdout == "2 packages: 2 unchanged\n  2 workloads judged\n"
+
+
+def test_what_others_wrote_or_changed_stays(call: Call, tmp_path: Path, out: Path) -> None:
+    gone(tmp_path, "west")
+    write(out, {"west/notes.md": "mine\n", "west/workload.yaml": "mine: too\n"})
+
+    ran = call(*RENDER, "--prune")
+
+    message = "is no longer rendered, and was changed since packwise wrote it; it stays: remove it by hand"
+    assert (ran.code, ran.stderr) == (0, f"warning: out/west/workload.yaml: {message} [output-edited]\n")
+    assert sorted(path.name for path in (out / "west").iterdir()) == [LIST, "notes.md", "workload.yaml"]
+    (out / "west" / "workload.yaml").unlink()
+    assert call(*RENDER, "--prune").stderr == ""
+    assert sorted(path.name for path in (out / "west").iterdir()) == ["notes.md"]
+    assert "pruned" not in call(*RENDER, "--prune").stdout
+
+
+def test_a_package_below_it_stays(call: Call, tmp_path: Path, out: Path) -> None:
+    write(tmp_path, {"clusters/west/lab/topology.yaml": CONFIG, "clusters/west/lab/workload.yaml": WORKLOAD})
+    assert call(*RENDER).code == 0
+    (tmp_path / "clusters/west/topology.yaml").unlink()
+    (tmp_path / "clusters/west/workload.yaml").unlink()
+    before = listing(out / "west" / "lab")
+
+    ran = call(*RENDER, "--prune")
+
+    assert "  1 folder pruned: out/west\n" in ran.stdout
+    assert [path.name for path in (out / "west").iterdir()] == ["lab"]
+    assert listing(out / "west" / "lab") == before
+
+
+def test_a_list_that_is_not_packwises_is_an_error(call: Call, tmp_path: Path, out: Path) -> None:
+    gone(tmp_path, "west")
+    write(out, {f"west/{LIST}": "nonsense\n"})
+    before = listing(out)
+
+    ran = call(*RENDER, "--prune")
+
+    assert ran.code == 1
+    assert "must be the list of files that packwise wrote" in ran.stderr
+    assert listing(out) == before
+
+
+def test_a_failing_package_is_not_gone(call: Call, tmp_path: Path, out: Path) -> None:
+    write(tmp_path, {"clusters/west/workload.yaml": WORKLOAD.replace("replicas", "replica")})
+    before = listing(out)
+
+    ran = call(*RENDER, "--prune")
+
+    assert ran.code == 1
+    assert "pruned" not in ran.stdout
+    assert listing(out) == before
+
+
+def test_json_has_them(call: Call, tmp_path: Path) -> None:
+    assert json.loads(call(*RENDER, "--report", "json").stdout)["orphans"] == {"folders": [], "pruned": False}
+    gone(tmp_path, "west")
+    assert json.loads(call(*RENDER, "--report", "json").stdout)["orphans"] == {"folders": ["out/west"], "pruned": False}
+    pruned = call(*RENDER, "--report", "json", "--prune", "--exit-code")
+    assert pruned.code == 1
+    assert json.loads(pruned.stdout)["orphans"] == {"folders": ["out/west"], "pruned": True}
+    assert json.loads(call("fleet", "check", "clusters", "-o", "json").stdout)["orphans"] is None
+
+
+@pytest.mark.parametrize("words", [("check", "clusters"), ("render", "clusters")])
+def test_prune_goes_with_an_output_folder(call: Call, words: tuple[str, ...]) -> None:
+    ran = call("fleet", *words, "--prune")
+
+    assert ran.code == 2
+    assert "--prune goes with render -o DIR" in ran.stderr
+
+
+def test_links_and_hidden_folders_are_not_followed(tmp_path: Path, out: Path) -> None:
+    (out / "linked").symlink_to(out / "west", target_is_directory=True)
+    (out / ".hidden").mkdir()
+    (out / ".hidden" / LIST).touch()
+
+    assert orphans(out, PACKAGES) == []
+    assert orphans(out, ["east", "eu/south"]) == ["eu/north", "west"]
+    assert orphans(tmp_path / "nowhere", []) == []
