@@ -238,7 +238,7 @@ def render_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator
         (folder / "noop.yaml").write_text(NOOP.format(peer.command[0]), encoding="utf-8")
         build = (str(KUSTOMIZE), "build", "--enable-alpha-plugins", "--enable-exec", str(folder))
         contenders.append(Contender("kustomize build", build))
-    medians = {each.name: run_once(each.command, Path(os.devnull)) for each in contenders}
+    medians = measure(contenders, Path(os.devnull), options.runs)
     stick = medians.get("kustomize build")
     for name, sample in medians.items():
         ratio = f"{sample.wall / stick.wall:.3f}" if stick is not None and sample is not stick else ""
@@ -254,14 +254,14 @@ def page(options: argparse.Namespace) -> str:
         "`make bench` measures and writes this page: medians of whole processes, with all work that a run does, in",
         "turn with what they are compared with. What is compared, and how it counts: `benchmarks/bench.py`.\n",
         f"{datetime.now(UTC):%Y-%m-%d}; {machine()}.",
-        f"{options.runs} runs of each, of 10,000 workloads and more one, of folders one. No figure for memory is below",
-        f"{floor:.0f} MiB, the size of the script.\n",
+        f"{options.runs} runs of each, of 10,000 workloads and more one. No figure for memory is below {floor:.0f} MiB,",
+        "the size of the script.\n",
     ]
     sections: list[tuple[str, tuple[str, ...], Iterator[str]]] = [
         ("`packwise fn` beside a Go function that does nothing", FUNCTION_HEAD, function_rows(options, peer)),
         ("Ten workloads beside `import yaml`", START_HEAD, start_rows(options)),
         (f"A folder of {FILES:,} files", RENDER_HEAD, render_rows(options, peer)),
-        ("1,000 files, 50 of them wrong", CHECK_HEAD, iter(compare_check(options.packwise))),
+        ("1,000 files, 50 of them wrong", CHECK_HEAD, iter(compare_check(options.packwise, runs=options.runs))),
     ]
     for title, head, rows in sections:
         lines += [f"## {title}\n", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

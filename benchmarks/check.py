@@ -1,6 +1,6 @@
 """Times `packwise check` on a folder of workloads, some of them wrong, beside kubectl-validate on the same folder.
 
-    python benchmarks/check.py [--workloads 1000] [--wrong 50] [--crds ../shared/crds/alpha7]
+    python benchmarks/check.py [--workloads 1000] [--wrong 50] [--runs 3] [--crds ../shared/crds/alpha7]
 
 kubectl-validate knows the schemas of the CRDs and no more: the wrong workloads are wrong to both (a field that no API
 server knows, a value of another type) or to Grove's webhook alone (a broader child, an unknown level).
@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -63,8 +64,10 @@ def run(name: str, command: list[str]) -> tuple[float, float]:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def compare(packwise: str, workloads: int = 1000, wrong: int = 50, crds: Path = CRDS) -> Iterator[str]:
-    """A row of a table for each checker."""
+def compare(
+    packwise: str, workloads: int = 1000, wrong: int = 50, crds: Path = CRDS, *, runs: int = 1
+) -> Iterator[str]:
+    """A row of a table for each checker: medians of so many runs, which take turns."""
     write_folder(workloads, wrong)
     commands = {"packwise check": [packwise, "check", str(FOLDER)]}
     if VALIDATE.exists() and crds.is_dir():
@@ -72,10 +75,14 @@ def compare(packwise: str, workloads: int = 1000, wrong: int = 50, crds: Path = 
         shutil.rmtree(manifests, ignore_errors=True)
         shutil.copytree(FOLDER, manifests, ignore=shutil.ignore_patterns("topology.yaml"))
         commands["kubectl-validate"] = [str(VALIDATE), str(manifests), "--local-crds", str(crds)]
-    taken = {name: run(name, command) for name, command in commands.items()}
-    for name, (wall, cpu) in taken.items():
-        ours = name == "packwise check" and len(taken) > 1
-        ratio = f"{wall / taken['kubectl-validate'][0]:.2f}" if ours else ""
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, command in commands.items():
+            taken[name].append(run(name, command))
+    medians = {name: (median(wall for wall, _ in each), median(cpu for _, cpu in each)) for name, each in taken.items()}
+    for name, (wall, cpu) in medians.items():
+        ours = name == "packwise check" and len(medians) > 1
+        ratio = f"{wall / medians['kubectl-validate'][0]:.2f}" if ours else ""
         yield f"| {name} | {wall:.2f} | {cpu:.2f} | {ratio} |"
 
 
@@ -84,10 +91,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Times `packwise check` beside kubectl-validate.")
     parser.add_argument("--workloads", type=int, default=1000, help="default: %(default)s")
     parser.add_argument("--wrong", type=int, default=50, help="default: %(default)s")
+    parser.add_argument("--runs", type=int, default=3, help="default: %(default)s")
     parser.add_argument("--packwise", default=str(ROOT / ".venv/bin/packwise"), help="default: %(default)s")
     parser.add_argument("--crds", type=Path, default=CRDS, help="default: %(default)s")
     options = parser.parse_args()
-    print("\n".join(compare(options.packwise, options.workloads, options.wrong, options.crds)))
+    print("\n".join(compare(options.packwise, options.workloads, options.wrong, options.crds, runs=options.runs)))
 
 
 if __name__ == "__main__":
