@@ -254,8 +254,8 @@ def page(options: argparse.Namespace) -> str:
         "`make bench` measures and writes this page: medians of whole processes, with all work that a run does, in",
         "turn with what they are compared with. What is compared, and how it counts: `benchmarks/bench.py`.\n",
         f"{datetime.now(UTC):%Y-%m-%d}; {machine()}.",
-        f"{options.runs} runs of each, of 10,000 workloads and more one. No figure for memory is below {floor:.0f} MiB,",
-        "the size of the script.\n",
+        f"{options.runs} runs of each, of 10,000 workloads and more one. No figure for memory is below",
+        f"{floor:.0f} MiB, the size of the script.\n",
     ]
     sections: list[tuple[str, tuple[str, ...], Iterator[str]]] = [
         ("`packwise fn` beside a Go function that does nothing", FUNCTION_HEAD, function_rows(options, peer)),
