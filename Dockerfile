@@ -1,5 +1,22 @@
 # The function as an image: `docker run --rm -i --network none IMAGE < resourcelist.yaml`.
-# Both stages run the same interpreter, since the virtual environment made in the first runs in the second.
+
+# The native core of krmfn. This stage alone has a linker.
+FROM python:3.13.9-trixie AS native
+COPY --from=rust:1.95.0-slim-trixie /usr/local/rustup /usr/local/rustup
+COPY --from=rust:1.95.0-slim-trixie /usr/local/cargo /usr/local/cargo
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    SOURCE_DATE_EPOCH=1767225600 \
+    RUSTUP_HOME=/usr/local/rustup \
+    CARGO_HOME=/usr/local/cargo \
+    PATH=/opt/build/bin:/usr/local/cargo/bin:/usr/local/bin:/usr/bin:/bin
+WORKDIR /src
+COPY requirements-native.lock ./
+RUN python -m venv /opt/build \
+ && /opt/build/bin/python -m pip install --no-cache-dir --require-hashes --requirement requirements-native.lock
+COPY fn/krmfn-native krmfn-native
+RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/native ./krmfn-native
+
+# This stage and the last run the same interpreter, since the virtual environment made in the first runs in the second.
 FROM python:3.13.9-slim-trixie AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     SOURCE_DATE_EPOCH=1767225600
@@ -10,10 +27,11 @@ RUN python -m venv /opt/build \
 # No pip in what is shipped: the build environment's pip fills it. The lock holds every extra.
 RUN python -m venv --without-pip /opt/packwise \
  && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --require-hashes --requirement requirements.lock
+COPY --from=native /opt/native /opt/native
 COPY pyproject.toml README.md LICENSE ./
 COPY fn fn
 RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist . \
- && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/*.whl
+ && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/*.whl /opt/native/*.whl
 # Compiled once, here: the user below can write no cache. Hash-based files carry no time stamp.
 RUN python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib \
  && /opt/packwise/bin/python -I -m packwise.start

@@ -242,6 +242,7 @@ image-check: setup ## lint the Dockerfile and follow its steps in a scratch dire
 lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 	$(UV_COMPILE) $(PROJECTS) --output-file requirements.lock
 	$(UV_COMPILE) --group build --output-file requirements-build.lock
+	$(UV_COMPILE) --group native --output-file requirements-native.lock
 	$(UV_COMPILE) $(PROJECTS) --extra solver --extra fleet --group dev --output-file requirements-dev.lock
 	$(UV_COMPILE) --group audit --output-file requirements-audit.lock
 	$(UV_COMPILE) --group clients --output-file requirements-clients.lock

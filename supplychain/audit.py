@@ -16,7 +16,7 @@ from supplychain.locks import ROOT
 
 __all__ = ["LOCKS", "Audit", "main", "read_report", "verdict"]
 
-LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-native.lock", "requirements-dev.lock")
 
 
 class Audit(NamedTuple):

@@ -17,7 +17,7 @@ from tests.fuzz.targets import TARGETS
 from tests.places import ROOT
 
 FUZZING = re.compile(r"^FUZZ_TARGETS := (.+)$", re.MULTILINE)
-LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock", "requirements-audit.lock")
+LOCKS = tuple([f"requirements{name}.lock" for name in ("", "-build", "-native", "-dev", "-audit")])
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_locks_carry_a_hash_for_every_package(lock: str) -> None:
 
 def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    runtime, build, development, _ = (pins(lock) for lock in LOCKS)
+    runtime, build, native, development, _ = (pins(lock) for lock in LOCKS)
 
     krmfn = tomllib.loads((ROOT / "fn" / "krmfn" / "pyproject.toml").read_text(encoding="utf-8"))
     asked = [*requirements(project), *requirements(krmfn)]
@@ -106,8 +106,10 @@ def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> Non
     assert libraries <= set(development)
     # The image does without what is not in `all`.
     assert libraries - {extra.library for extra in (DASK, FSSPEC, SOLVER)} <= set(runtime)
-    assert runtime.items() | build.items() <= development.items()
+    assert runtime.items() | build.items() | native.items() <= development.items()
     assert [f"hatchling=={build['hatchling']}"] == project["build-system"]["requires"]
+    core = tomllib.loads((ROOT / "fn" / "krmfn-native" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert [f"maturin=={native['maturin']}"] == core["build-system"]["requires"]
 
 
 def requirements(project: dict[str, Any]) -> list[str]:

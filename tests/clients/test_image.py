@@ -24,7 +24,7 @@ from tests.places import ROOT, missing
 
 pytestmark = [pytest.mark.client, pytest.mark.xdist_group("image")]
 
-BUILD, KUSTOMIZE, PLUGIN, REPO_SERVER, FINAL = stages(ROOT / "Dockerfile")
+NATIVE, BUILD, KUSTOMIZE, PLUGIN, REPO_SERVER, FINAL = stages(ROOT / "Dockerfile")
 
 RESOURCE_LIST = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
 
@@ -68,14 +68,17 @@ def confined(command: list[str]) -> list[str]:
 
 
 def environment(stage: Stage) -> dict[str, str]:
-    return {key: value for step in stage.of("ENV") for key, _, value in (word.partition("=") for word in step.words())}
+    """The variables of a stage; the toolchain of Rust is this machine's."""
+    variables = [word.partition("=") for step in stage.of("ENV") for word in step.words()]
+    return {key: value for key, _, value in variables if key not in ("PATH", "RUSTUP_HOME", "CARGO_HOME")}
 
 
 def copy_into(folder: Path, words: list[str]) -> None:
+    """The files of the repository that a step copies, and none of those of another stage."""
     *sources, target = words
-    for source in sources:
+    for source in sources if not sources[0].startswith("--from=") else ():
         if (ROOT / source).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
+            ignored = shutil.ignore_patterns("__pycache__", "target")
             shutil.copytree(ROOT / source, folder / target, ignore=ignored)
         else:
             shutil.copy(ROOT / source, folder / target)
@@ -85,9 +88,10 @@ def follow(stage: Stage, root: Path, python: Path) -> None:
     """Run a stage's steps with `/src` and `/opt` standing under `root`."""
     folder = root
     commands = root / "commands"
-    commands.mkdir()
+    commands.mkdir(parents=True)
     (commands / "python").symlink_to(python)
-    variables = {**os.environ, **environment(stage), "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
+    paths = [str(root / "opt/build/bin"), str(commands), os.environ["PATH"]]
+    variables = {**os.environ, **environment(stage), "PATH": os.pathsep.join(paths)}
     for step in stage.instructions:
         if step.name == "WORKDIR":
             folder = root / step.text.lstrip("/")
@@ -108,7 +112,13 @@ def image() -> Iterator[Image]:
     with tempfile.TemporaryDirectory(prefix="packwise-image-") as scratch:
         root = Path(scratch)
         root.chmod(0o755)
-        follow(BUILD, root, world_readable_python())
+        python = world_readable_python()
+        native = root / "native"
+        follow(NATIVE, native, python)
+        copied = [step.words() for step in BUILD.of("COPY") if step.words()[0] == "--from=native"]
+        for _, source, target in copied:
+            shutil.copytree(native / source.lstrip("/"), root / target.lstrip("/"))
+        follow(BUILD, root, python)
         yield Image(root)
 
 
@@ -123,19 +133,23 @@ def run_function(image: Image, stdin: str) -> subprocess.CompletedProcess[str]:
 def test_base_images_are_pinned_to_one_exact_version() -> None:
     assert BUILD.image == PLUGIN.image == FINAL.image
     assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+|python@sha256:[0-9a-f]{64}", FINAL.image)
-    for other in (KUSTOMIZE, REPO_SERVER):
-        assert re.search(r":v?\d+\.\d+\.\d+(-[a-z]+)?$", other.image)
+    toolchains = {step.words()[0].removeprefix("--from=") for step in NATIVE.of("COPY") if "--from=" in step.text}
+    assert len(toolchains) == 1
+    assert NATIVE.image == BUILD.image.replace("-slim", "")
+    for other in (KUSTOMIZE.image, REPO_SERVER.image, *toolchains):
+        assert re.search(r":v?\d+\.\d+\.\d+(-[a-z]+)*$", other)
 
 
 def test_everything_installed_is_pinned_by_hash_or_built_here() -> None:
     installs = [
         line
-        for step in BUILD.of("RUN")
+        for stage in (NATIVE, BUILD)
+        for step in stage.of("RUN")
         for line in step.text.split("&&")
         if re.search(r"pip .*\b(install|wheel)\b", line)
     ]
 
-    assert len(installs) == 4
+    assert len(installs) == 6
     assert [line for line in installs if "--require-hashes" not in line and "--no-index" not in line] == []
 
 
@@ -184,7 +198,7 @@ def test_environment_holds_what_the_lock_names_and_no_installer(image: Image) ->
     there = {path.name.split("-")[0].lower().replace("_", "-") for path in libraries.glob("*.dist-info")}
 
     locked = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    assert there == {"packwise", *re.findall(r"^([a-z0-9-]+)==", locked, re.MULTILINE)}
+    assert there == {"krmfn-native", "packwise", *re.findall(r"^([a-z0-9-]+)==", locked, re.MULTILINE)}
 
 
 def test_every_file_of_the_packages_is_installed(image: Image) -> None:
@@ -192,11 +206,19 @@ def test_every_file_of_the_packages_is_installed(image: Image) -> None:
     libraries = next(image.inside("/opt/packwise/lib").glob("python3.*/site-packages"))
     there = [path for path in (ROOT / "fn").rglob("*.*") if "__pycache__" not in path.parts]
     beside = ("pyproject.toml", "packwise.cdx.json", "krmfn.cdx.json")
-    # The native core is a distribution of its own, which the image does without.
+    # The native core is a distribution of its own.
     python = [path for path in there if not path.is_relative_to(ROOT / "fn" / "krmfn-native")]
     files = {path.relative_to(ROOT / "fn") for path in python if path.name not in beside}
 
     assert {path for path in files if not (libraries / path).is_file()} == set()
+
+
+def test_the_native_core_reads_and_writes(image: Image) -> None:
+    program = "from krmfn.yamltext import native; print(native.write({'a': 1}), end='')"
+    python = image.inside("/opt/packwise/bin/python")
+    done = subprocess.run(confined([str(python), "-c", program]), capture_output=True, text=True, cwd="/", check=True)
+
+    assert done.stdout == "a: 1\n"
 
 
 def test_the_distribution_brings_its_bill_of_materials(image: Image) -> None:
