@@ -18,7 +18,15 @@ from krmfn.yamltext.breaks import BREAKS
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.lists import is_list
-from packwise.pipeline.portions import are_in_order, is_divisible, place_of, portion_of, size_of, together
+from packwise.pipeline.portions import (
+    MOST_OTHERS,
+    are_in_order,
+    is_divisible,
+    place_of,
+    portion_of,
+    size_of,
+    together,
+)
 from packwise.pipeline.steps import render
 from packwise.processes import answers
 from packwise.select import Package
@@ -96,6 +104,8 @@ def _frame(outline: Outline, own: Sequence[int]) -> _Frame | None:
     """The list without its workloads, at the places `own`; None where other items are about workloads, too."""
     workloads = set(own)
     places = [place for place in range(len(outline)) if place not in workloads]
+    if len(places) > MOST_OTHERS:
+        return None
     try:
         items = outline.items(places)
     except YamlError:

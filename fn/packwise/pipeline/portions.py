@@ -31,7 +31,17 @@ if TYPE_CHECKING:
     from packwise.pipeline.steps import Rendered
     from packwise.select import Package, Selection
 
-__all__ = ["Place", "Portion", "are_in_order", "is_divisible", "place_of", "portion_of", "size_of", "together"]
+__all__ = [
+    "MOST_OTHERS",
+    "Place",
+    "Portion",
+    "are_in_order",
+    "is_divisible",
+    "place_of",
+    "portion_of",
+    "size_of",
+    "together",
+]
 
 Place = tuple[int, str, str]
 """Where a generated object comes: by its kind, then by namespace and name of its workload."""
@@ -41,9 +51,10 @@ _KINDS = frozenset([kind.key for kind in KINDS])
 _OF_SEVERAL = frozenset([rule.name for rule in (ONCE, LIMIT, *RULES_OF_NAMES)])
 """Rules about several workloads at once."""
 _OF_EVIDENCE = frozenset([rule.name for rule in RULES_OF_EVIDENCE])
-_MOST_OTHERS = 1000
+MOST_OTHERS = 1000
 """Each portion has all items that are no workloads: more of them are not worth it."""
 _SIZE = 100
+"""How many workloads are rendered at a time."""
 
 
 class Portion(NamedTuple):
@@ -69,7 +80,7 @@ class Portion(NamedTuple):
 def is_divisible(package: Package) -> bool:
     """Whether PodCliqueSets that come to the package can be divided, as far as the rest of it tells."""
     rest = (*package.items, *package.context)
-    if package.baseline is not None or package.documents or package.nodes or len(rest) > _MOST_OTHERS:
+    if package.baseline is not None or package.documents or package.nodes or len(rest) > MOST_OTHERS:
         return False
     if _has_comments(rest):
         return False
