@@ -64,6 +64,7 @@ def workloads(gangs: int) -> Iterator[str]:
 
 
 def kubernetes_node(index: int) -> dict[str, Any]:
+    """The node as `kubectl get nodes -o json` prints it."""
     value = node(index)
     return {
         "kind": "Node",

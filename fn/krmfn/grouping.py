@@ -70,4 +70,5 @@ def rest_line(shown: Shown, hint: str) -> str:
 
 
 def form_of(result: Result) -> tuple[str, str, str]:
+    """What results of one form share: severity, rule, and the message without what differs from object to object."""
     return result.severity.value, result.tags.get("rule", ""), _VARIABLE.sub("…", result.message)
