@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,26 @@ def test_a_list_that_is_not_packwises_is_an_error(call: Call, tmp_path: Path, ou
     assert ran.code == 1
     assert "must be the list of files that packwise wrote" in ran.stderr
     assert listing(out) == before
+
+
+def test_a_list_reaches_nothing_outside_its_folder_and_nothing_of_git(call: Call, tmp_path: Path, out: Path) -> None:
+    gone(tmp_path, "west")
+    write(out, {"west/.git/config": "mine\n", "mine.yaml": "mine\n"})
+    (out / "linked").symlink_to(out / "east", target_is_directory=True)
+    (out / "west/east").symlink_to(out / "east", target_is_directory=True)
+    own = listing(out / "east")
+    digest = sha256(b"mine\n").hexdigest()
+    workload = sha256((out / "east/workload.yaml").read_bytes()).hexdigest()
+    lines = [f"{digest}  ../mine.yaml", f"{digest}  .git/config", f"{workload}  east/workload.yaml"]
+    with (out / "west" / LIST).open("a") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+    ran = call(*RENDER, "--prune")
+
+    assert ran.code == 0
+    assert (out / "mine.yaml").exists()
+    assert (out / "west/.git/config").exists()
+    assert listing(out / "east") == own
 
 
 def test_a_failing_package_is_not_gone(call: Call, tmp_path: Path, out: Path) -> None:
