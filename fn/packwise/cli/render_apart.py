@@ -15,7 +15,7 @@ from packwise.cli.rendered_files import NewText, Outcome, outcome_of, without_bo
 from packwise.cli.shares import slices_of
 from packwise.cli.workloads import workloads_of
 from packwise.pipeline import Rendered, render
-from packwise.pipeline.portions import are_in_order, is_divisible, place_of, portion_of, size_of, together
+from packwise.pipeline.portions import are_in_order, is_divisible, owners_of, place_of, portion_of, size_of, together
 from packwise.processes import answers
 
 if TYPE_CHECKING:
@@ -132,13 +132,14 @@ def _piece(package: Package, unread: Sequence[Unread], *, in_files: bool) -> _Pi
 
 def _written(rendered: Rendered, *, in_files: bool) -> tuple[tuple[_Written, ...], tuple[_Written, ...]]:
     """What is generated from workloads, and the rest. Raises ValueError where an object is not to be written."""
-    own = {id(plan.workload) for plan in rendered.plans}
+    owners = owners_of(rendered)
     generated: tuple[list[_Written], list[_Written]] = [], []
     for source, item in zip(rendered.sources, rendered.generated, strict=True):
         path, name = (_path_of(item), item.id.short) if in_files else ("", "")
         new = NewText(without_bookkeeping(item).text, path, name)
-        written = _Written(place_of(source), str(source.value["apiVersion"]), new)
-        generated[id(source.subject) not in own].append(written)
+        owner = owners.get(id(source.subject))
+        written = _Written(place_of(source, owner), str(source.value["apiVersion"]), new)
+        generated[owner is None].append(written)
     if in_files:
         return tuple(generated[0]), tuple(generated[1])
     return tuple(_together(generated[0])), tuple(_together(generated[1]))

@@ -22,6 +22,7 @@ from packwise.pipeline.portions import (
     MOST_OTHERS,
     are_in_order,
     is_divisible,
+    owners_of,
     place_of,
     portion_of,
     size_of,
@@ -169,15 +170,16 @@ def _texts_of(
     texts = outline.entries_of(items, rendered.items)
     if not all(text.endswith(BREAKS) for text in texts):
         return None
-    workloads = {id(plan.workload) for plan in rendered.plans}
+    owners = owners_of(rendered)
     kept: tuple[list[tuple[int, str]], ...] = [], []
     for place, before, after, text in zip(places, items, rendered.kept, texts, strict=False):
         if after is not before:
-            kept[id(before) not in workloads].append((place, text))
+            kept[id(before) not in owners].append((place, text))
     generated: tuple[list[_Written], ...] = [], []
     for source, text in zip(rendered.sources, texts[len(items) :], strict=True):
-        entry = _Written(place_of(source), str(source.value["apiVersion"]), text)
-        generated[id(source.subject) not in workloads].append(entry)
+        owner = owners.get(id(source.subject))
+        entry = _Written(place_of(source, owner), str(source.value["apiVersion"]), text)
+        generated[owner is None].append(entry)
     own, others = kept
     return _Piece(portion, False, tuple(own), tuple(others), tuple(generated[0]), tuple(generated[1]))
 

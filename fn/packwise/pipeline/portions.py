@@ -33,15 +33,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_OTHERS",
+    "Owner",
     "Place",
     "Portion",
     "are_in_order",
     "is_divisible",
+    "owners_of",
     "place_of",
     "portion_of",
     "size_of",
     "together",
 ]
+
+Owner = tuple[str, str]
+"""Namespace and name of a workload."""
 
 Place = tuple[int, str, str]
 """Where a generated object comes: by its kind, then by namespace and name of its workload."""
@@ -151,11 +156,17 @@ def together(portions: Sequence[Portion]) -> tuple[Result, ...] | None:
     return (*results, *first.shared_notices, *[result for portion in portions for result in portion.notices])
 
 
-def place_of(source: Generated) -> Place:
-    """Where what is generated comes among all that is: what follows from a workload has that workload's place."""
-    subject = source.subject
-    _, _, namespace, workload = ("", "", "", "") if subject is None else identity(subject.value)
-    return _ORDER[str(source.value["kind"])] or 0, namespace, workload
+def owners_of(rendered: Rendered) -> dict[int, Owner]:
+    """Namespace and name of each workload, by the id of its object."""
+    return {id(plan.workload): identity(plan.workload.value)[2:] for plan in rendered.plans}
+
+
+def place_of(source: Generated, owner: Owner | None) -> Place:
+    """Where what is generated comes among all that is: what follows from a workload, its `owner`, has its place."""
+    if owner is None:
+        owner = ("", "") if source.subject is None else identity(source.subject.value)[2:]
+    namespace, name = owner
+    return _ORDER[str(source.value["kind"])] or 0, namespace, name
 
 
 def are_in_order(own: Iterable[tuple[int, str]], others: Iterable[Place]) -> bool:
