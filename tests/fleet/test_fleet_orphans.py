@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from errno import EACCES
 from hashlib import sha256
 from pathlib import Path
 
@@ -85,6 +86,24 @@ def test_a_package_below_it_stays(call: Call, tmp_path: Path, out: Path) -> None
     assert listing(out / "west" / "lab") == before
 
 
+def test_a_folder_that_cannot_be_changed_stays(
+    call: Call, tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone(tmp_path, "west")
+    before = listing(out)
+
+    def refused(folder: Path, *_: object, **__: object) -> None:
+        raise PermissionError(EACCES, "Permission denied", str(folder))
+
+    monkeypatch.setattr("packwise.cli.fleet.orphans.apply", refused)
+    ran = call(*RENDER, "--prune")
+
+    message = 'must be a folder that can be written; got "Permission denied"'
+    assert (ran.code, ran.stderr) == (1, f"error: out/west: {message} [fleet-output]\n")
+    assert "pruned" not in ran.stdout
+    assert listing(out) == before
+
+
 def test_a_list_that_is_not_packwises_is_an_error(call: Call, tmp_path: Path, out: Path) -> None:
     gone(tmp_path, "west")
     write(out, {f"west/{LIST}": "nonsense\n"})
@@ -94,6 +113,7 @@ def test_a_list_that_is_not_packwises_is_an_error(call: Call, tmp_path: Path, ou
 
     assert ran.code == 1
     assert "must be the list of files that packwise wrote" in ran.stderr
+    assert "pruned" not in ran.stdout
     assert listing(out) == before
 
 

@@ -90,9 +90,14 @@ def _orphans(command: Fleet, after: Rooted) -> tuple[Orphans | None, list[Result
     if command.folder is None:
         return None, []
     folder = Path(command.folder)
-    names = orphans(folder, after.names())
-    results = [result for name in names for result in prune(folder, name)] if command.prunes else []
-    return Orphans(tuple([(folder / name).as_posix() for name in names]), are_pruned=command.prunes), results
+    results: list[Result] = []
+    listed: list[str] = []
+    for name in orphans(folder, after.names()):
+        own = prune(folder, name) if command.prunes else []
+        results += own
+        if not exit_code(own):
+            listed.append((folder / name).as_posix())
+    return Orphans(tuple(listed), are_pruned=command.prunes), results
 
 
 def _below_top(folder: str) -> tuple[str, str]:
