@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["Change", "change_files", "common_folder", "complete", "once_complete"]
+__all__ = ["Change", "change_files", "common_folder", "complete", "once_complete", "remove_empty"]
 
 _PREPARE, _COMMIT, _UNDO = "prepare", "commit", "undo"
 """Names of the journal's one file: nothing has changed yet, everything is to change, everything is to be as before."""
@@ -238,7 +238,7 @@ def _finish(journal: _Journal, names: Sequence[Path]) -> None:
     for number, entry in enumerate(journal.entries):
         journal.old(number).unlink(missing_ok=True)
         if entry.after is None:
-            _remove_empty(journal.target(number).parent, journal.root)
+            remove_empty(journal.target(number).parent, journal.root)
     _forget(journal.root)
 
 
@@ -319,7 +319,8 @@ def _parsed(root: Path, text: str) -> _Journal:
     return _Journal(root, int(value["process"]), entries, folders)
 
 
-def _remove_empty(folder: Path, top: Path) -> None:
+def remove_empty(folder: Path, top: Path) -> None:
+    """Removes `folder`, and those above it up to `top`, as long as they are empty. Raises OSError."""
     while folder != top and folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent

@@ -15,7 +15,15 @@ from packwise.cli.rendered_files import NewText, Outcome, outcome_of, without_bo
 from packwise.cli.shares import slices_of
 from packwise.cli.workloads import workloads_of
 from packwise.pipeline import Rendered, render
-from packwise.pipeline.portions import are_in_order, is_divisible, owners_of, place_of, portion_of, size_of, together
+from packwise.pipeline.portions import (
+    are_in_order,
+    by_portions,
+    is_divisible,
+    owners_of,
+    place_of,
+    portion_of,
+    together,
+)
 from packwise.processes import answers
 
 if TYPE_CHECKING:
@@ -94,14 +102,7 @@ def rendered_apart(inputs: Inputs, processes: int, *, in_files: bool) -> Apart |
 
 def _pieces(package: Package, unread: Sequence[Unread], *, in_files: bool) -> list[_Piece] | None:
     """What becomes of the workloads in some files; None where something is about several, or cannot be read."""
-    pieces: list[_Piece] = []
-    size = size_of(len(package.items))
-    for start in range(0, len(unread), size):
-        piece = _piece(package, unread[start : start + size], in_files=in_files)
-        if piece is None:
-            return None
-        pieces.append(piece)
-    return pieces
+    return by_portions(partial(_piece, package, in_files=in_files), unread, len(package.items))
 
 
 def _piece(package: Package, unread: Sequence[Unread], *, in_files: bool) -> _Piece | None:

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import naming
 from packwise.cli.input_paths import contains, exists, real
-from packwise.cli.journal import Change, change_files
+from packwise.cli.journal import Change, change_files, remove_empty
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.swap import SwapError, swapped
 
@@ -86,7 +86,7 @@ def _apply(folder: Path, copy: Path, changes: Changes) -> None:
         gone = copy / Path(real(path.parent)).relative_to(root) / path.name
         with naming(path):
             gone.unlink()
-            _remove_empty(gone.parent, copy)
+            remove_empty(gone.parent, copy)
     if changes.listing is not None:
         unseen.write(LIST, changes.listing, folder)
 
@@ -160,9 +160,3 @@ def replace_file(path: Path, content: bytes) -> None:
         # What is written is read, and never run.
         temporary.chmod(stat.S_IMODE(path.stat().st_mode) & 0o666)
     temporary.replace(path)
-
-
-def _remove_empty(folder: Path, top: Path) -> None:
-    while folder != top and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent

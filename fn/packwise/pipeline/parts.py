@@ -21,11 +21,11 @@ from packwise.objects.lists import is_list
 from packwise.pipeline.portions import (
     MOST_OTHERS,
     are_in_order,
+    by_portions,
     is_divisible,
     owners_of,
     place_of,
     portion_of,
-    size_of,
     together,
 )
 from packwise.pipeline.steps import render
@@ -132,14 +132,7 @@ def _shares(places: Sequence[int], number: int) -> Iterator[Sequence[int]]:
 
 def _pieces(frame: _Frame, places: Sequence[int]) -> list[_Piece] | None:
     """What becomes of a part; None where something is about several workloads."""
-    pieces: list[_Piece] = []
-    size = size_of(len(frame.others))
-    for start in range(0, len(places), size):
-        piece = _piece(frame, places[start : start + size])
-        if piece is None:
-            return None
-        pieces.append(piece)
-    return pieces
+    return by_portions(partial(_piece, frame), places, len(frame.others))
 
 
 def _piece(frame: _Frame, places: Sequence[int]) -> _Piece | None:

@@ -22,7 +22,8 @@ from packwise.select import index_package
 from packwise.select.evidence import RULES as RULES_OF_EVIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeVar
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
     from packwise.pipeline.steps import Rendered
     from packwise.select import Package, Selection
 
+    In = TypeVar("In")
+    Out = TypeVar("Out")
+
 __all__ = [
     "MOST_OTHERS",
     "Owner",
     "Place",
     "Portion",
     "are_in_order",
+    "by_portions",
     "is_divisible",
     "owners_of",
     "place_of",
@@ -97,11 +102,28 @@ def is_divisible(package: Package) -> bool:
 
 
 def size_of(others: int) -> int:
-    """How many workloads a portion should have beside so many other items, which it reads once more.
+    """How many workloads a portion has, where `others` is the number of items beside them.
 
-    Those of the next portion get the memory that these have given back.
+    Each portion reuses the memory of the one before it.
     """
     return max(_SIZE, others)
+
+
+def by_portions(
+    piece_of: Callable[[Sequence[In]], Out | None], workloads: Sequence[In], others: int
+) -> list[Out] | None:
+    """The answers of `piece_of` for `workloads`, portion by portion; None as soon as it answers None.
+
+    `others` is the number of items beside the workloads, which each portion has too.
+    """
+    pieces: list[Out] = []
+    size = size_of(others)
+    for start in range(0, len(workloads), size):
+        piece = piece_of(workloads[start : start + size])
+        if piece is None:
+            return None
+        pieces.append(piece)
+    return pieces
 
 
 def portion_of(package: Package, rendered: Rendered, own: Sequence[KubeObject]) -> Portion | None:

@@ -12,6 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.fleet.output import unwritable
 from packwise.cli.folder import FolderPlan
 from packwise.cli.input_paths import real
+from packwise.cli.journal import remove_empty
 from packwise.cli.lock import locked
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.reader import error_result
@@ -62,16 +63,9 @@ def prune(output: Path, name: str) -> list[Result]:
             # The list stays as long as it names a file that stays.
             own = () if changes.results else (Path(real(folder)) / LIST,)
             apply(folder, replace(changes, removed=(*changes.removed, *own), listing=None), at_once=True)
-            _remove_empty(folder, output)
+            remove_empty(folder, output)
     except FieldError as error:
         return [error_result(error)]
     except OSError as error:
         return [unwritable(str(error.filename), error.strerror or str(error))]
     return list(changes.results)
-
-
-def _remove_empty(folder: Path, top: Path) -> None:
-    with suppress(OSError):
-        while folder != top:
-            folder.rmdir()
-            folder = folder.parent
