@@ -91,7 +91,9 @@ def follow(stage: Stage, root: Path, python: Path) -> None:
     commands.mkdir(parents=True)
     (commands / "python").symlink_to(python)
     paths = [str(root / "opt/build/bin"), str(commands), os.environ["PATH"]]
-    variables = {**os.environ, **environment(stage), "PATH": os.pathsep.join(paths)}
+    # An image sees nothing of the shell that builds it, so not what hides a library from the tests either.
+    shell = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    variables = {**shell, **environment(stage), "PATH": os.pathsep.join(paths)}
     for step in stage.instructions:
         if step.name == "WORKDIR":
             folder = root / step.text.lstrip("/")
@@ -123,7 +125,17 @@ def image() -> Iterator[Image]:
 
 
 def run_function(image: Image, stdin: str) -> subprocess.CompletedProcess[str]:
-    program, *arguments = FINAL.of("ENTRYPOINT")[0].words()
+    return run_inside(image, FINAL.of("ENTRYPOINT")[0].words(), stdin)
+
+
+def run_python(image: Image, program: str) -> subprocess.CompletedProcess[str]:
+    done = run_inside(image, ["/opt/packwise/bin/python", "-c", program])
+    assert (done.returncode, done.stderr) == (0, "")
+    return done
+
+
+def run_inside(image: Image, words: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+    program, *arguments = words
     command = confined([str(image.inside(program)), *arguments])
     return subprocess.run(
         command, input=stdin, capture_output=True, text=True, env={}, cwd="/", timeout=60, check=False
@@ -187,8 +199,8 @@ def test_confinement_has_no_network_and_no_privileges(image: Image) -> None:
         "print(os.getuid(), os.getgid(), [name for _, name in socket.if_nameindex()])\n"
         "print(os.access('/etc/shadow', os.R_OK))\n"
     )
-    python = image.inside("/opt/packwise/bin/python")
-    done = subprocess.run(confined([str(python), "-c", program]), capture_output=True, text=True, cwd="/", check=True)
+
+    done = run_python(image, program)
 
     assert done.stdout == "65532 65532 ['lo']\nFalse\n"
 
@@ -215,8 +227,8 @@ def test_every_file_of_the_packages_is_installed(image: Image) -> None:
 
 def test_the_native_core_reads_and_writes(image: Image) -> None:
     program = "from krmfn.yamltext import native; print(native.write({'a': 1}), end='')"
-    python = image.inside("/opt/packwise/bin/python")
-    done = subprocess.run(confined([str(python), "-c", program]), capture_output=True, text=True, cwd="/", check=True)
+
+    done = run_python(image, program)
 
     assert done.stdout == "a: 1\n"
 
