@@ -6,12 +6,18 @@ import json
 from errno import EACCES
 from hashlib import sha256
 from pathlib import Path
+from time import time_ns
 
 import pytest
 
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.fleet.evidence import Evidence
 from packwise.cli.fleet.orphans import orphans
 from packwise.cli.manifests import NAME as LIST
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 RENDER = ("fleet", "render", "clusters", "-o", "out")
 PACKAGES = ("east", "eu/north", "eu/south", "west")
@@ -171,6 +177,32 @@ def test_links_and_hidden_folders_are_not_followed(tmp_path: Path, out: Path) ->
     (out / ".hidden").mkdir()
     (out / ".hidden" / LIST).touch()
 
-    assert orphans(out, PACKAGES) == []
-    assert orphans(out, ["east", "eu/south"]) == ["eu/north", "west"]
-    assert orphans(tmp_path / "nowhere", []) == []
+    nothing = Evidence(None)
+
+    assert orphans(str(out), PACKAGES, nothing) == []
+    assert orphans(str(out), ["east", "eu/south"], nothing) == ["eu/north", "west"]
+    assert orphans(str(tmp_path / "nowhere"), [], nothing) == []
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_no_folder_that_was_looked_at_is_listed_again(
+    call: Call, out: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    """An output has ten times the files of its packages."""
+    write(out, {f"west/lab/{LIST}": "", f"west/.hidden/{LIST}": "", f"west/not{LIST}": "", "west/lab/deep/a.yaml": "a"})
+    # Files that were written just now are no evidence.
+    monkeypatch.setattr("packwise.cli.fleet.evidence.time_ns", lambda: time_ns() + 3600 * 10**9)
+    call(*RENDER)
+    seen: list[Evidence] = []
+
+    def noted(output: str, known: Collection[str], evidence: Evidence) -> list[str]:
+        seen.append(evidence)
+        return orphans(output, known, evidence)
+
+    monkeypatch.setattr("packwise.cli.fleet.command.orphans", noted)
+    ran = call(*RENDER, "--jobs", jobs)
+
+    assert ran.stdout.splitlines()[-1] == "  1 folder of packages that are gone; --prune empties them: out/west/lab"
+    written = {name: sorted(seen[0].written_in(str(out / name)) or ()) for name in PACKAGES}
+    assert written == {"east": [""], "eu/north": [""], "eu/south": [""], "west": ["", "lab"]}
+    assert seen[0].written_in(str(out)) is None

@@ -11,7 +11,7 @@ import pytest
 
 from packwise.cli.fleet.ahead import looks_at
 from packwise.cli.fleet.disk import DiskTree
-from packwise.cli.fleet.evidence import ENTRY, FOLDER, Look, look_at
+from packwise.cli.fleet.evidence import ENTRY, FOLDER, Look, Seen, look_at
 from packwise.cli.manifests import NAME as LIST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 from tests.cli.interrupting import Blow, interrupted_at
@@ -270,7 +270,7 @@ def test_a_look_that_is_old_is_taken_again(
     assert (looked, surveyed) == (["east", "west"], [])
 
 
-def end_here(_: Sequence[str]) -> dict[str, bytes]:
+def end_here(_: Sequence[str]) -> dict[str, Seen]:
     os._exit(9)
 
 
@@ -290,7 +290,7 @@ def test_only_what_packwise_wrote_is_looked_at_ahead(out: Path) -> None:
     look = look_at(folders[0])
 
     assert look is not None
-    assert looks_at(folders) == {folders[0]: look.digest()}
+    assert looks_at(folders) == {folders[0]: Seen(look.digest(), ("",))}
 
 
 def test_copies_that_killed_runs_left_are_removed(call: Call, out: Path) -> None:
@@ -364,6 +364,21 @@ def test_a_look_follows_no_link_and_leaves_out_what_is_of_git(tmp_path: Path) ->
     assert look is not None
     assert sorted(look.entries) == ["a", "a/b.yaml", "link"]
     assert look_at(str(tmp_path / "gone")) is None
+
+
+def test_a_look_is_the_same_where_the_system_cannot_open_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows."""
+    write(tmp_path, {"a/b/c.yaml": "c\n", "d.yaml": "d\n"})
+    look = look_at(str(tmp_path))
+    monkeypatch.setattr(os, "supports_fd", frozenset[object]())
+
+    other = look_at(str(tmp_path))
+
+    assert look is not None
+    assert other is not None
+    assert list(other.entries.items()) == list(look.entries.items())
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["an answer to compute", "an answer that is known"])

@@ -17,20 +17,22 @@ from packwise.fleet.workers.processes import ProcessPool
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from packwise.cli.fleet.evidence import Seen
+
 __all__ = ["LooksAhead", "looks_at"]
 
-_FRESH = 10.0
+_FRESH = 60.0
 """Seconds after the start during which such a look counts: what somebody changes later must show."""
 
 
-def looks_at(folders: Sequence[str]) -> dict[str, bytes]:
-    """The digest of a look at each of the folders that packwise wrote."""
-    digests: dict[str, bytes] = {}
+def looks_at(folders: Sequence[str]) -> dict[str, Seen]:
+    """What is seen at each of the folders that packwise wrote."""
+    seen: dict[str, Seen] = {}
     for folder in folders:
         look = look_at(folder) if os.path.lexists(f"{folder}/{LIST}") else None
         if look is not None:
-            digests[folder] = look.digest()
-    return digests
+            seen[folder] = look.seen()
+    return seen
 
 
 class LooksAhead:
@@ -38,7 +40,7 @@ class LooksAhead:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._pool = ProcessPool(1, looks_at)
-        self._digests: Mapping[str, bytes] | None = None
+        self._seen: Mapping[str, Seen] | None = None
         self._until = monotonic() + _FRESH
         self._pool.submit(0, folders)
 
@@ -46,11 +48,11 @@ class LooksAhead:
         """Ends the process."""
         self._pool.close()
 
-    def digest(self, folder: str) -> bytes | None:
-        """The digest of a look at the folder; None where there is none, or it is old."""
+    def seen(self, folder: str) -> Seen | None:
+        """What was seen at the folder; None where nothing was, or it is old."""
         if monotonic() > self._until:
             return None
-        if self._digests is None:
+        if self._seen is None:
             ((_, answer),) = self._pool.wait()
-            self._digests = {} if isinstance(answer, Lost) else answer
-        return self._digests.get(folder)
+            self._seen = {} if isinstance(answer, Lost) else answer
+        return self._seen.get(folder)

@@ -68,8 +68,8 @@ def fleet(command: Fleet) -> int:
             if spool is not None:
                 spool.add(result)
 
-        _run(command, after, before, ahead, take)
-        orphaned, results = _orphans(command, after)
+        evidence = _run(command, after, before, ahead, take)
+        orphaned, results = _orphans(command, after, evidence)
         report = FleetReport(
             command.verb,
             Path(command.root).as_posix(),
@@ -85,14 +85,14 @@ def fleet(command: Fleet) -> int:
     return max(_code(report, command), exit_code(results), int(not is_shown))
 
 
-def _orphans(command: Fleet, after: Rooted) -> tuple[Orphans | None, list[Result]]:
+def _orphans(command: Fleet, after: Rooted, evidence: Evidence) -> tuple[Orphans | None, list[Result]]:
     """What the output folder has of packages that are gone, and what is to be said of the files that stay."""
     if command.folder is None:
         return None, []
     folder = Path(command.folder)
     results: list[Result] = []
     listed: list[str] = []
-    for name in orphans(folder, after.names()):
+    for name in orphans(real(command.folder), after.names(), evidence):
         own = prune(folder, name) if command.prunes else []
         results += own
         if not exit_code(own):
@@ -148,8 +148,8 @@ def _run(
     before: Rooted | None,
     ahead: LooksAhead | None,
     take: Callable[[PackageResult], None],
-) -> None:
-    """Hands what became of every package to `take`, in no order."""
+) -> Evidence:
+    """Hands what became of every package to `take`, in no order; returns what was seen of the output folder."""
     names = after.names()
     baseline = before if command.baseline is not None or command.verb == "diff" else None
     nodes = None if command.nodes is None else Nodes(command.nodes)
@@ -166,8 +166,10 @@ def _run(
                 take(_untouched(before, name, Status.REMOVED))
     workers = Processes(command.jobs) if command.scheduler is None else Cluster(command.scheduler)
     with _cached(command) as cache:
-        output = None if command.folder is None else Output(Path(command.folder), after.below, Evidence(cache, ahead))
+        evidence = Evidence(cache, ahead)
+        output = None if command.folder is None else Output(Path(command.folder), after.below, evidence)
         run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
+    return evidence
 
 
 def _untouched(rooted: Rooted, name: str, status: Status) -> PackageResult:

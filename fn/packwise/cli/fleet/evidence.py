@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
 from hashlib import sha256
+from operator import attrgetter
 from struct import Struct
 from time import time_ns
 
 from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import NamedTuple
+from packwise.cli.manifests import NAME as LIST
 from packwise.fleet.build import build
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Generator, Mapping
     from pathlib import Path
 
     from packwise.fleet.cache import Cache
 
-__all__ = ["ENTRY", "FOLDER", "Evidence", "Look", "look_at"]
+__all__ = ["ENTRY", "FOLDER", "Evidence", "Look", "Seen", "look_at"]
 
 _FORMAT = 1
 """Of looks; another number is another look at the same folder."""
@@ -30,6 +33,16 @@ _FORMAT = 1
 _SECOND = 1_000_000_000
 _REST = 2 * _SECOND
 """Nanoseconds after which a second change of a file gives it another time, on any file system."""
+
+
+class Seen(NamedTuple):
+    """What is kept of a look: its digest, and which folders in it have a list of packwise's own files.
+
+    "" is the folder that was looked at. Hidden folders are left out.
+    """
+
+    digest: bytes
+    written: tuple[str, ...]
 
 
 class Look(NamedTuple):
@@ -46,6 +59,12 @@ class Look(NamedTuple):
         digest = sha256("\0".join(self.entries).encode("utf-8", "surrogateescape"))
         digest.update(b"".join(self.entries.values()))
         return digest.digest()
+
+    def seen(self) -> Seen:
+        """What is kept of it."""
+        lists = [path.rpartition("/") for path in self.entries if path.endswith(LIST)]
+        folders = [folder for folder, _, name in lists if name == LIST and not _is_hidden(folder)]
+        return Seen(self.digest(), tuple(folders))
 
     def is_at_rest(self) -> bool:
         """Whether any change after the look will show: a file that changed just before it may change unseen."""
@@ -80,6 +99,13 @@ def _time(entry: bytes) -> int:
     return ENTRY.unpack(entry)[0]
 
 
+_fields = attrgetter("st_mtime_ns", "st_size", "st_ino", "st_mode", "st_ctime_ns")
+
+
+def _is_hidden(folder: str) -> bool:
+    return folder.startswith(".") or "/." in folder
+
+
 def look_at(folder: str) -> Look | None:
     """A look at a folder; None where not all of it can be seen. No link is followed, and `.git` is left out."""
     at = time_ns()
@@ -88,14 +114,11 @@ def look_at(folder: str) -> Look | None:
     try:
         while folders:
             prefix = folders.pop()
-            with os.scandir(f"{folder}/{prefix}") as opened:
-                for each in opened:
+            with _opened(f"{folder}/{prefix}") as opened, os.scandir(opened) as listed:
+                for each in listed:
                     path = prefix + each.name
                     if not each.is_dir(follow_symlinks=False):
-                        status = each.stat(follow_symlinks=False)
-                        entries[path] = ENTRY.pack(
-                            status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode, status.st_ctime_ns
-                        )
+                        entries[path] = ENTRY.pack(*_fields(each.stat(follow_symlinks=False)))
                     elif each.name != ".git":
                         entries[path] = FOLDER
                         folders.append(f"{path}/")
@@ -104,25 +127,39 @@ def look_at(folder: str) -> Look | None:
     return Look(entries, at)
 
 
+@contextmanager
+def _opened(folder: str) -> Generator[int | str]:
+    """The folder as `os.scandir` takes it: where the system can open it, the path to each file in it is a name."""
+    if os.scandir not in os.supports_fd:
+        yield folder
+        return
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
 class Ahead(Protocol):
     """Looks that were taken before anyone asks for them."""
 
-    def digest(self, folder: str) -> bytes | None:
-        """The digest of a look at the folder; None where there is none, or it is old."""
+    def seen(self, folder: str) -> Seen | None:
+        """What was seen at the folder; None where nothing was, or it is old."""
         ...
 
 
 class Evidence:
     """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none.
 
-    `ahead` has the digests of looks that were taken a moment ago.
+    `ahead` has what was seen a moment ago.
     """
 
-    __slots__ = ("_ahead", "_cache")
+    __slots__ = ("_ahead", "_cache", "_written")
 
     def __init__(self, cache: Cache | None, ahead: Ahead | None = None) -> None:
         self._cache = cache if cache is not None and cache.is_near else None
         self._ahead = ahead
+        self._written: dict[str, tuple[str, ...]] = {}
 
     def look(self, folder: Path) -> Look | None:
         """A look at the folder, where that is of use."""
@@ -133,10 +170,19 @@ class Evidence:
         known = None if self._cache is None else self._cache.get(_key(folder, plan))
         if known is None:
             return False
-        if self._ahead is not None and self._ahead.digest(os.fspath(folder)) == known:
-            return True
-        look = self.look(folder)
-        return look is not None and look.digest() == known
+        path = os.fspath(folder)
+        seen = None if self._ahead is None else self._ahead.seen(path)
+        if seen is None or seen.digest != known:
+            look = self.look(folder)
+            seen = None if look is None else look.seen()
+        if seen is None or seen.digest != known:
+            return False
+        self._written[path] = seen.written
+        return True
+
+    def written_in(self, folder: str) -> tuple[str, ...] | None:
+        """The folders in a folder that is held, "" for itself, which have a list of packwise's own files."""
+        return self._written.get(folder)
 
     def keep(self, folder: Path, plan: bytes, look: Look) -> None:
         """Keeps that the folder holds that with this look."""

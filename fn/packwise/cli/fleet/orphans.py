@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,29 +25,34 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from krmfn.result import Result
+    from packwise.cli.fleet.evidence import Evidence
 
 __all__ = ["orphans", "prune"]
 
 _NOTHING = FolderPlan({}, frozenset(), frozenset(), (), ())
 
 
-def orphans(output: Path, known: Collection[str]) -> list[str]:
-    """The folders below `output`, by path, that have a list of packwise's own files and are not `known`."""
-    packages = frozenset(known)
-    gone: list[str] = []
+def orphans(output: str, known: Collection[str], evidence: Evidence) -> list[str]:
+    """The folders below `output`, by path, that have a list of packwise's own files and are not `known`.
+
+    What `evidence` has of a folder is not looked for again.
+    """
+    written: set[str] = set()
     left = ["."]
     while left:
         name = left.pop()
-        is_written = False
-        with suppress(OSError), os.scandir(output / name) as entries:
+        at = output if name == "." else f"{output}/{name}"
+        below = evidence.written_in(at)
+        if below is not None:
+            written.update([posixpath.normpath(f"{name}/{folder}") for folder in below])
+            continue
+        with suppress(OSError), os.scandir(at) as entries:
             for entry in entries:
                 if entry.name == LIST:
-                    is_written = True
+                    written.add(name)
                 elif not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
                     left.append(entry.name if name == "." else f"{name}/{entry.name}")
-        if is_written and name not in packages:
-            gone.append(name)
-    return sorted(gone)
+    return sorted(written.difference(known))
 
 
 def prune(output: Path, name: str) -> list[Result]:
