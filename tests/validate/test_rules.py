@@ -9,11 +9,12 @@ from typing import Any, cast
 
 import pytest
 
+from krmfn.kubeobject import KubeObject
 from packwise.findings import Effect
 from packwise.validate.definition import read_definition
 from tests.places import ROOT
 
-from .objects import definition, problems, thing
+from .objects import crd, definition, problems, thing
 
 LEVEL: dict[str, Any] = {"type": "object", "properties": {"key": {"type": "string"}}}
 
@@ -115,13 +116,12 @@ def test_defaults_are_there() -> None:
 
 
 def test_the_whole_object_has_its_name() -> None:
-    found = definition({"type": "object"})
-    version: Any = found.item.get("spec.versions")
-    version[0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
+    value = crd({"type": "object"})
+    value["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
         {"rule": "self.metadata.name == 'b' && self.kind == 'Thing'", "message": "its name is b"}
     ]
 
-    (problem,) = read_definition(found.item).problems(thing({}))
+    (problem,) = read_definition(KubeObject.new(value)).problems(thing({}))
 
     assert (problem.path, problem.operator_message) == ((), '<nil>: Invalid value: "object": its name is b')
 
