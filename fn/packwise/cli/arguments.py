@@ -250,10 +250,10 @@ class Fleet(NamedTuple):
     """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
 
     With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
-    `nodes` are those of the clusters. `jobs` is the number of processes, `scheduler` the address of Dask's in their
-    place. `cache` is where answers are kept, None for the user's own folder, unless nothing `is_cached`; a folder
-    keeps to `cache_size` bytes. With `exit_code`, a change counts as an error does. `prunes`: what an earlier run wrote
-    to `folder` for packages that are gone is removed.
+    `nodes` are those of the clusters, `crds` files and folders with their CustomResourceDefinitions. `jobs` is the
+    number of processes, `scheduler` the address of Dask's in their place. `cache` is where answers are kept, None for
+    the user's own folder, unless nothing `is_cached`; a folder keeps to `cache_size` bytes. With `exit_code`, a change
+    counts as an error does. `prunes`: what an earlier run wrote to `folder` for packages that are gone is removed.
     """
 
     verb: FleetVerb
@@ -272,6 +272,7 @@ class Fleet(NamedTuple):
     exclude: tuple[str, ...] = ()
     verbosity: Verbosity = Verbosity.NORMAL
     prunes: bool = False
+    crds: tuple[str, ...] = ()
 
 
 class Cache(NamedTuple):

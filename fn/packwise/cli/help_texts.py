@@ -310,6 +310,7 @@ fetched. Results are kept, so that a package that did not change is not rendered
 FLEET_EPILOG = """\
 examples:
   packwise fleet check clusters --jobs 4
+  packwise fleet check clusters --crds platform/crds
   packwise fleet diff clusters --changed-since git:origin/main -o markdown
   packwise fleet render clusters -o rendered --prune
   packwise fleet place clusters --nodes nodes/

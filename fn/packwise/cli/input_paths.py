@@ -219,6 +219,16 @@ def contains(folder: str, path: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
+def from_top(path: str, top: str) -> str:
+    """The slash-separated path of a file from `top`, by which a fleet has its files; also of one outside of it."""
+    at = real(path)
+    try:
+        return Path(os.path.relpath(at, top)).as_posix()
+    except ValueError:
+        # Another drive.
+        return Path(at).as_posix()
+
+
 def folder_of(path: str) -> str:
     """The folder that `path`, as `real` gives it, stands in."""
     return os.path.dirname(path)  # noqa: PTH120 (a fifth of what pathlib takes, for each file)

@@ -124,6 +124,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         tuple(parsed.exclude),
         Verbosity(parsed.verbosity),
         parsed.prunes,
+        tuple(parsed.crds),
     ),
     "cache": lambda parsed: Cache(parsed.place, parsed.action == "prune", parsed.max_size),
     "migrate": lambda parsed: Migrate(

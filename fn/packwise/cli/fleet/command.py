@@ -14,6 +14,7 @@ from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.fleet.ahead import LooksAhead
 from packwise.cli.fleet.commit import CommitTree
+from packwise.cli.fleet.crds import blobs_of, read_crds
 from packwise.cli.fleet.disk import DiskTree
 from packwise.cli.fleet.evidence import Evidence
 from packwise.cli.fleet.orphans import orphans, prune
@@ -49,11 +50,20 @@ def fleet(command: Fleet) -> int:
     if command.folder is not None:
         refuse_no_folder(command.folder)
     top, root = _below_top(command.root)
+    crds = read_crds(command.crds, top)
+    say(as_lines(crds.results))
+    if exit_code(crds.results):
+        # Without the definitions that were asked for, every answer would be a guess.
+        return 1
     with ExitStack() as stack:
         disk = DiskTree(top, root, command.folder, command.exclude)
         ahead = _ahead(command, disk, root, stack)
         after = Rooted.of(disk, root)
         before = _before(command, disk, root, stack)
+        if command.crds and before is not None and isinstance(before.tree, CommitTree):
+            # Other definitions are another cluster for all packages.
+            old, new = blobs_of(command.crds, top, before.tree)
+            before, after = before._replace(beside=old), after._replace(beside=new)
         if not after.packages.clients and (before is None or not before.packages.clients):
             raise UsageError(
                 f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
@@ -68,7 +78,8 @@ def fleet(command: Fleet) -> int:
             if spool is not None:
                 spool.add(result)
 
-        evidence = _run(command, after, before, ahead, take)
+        requests = _requests(command, after, before, top, crds.packed)
+        evidence = _run(command, requests, before, ahead, take)
         orphaned, results = _orphans(command, after, evidence)
         report = FleetReport(
             command.verb,
@@ -142,18 +153,22 @@ def _ahead(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Looks
     return stack.enter_context(closing(LooksAhead(looked_at)))
 
 
+def _requests(command: Fleet, after: Rooted, before: Rooted | None, top: str, crds: bytes) -> Requests:
+    baseline = before if command.baseline is not None or command.verb == "diff" else None
+    nodes = None if command.nodes is None else Nodes(command.nodes, top)
+    return Requests(command.verb, after, baseline, nodes, writes=command.folder is not None, crds=crds)
+
+
 def _run(
     command: Fleet,
-    after: Rooted,
+    requests: Requests,
     before: Rooted | None,
     ahead: LooksAhead | None,
     take: Callable[[PackageResult], None],
 ) -> Evidence:
     """Hands what became of every package to `take`, in no order; returns what was seen of the output folder."""
+    after = requests.after
     names = after.names()
-    baseline = before if command.baseline is not None or command.verb == "diff" else None
-    nodes = None if command.nodes is None else Nodes(command.nodes)
-    requests = Requests(command.verb, after, baseline, nodes, writes=command.folder is not None)
     if before is not None and (command.verb == "diff" or command.changed_since is not None):
         reached = reach_of(before, after, _form(before))
         names = [*reached.reached, *reached.added]

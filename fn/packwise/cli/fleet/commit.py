@@ -39,6 +39,10 @@ class CommitTree:
         """A name of git as this repository has them; "" where the commit is empty."""
         return next(iter(self._commit.blobs.values()), "")
 
+    def listing(self, root: str) -> CommitTree:
+        """The same commit, with the files in another folder listed."""
+        return CommitTree(self._commit, root, self._disk)
+
     def is_file(self, path: str) -> bool:
         """As `Tree` has it."""
         return path in self._commit.blobs

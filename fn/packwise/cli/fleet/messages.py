@@ -46,8 +46,8 @@ class Side(NamedTuple):
 class Request(NamedTuple):
     """What to do with a package: `before` is its state before the change, `nodes` the file of its cluster's nodes.
 
-    `kustomize` is the version that the answer must come from. `verb` is that of `packwise fleet`. With `writes`, the
-    answer has the contents of the files to write.
+    `kustomize` is the version that the answer must come from. `crds` are those of its cluster, packed. `verb` is that
+    of `packwise fleet`. With `writes`, the answer has the contents of the files to write.
     """
 
     key: str
@@ -58,6 +58,7 @@ class Request(NamedTuple):
     nodes: tuple[str, bytes] | None = None
     kustomize: str = ""
     writes: bool = False
+    crds: bytes = b""
 
     @property
     def client(self) -> str:

@@ -13,6 +13,7 @@ from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.fleet.kustomize import KustomizeError, kustomize_version
 from packwise.cli.fleet.messages import Request, Side
+from packwise.cli.input_paths import from_top
 from packwise.commands.doctor import Problem
 from packwise.commands.fleet import Client, Packages, Reach, reach
 from packwise.commands.fleet.packages import SUFFIXES
@@ -45,11 +46,12 @@ class BlobTree(Tree, Protocol):
 
 
 class Rooted(NamedTuple):
-    """The packages in the folder `root` of a tree."""
+    """The packages in the folder `root` of a tree; `beside` are files that hold for all, with what git calls each."""
 
     tree: BlobTree
     root: str
     packages: Packages
+    beside: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, tree: BlobTree, root: str) -> Rooted:
@@ -71,18 +73,22 @@ class Rooted(NamedTuple):
 
 
 class Nodes:
-    """The nodes of each cluster: one file for all, or in a folder one for each package, named as this is."""
+    """The nodes of each cluster: one file for all, or in a folder one for each package, named as this is.
 
-    __slots__ = ("_folder", "_whole")
+    The files are known by their paths from `top`.
+    """
 
-    def __init__(self, path: str) -> None:
+    __slots__ = ("_folder", "_top", "_whole")
+
+    def __init__(self, path: str, top: str) -> None:
         at = Path(path)
         if not at.exists():
             raise UsageError(
                 f'--nodes "{path}" must be a file, or a folder with one for each package; it does not exist'
             )
         self._folder = at if at.is_dir() else None
-        self._whole = None if at.is_dir() else (path, at.read_bytes())
+        self._whole = None if at.is_dir() else (from_top(path, top), at.read_bytes())
+        self._top = top
 
     def of(self, below: str, root: str) -> tuple[str, bytes] | None:
         """The file for a package, which stands at `below` in the root, and its content; None where there is none."""
@@ -92,14 +98,14 @@ class Nodes:
         for suffix in SUFFIXES:
             file = self._folder / f"{name}{suffix}"
             if file.is_file():
-                return file.as_posix(), file.read_bytes()
+                return from_top(str(file), self._top), file.read_bytes()
         return None
 
 
 def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
     """A digest of all that the package in `folder` reads, by names of git in the form of `form`."""
     package = rooted.packages.package(folder)
-    digest = sha256(package.client.value.encode())
+    digest = sha256(json.dumps([package.client.value, rooted.beside]).encode())
     for path in package.files:
         try:
             blob = rooted.tree.blob(path, form)
@@ -132,43 +138,62 @@ class _Outline(NamedTuple):
 
 
 class Requests:
-    """Makes the requests of one run of `verb`. With `writes`, answers bring the files to write."""
+    """Makes the requests of one run of `verb`, with `crds` in each. With `writes`, answers bring the files to write."""
 
-    def __init__(self, verb: str, after: Rooted, before: Rooted | None, nodes: Nodes | None, *, writes: bool) -> None:
+    def __init__(
+        self,
+        verb: str,
+        after: Rooted,
+        before: Rooted | None,
+        nodes: Nodes | None,
+        *,
+        writes: bool,
+        crds: bytes = b"",
+    ) -> None:
         self._verb = verb
-        self._after = after
+        self.after = after
         self._before = before
         self._nodes = nodes
         self._writes = writes
+        self._crds = crds
+        self._crds_digest = sha256(crds).hexdigest()
 
     def key(self, below: str) -> str:
         """The key of the answer for the package at `below`, by what its files held when they were read last."""
-        after = _outline(self._after, below)
+        after = _outline(self.after, below)
         before = None if self._before is None else _outline(self._before, below)
         version, complaint = _kustomize(after, before)
         return self._key(below, _with_complaint(after, complaint), before, version)
 
     def request(self, below: str) -> Request:
         """The request for the package at `below`, with the key of its answer, by what its files hold now."""
-        after = _side(self._after, below)
+        after = _side(self.after, below)
         before = None if self._before is None else _side(self._before, below)
         version, complaint = _kustomize(after, before)
         after = _with_complaint(after, complaint)
         key = self._key(below, _outline_of(after), _outline_of(before), version)
-        folder = self._after.folder(below)
-        return Request(key, folder, self._verb, after, before, self._nodes_of(below), version, self._writes)
+        folder = self.after.folder(below)
+        return Request(key, folder, self._verb, after, before, self._nodes_of(below), version, self._writes, self._crds)
 
     def _key(self, below: str, after: _Outline | None, before: _Outline | None, kustomize: str) -> str:
         nodes = self._nodes_of(below)
         parts = [
-            *(_FORMAT, build().digest, self._after.folder(below), self._verb, self._writes, kustomize),
+            *(
+                _FORMAT,
+                build().digest,
+                self.after.folder(below),
+                self._verb,
+                self._writes,
+                self._crds_digest,
+                kustomize,
+            ),
             *[None if side is None else side._replace(digests=side.digests.hex()) for side in (after, before)],
             None if nodes is None else (nodes[0], _kept_digest(nodes[1])),
         ]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
     def _nodes_of(self, below: str) -> tuple[str, bytes] | None:
-        return None if self._nodes is None else self._nodes.of(below, self._after.root)
+        return None if self._nodes is None else self._nodes.of(below, self.after.root)
 
 
 def _kustomize(after: Side | _Outline | None, before: Side | _Outline | None) -> tuple[str, str]:

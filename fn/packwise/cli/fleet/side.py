@@ -39,7 +39,7 @@ __all__ = ["SideRead", "located", "package_of", "read_side"]
 
 
 class SideRead(NamedTuple):
-    """A side, read. `is_kept` is whether a cache may keep an answer to it."""
+    """A side, read. `is_kept` is whether a cache may keep an answer to it; `crds` are those of its cluster."""
 
     side: Side
     files: tuple[InputFile, ...] = ()
@@ -48,6 +48,7 @@ class SideRead(NamedTuple):
     results: tuple[Result, ...] = ()
     left_out: tuple[tuple[str, LeftOut], ...] = ()
     is_kept: bool = True
+    crds: tuple[KubeObject, ...] = ()
 
 
 def read_side(side: Side, kustomize: str) -> SideRead:
@@ -131,8 +132,9 @@ def package_of(read: SideRead, before: SideRead | None, *, apart: bool = True) -
         _entries(read.files) if apart else items_of(read.files),
         config.function_config,
         None if before is None or exit_code(before.results) else _entries(before.files),
-        documents=documents_of(read.files),
-        documents_before=documents_of(before.files if before is not None else ()),
+        read.crds,
+        documents_of(read.files),
+        documents_of(before.files if before is not None else ()),
         context=config.context,
     )
 

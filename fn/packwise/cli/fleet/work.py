@@ -10,6 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from packwise.cli.arguments import UsageError
 from packwise.cli.document import InputFile
+from packwise.cli.fleet.crds import crds_of
 from packwise.cli.fleet.messages import Answer, lost, payload_of
 from packwise.cli.fleet.side import located, package_of, read_side
 from packwise.cli.folder import plan_folder
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.kubeobject import KubeObject
-    from packwise.cli.fleet.messages import Request
+    from packwise.cli.fleet.messages import Request, Side
     from packwise.cli.fleet.side import SideRead
     from packwise.cli.folder import FolderPlan
     from packwise.commands.diff import Change, State
@@ -52,8 +53,7 @@ def work(request: Request) -> Answer:
 
 
 def _answer(request: Request) -> Answer:
-    after = None if request.after is None else read_side(request.after, request.kustomize)
-    before = None if request.before is None else read_side(request.before, request.kustomize)
+    after, before = _read(request.after, request), _read(request.before, request)
     blank = PackageResult(request.folder, request.client, Status.PASSING)
     plan: FolderPlan | None = None
     if after is not None and exit_code(after.results):
@@ -70,6 +70,10 @@ def _answer(request: Request) -> Answer:
         result = _checked(blank, after, before)
     is_kept = (after is None or after.is_kept) and (before is None or before.is_kept)
     return Answer(request.key, payload_of(result, plan if request.writes else None), is_kept)
+
+
+def _read(side: Side | None, request: Request) -> SideRead | None:
+    return None if side is None else read_side(side, request.kustomize)._replace(crds=crds_of(request.crds))
 
 
 def _checked(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:

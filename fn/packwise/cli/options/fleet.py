@@ -8,6 +8,7 @@ from typing import Any
 from packwise.cli import help_texts
 from packwise.cli.arguments import FLEET_FORMATS, FLEET_VERBS, Verbosity
 from packwise.cli.options.caching import add_size
+from packwise.cli.options.sources import add_crds
 
 __all__ = ["add_fleet", "refuse_unlike_verb"]
 
@@ -64,6 +65,7 @@ def _add_scope(fleet: argparse.ArgumentParser) -> None:
         help="the nodes of the clusters, for place and diff: a file that holds for all, or a folder with "
         "PACKAGE.json (or .yaml) for each, named by its path below ROOT",
     )
+    add_crds(fleet)
     fleet.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
     fleet.add_argument(
         "--exclude",
