@@ -26,6 +26,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from time import perf_counter, sleep
@@ -280,7 +281,9 @@ def machine() -> str:
         if shutil.which("go")
         else []
     )
-    versions = f"Python {platform.python_version()}, {go[2] if len(go) > 2 else 'no Go'}"
+    core = "with" if find_spec("krmfn_native") is not None else "without"
+    python = f"Python {platform.python_version()}, krmfn {core} its native core"
+    versions = f"{python}, {go[2] if len(go) > 2 else 'no Go'}"
     return f"{os.cpu_count()} processors ({platform.machine()}), {platform.system()} {platform.release()}; {versions}"
 
 
