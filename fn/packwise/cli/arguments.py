@@ -254,6 +254,7 @@ class Fleet(NamedTuple):
     number of processes, `scheduler` the address of Dask's in their place. `cache` is where answers are kept, None for
     the user's own folder, unless nothing `is_cached`; a folder keeps to `cache_size` bytes. With `exit_code`, a change
     counts as an error does. `prunes`: what an earlier run wrote to `folder` for packages that are gone is removed.
+    `values` are those of variables in templates.
     """
 
     verb: FleetVerb
@@ -273,6 +274,7 @@ class Fleet(NamedTuple):
     verbosity: Verbosity = Verbosity.NORMAL
     prunes: bool = False
     crds: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
 
 
 class Cache(NamedTuple):

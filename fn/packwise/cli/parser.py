@@ -125,6 +125,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         Verbosity(parsed.verbosity),
         parsed.prunes,
         tuple(parsed.crds),
+        tuple(parsed.set),
     ),
     "cache": lambda parsed: Cache(parsed.place, parsed.action == "prune", parsed.max_size),
     "migrate": lambda parsed: Migrate(

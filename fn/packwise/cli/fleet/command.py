@@ -156,7 +156,8 @@ def _ahead(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Looks
 def _requests(command: Fleet, after: Rooted, before: Rooted | None, top: str, crds: bytes) -> Requests:
     baseline = before if command.baseline is not None or command.verb == "diff" else None
     nodes = None if command.nodes is None else Nodes(command.nodes, top)
-    return Requests(command.verb, after, baseline, nodes, writes=command.folder is not None, crds=crds)
+    writes, values = command.folder is not None, command.values
+    return Requests(command.verb, after, baseline, nodes, writes=writes, crds=crds, values=values)
 
 
 def _run(

@@ -46,8 +46,9 @@ class Side(NamedTuple):
 class Request(NamedTuple):
     """What to do with a package: `before` is its state before the change, `nodes` the file of its cluster's nodes.
 
-    `kustomize` is the version that the answer must come from. `crds` are those of its cluster, packed. `verb` is that
-    of `packwise fleet`. With `writes`, the answer has the contents of the files to write.
+    `kustomize` is the version that the answer must come from. `crds` are those of its cluster, packed; `values` set
+    the variables of its templates. `verb` is that of `packwise fleet`. With `writes`, the answer has the contents of
+    the files to write.
     """
 
     key: str
@@ -59,6 +60,7 @@ class Request(NamedTuple):
     kustomize: str = ""
     writes: bool = False
     crds: bytes = b""
+    values: tuple[str, ...] = ()
 
     @property
     def client(self) -> str:

@@ -138,7 +138,10 @@ class _Outline(NamedTuple):
 
 
 class Requests:
-    """Makes the requests of one run of `verb`, with `crds` in each. With `writes`, answers bring the files to write."""
+    """Makes the requests of one run of `verb`, each with `crds` and `values`.
+
+    With `writes`, answers bring the files to write.
+    """
 
     def __init__(
         self,
@@ -149,6 +152,7 @@ class Requests:
         *,
         writes: bool,
         crds: bytes = b"",
+        values: tuple[str, ...] = (),
     ) -> None:
         self._verb = verb
         self.after = after
@@ -156,6 +160,7 @@ class Requests:
         self._nodes = nodes
         self._writes = writes
         self._crds = crds
+        self._values = values
         self._crds_digest = sha256(crds).hexdigest()
 
     def key(self, below: str) -> str:
@@ -173,20 +178,15 @@ class Requests:
         after = _with_complaint(after, complaint)
         key = self._key(below, _outline_of(after), _outline_of(before), version)
         folder = self.after.folder(below)
-        return Request(key, folder, self._verb, after, before, self._nodes_of(below), version, self._writes, self._crds)
+        nodes = self._nodes_of(below)
+        beside = self._crds, self._values
+        return Request(key, folder, self._verb, after, before, nodes, version, self._writes, *beside)
 
     def _key(self, below: str, after: _Outline | None, before: _Outline | None, kustomize: str) -> str:
         nodes = self._nodes_of(below)
         parts = [
-            *(
-                _FORMAT,
-                build().digest,
-                self.after.folder(below),
-                self._verb,
-                self._writes,
-                self._crds_digest,
-                kustomize,
-            ),
+            *(_FORMAT, build().digest, self.after.folder(below), self._verb, self._writes, kustomize),
+            *(self._crds_digest, self._values),
             *[None if side is None else side._replace(digests=side.digests.hex()) for side in (after, before)],
             None if nodes is None else (nodes[0], _kept_digest(nodes[1])),
         ]

@@ -27,9 +27,10 @@ from packwise.select import Package
 from packwise.settings.recognition import is_operator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.cli.document import InputFile
     from packwise.cli.fleet.messages import Side
     from packwise.commands.doctor import Problem
@@ -39,7 +40,10 @@ __all__ = ["SideRead", "located", "package_of", "read_side"]
 
 
 class SideRead(NamedTuple):
-    """A side, read. `is_kept` is whether a cache may keep an answer to it; `crds` are those of its cluster."""
+    """A side, read. `is_kept` is whether a cache may keep an answer to it.
+
+    `crds` are those of its cluster; `values` set the variables of its templates.
+    """
 
     side: Side
     files: tuple[InputFile, ...] = ()
@@ -49,6 +53,7 @@ class SideRead(NamedTuple):
     left_out: tuple[tuple[str, LeftOut], ...] = ()
     is_kept: bool = True
     crds: tuple[KubeObject, ...] = ()
+    values: Mapping[str, Value] = {}
 
 
 def read_side(side: Side, kustomize: str) -> SideRead:
@@ -135,6 +140,7 @@ def package_of(read: SideRead, before: SideRead | None, *, apart: bool = True) -
         read.crds,
         documents_of(read.files),
         documents_of(before.files if before is not None else ()),
+        read.values,
         context=config.context,
     )
 

@@ -19,6 +19,7 @@ from packwise.cli.inputs import Inputs
 from packwise.cli.judgement import judge
 from packwise.cli.reader import error_result
 from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
+from packwise.cli.values import assigned
 from packwise.commands.diff import Action, diff, state_after, state_before
 from packwise.commands.fleet.packages import Client
 from packwise.commands.fleet.result import PackageResult, Status, kept_findings
@@ -73,7 +74,10 @@ def _answer(request: Request) -> Answer:
 
 
 def _read(side: Side | None, request: Request) -> SideRead | None:
-    return None if side is None else read_side(side, request.kustomize)._replace(crds=crds_of(request.crds))
+    if side is None:
+        return None
+    read = read_side(side, request.kustomize)
+    return read._replace(crds=crds_of(request.crds), values=assigned(request.values))
 
 
 def _checked(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:

@@ -8,7 +8,7 @@ from typing import Any
 from packwise.cli import help_texts
 from packwise.cli.arguments import FLEET_FORMATS, FLEET_VERBS, Verbosity
 from packwise.cli.options.caching import add_size
-from packwise.cli.options.sources import add_crds
+from packwise.cli.options.sources import add_crds, add_values
 
 __all__ = ["add_fleet", "refuse_unlike_verb"]
 
@@ -66,6 +66,7 @@ def _add_scope(fleet: argparse.ArgumentParser) -> None:
         "PACKAGE.json (or .yaml) for each, named by its path below ROOT",
     )
     add_crds(fleet)
+    add_values(fleet)
     fleet.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
     fleet.add_argument(
         "--exclude",

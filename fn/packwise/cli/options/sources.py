@@ -87,6 +87,11 @@ def add_context(command: argparse.ArgumentParser) -> None:
         "what PATH held in a commit (git:main, git:HEAD~1)",
     )
     add_crds(command)
+    add_values(command)
+
+
+def add_values(command: argparse.ArgumentParser) -> None:
+    """Adds the values of variables."""
     command.add_argument(
         "--set",
         metavar="NAME=VALUE",
