@@ -18,7 +18,7 @@ FN = ROOT / "fn"
 MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
-    ("extras", "findings", "jsontext", "kubernetes", "processes", "spool", "wording"),
+    ("extras", "findings", "globs", "jsontext", "kubernetes", "processes", "spool", "wording"),
     ("objects", "revisions"),
     ("validate",),
     ("topology",),
@@ -169,11 +169,11 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
         "jsonpatch",
         "krmfn.remarks",
         "packwise.frontends.osmo.frontend",
+        "packwise.globs",
         "packwise.pipeline.choice",
         "packwise.schedulers.kai.podgroups",
         "packwise.validate.definition",
         "pathlib",
-        "pathspec",
         "pydantic",
         "typing",
         "yaml",

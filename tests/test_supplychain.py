@@ -61,7 +61,6 @@ def test_the_bill_of_packwise_names_every_locked_library() -> None:
         "required": {
             "annotated-types",
             "krmfn",
-            "pathspec",
             "pydantic",
             "pydantic-core",
             "pyyaml",
@@ -91,7 +90,6 @@ def test_a_bill_says_which_library_asks_for_which() -> None:
         "jinja2",
         "jsonpatch",
         "krmfn",
-        "pathspec",
         "pydantic",
         "pyyaml",
         "shtab",

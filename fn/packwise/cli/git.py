@@ -15,7 +15,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
-from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason, globs, ignored_files
+from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason, ignored_files
+from packwise.globs import Globs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -164,14 +165,14 @@ def left_out_of(
         for path, text in markers.items()
         if path.name == GITIGNORE
     }
-    landmarks, excluded = Landmarks.of(texts, start), globs(exclude)
+    landmarks, excluded = Landmarks.of(texts, start), Globs.read(exclude)
     ignored = ignored_files([str(path) for path in files], ignoring, start)
     reasons: dict[PurePosixPath, LeftOut] = {}
     for path in files:
         reason = landmarks.left_out(str(path))
         if str(path) in ignored:
             reason = LeftOut(Reason.IGNORED, ignored[str(path)])
-        elif any(excluded.match_file(str(name)) for name in (path, path.relative_to(target))):
+        elif any(excluded.take(str(name)) for name in (path, path.relative_to(target))):
             reason = LeftOut(Reason.EXCLUDED, "--exclude")
         if reason is not None:
             reasons[path] = reason

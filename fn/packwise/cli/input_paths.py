@@ -20,7 +20,6 @@ from packwise.discovery import (
     Landmarks,
     LeftOut,
     Reason,
-    globs,
     ignored_files,
     ignored_from,
 )
@@ -30,7 +29,7 @@ from packwise.objects.index import READABLE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pathspec import GitIgnoreSpec
+    from packwise.globs import Globs
 
 __all__ = [
     "RULES",
@@ -121,13 +120,17 @@ def find_files(
     ], walk.results
 
 
-def _excluded(patterns: Iterable[str]) -> GitIgnoreSpec | None:
-    """What globs exclude; nothing is imported where there are none."""
+def _excluded(patterns: Iterable[str]) -> Globs | None:
+    """The globs that exclude; None, and nothing is imported, where there are none."""
     listed = tuple(patterns)
-    return globs(listed) if listed else None
+    if not listed:
+        return None
+    from packwise.globs import Globs
+
+    return Globs.read(listed)
 
 
-def _as_listed(path: InputPath, at: str, excluded: GitIgnoreSpec | None) -> InputPath:
+def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
     """A named file as its folder lists it, by what stands in the folders above it; `at` is its real path."""
     top = top_of(str(Path(at).parent))
     below = _below(top, at)
@@ -135,7 +138,7 @@ def _as_listed(path: InputPath, at: str, excluded: GitIgnoreSpec | None) -> Inpu
     by = ignored_files([below], ignoring, "").get(below)
     if by is not None:
         left_out = LeftOut(Reason.IGNORED, by)
-    elif excluded is not None and excluded.match_file(str(path.name)):
+    elif excluded is not None and excluded.take(str(path.name)):
         left_out = LeftOut(Reason.EXCLUDED, "--exclude")
     else:
         left_out = Landmarks.of(texts).left_out(below)
@@ -254,7 +257,7 @@ class _Walk:
         "_walked", "files", "pruned", "results",
     )  # fmt: skip
 
-    def __init__(self, start: Path, root: str, output: str | None, excluded: GitIgnoreSpec | None) -> None:
+    def __init__(self, start: Path, root: str, output: str | None, excluded: Globs | None) -> None:
         self._start = start
         self._name = start.as_posix()
         self._prefix = "" if self._name == "." else f"{self._name.rstrip('/')}/"
@@ -353,8 +356,7 @@ class _Walk:
     def _is_excluded(self, path: str, *, is_folder: bool) -> bool:
         if self._excluded is None:
             return False
-        slash = "/" if is_folder else ""
-        return any(self._excluded.match_file(f"{name}{slash}") for name in (self.name_of(path), path))
+        return any(self._excluded.take(name, is_folder=is_folder) for name in (self.name_of(path), path))
 
     def _follow(self, path: str) -> None:
         link = self._start / path

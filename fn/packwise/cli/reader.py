@@ -11,15 +11,14 @@ from packwise.cli.input_paths import find_files
 from packwise.cli.progress import tracked
 from packwise.cli.read import content_of, decode, read_file
 from packwise.cli.unread import Unread, looks_plain
-from packwise.discovery import LeftOut, Reason, globs
+from packwise.discovery import LeftOut, Reason
 from packwise.findings.finding import bounded
+from packwise.globs import Globs
 from packwise.objects.index import READABLE
 from packwise.settings.recognition import is_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pathspec import GitIgnoreSpec
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -156,7 +155,7 @@ class Reader:
         self.files += files
         return files
 
-    def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, GitIgnoreSpec]]) -> bool:
+    def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, Globs]]) -> bool:
         """Whether a configuration excludes the file, which is kept as left out then."""
         by = None if path.is_named else _excluded_by(str(path.name), excluded)
         if by is not None:
@@ -179,23 +178,23 @@ def _decoded(path: InputPath, data: bytes) -> _Read:
         return InputFile(path, ()), error
 
 
-def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, GitIgnoreSpec]]:
+def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:
     """What TopologyRenders exclude: the folder, the name of the TopologyRender's file, the globs."""
-    exclusions: list[tuple[str, str, GitIgnoreSpec]] = []
+    exclusions: list[tuple[str, str, Globs]] = []
     for file in files:
         for item in readable_items(file) if file.path.name is not None else ():
             patterns = item.get(("spec", "exclude")) if is_settings(item) else None
             if isinstance(patterns, list):
                 texts = [pattern for pattern in patterns if isinstance(pattern, str)]
                 name = str(file.path.name)
-                exclusions.append((Path(name).parent.as_posix(), name, globs(texts)))
+                exclusions.append((Path(name).parent.as_posix(), name, Globs.read(texts)))
     return exclusions
 
 
-def _excluded_by(name: str, exclusions: Iterable[tuple[str, str, GitIgnoreSpec]]) -> str | None:
-    for folder, by, patterns in exclusions:
+def _excluded_by(name: str, exclusions: Iterable[tuple[str, str, Globs]]) -> str | None:
+    for folder, by, globs in exclusions:
         below = name if folder == "." else name.removeprefix(f"{folder}/")
         # A name that the folder does not start is outside it.
-        if (folder == "." or below != name) and patterns.match_file(below):
+        if (folder == "." or below != name) and globs.take(below):
             return by
     return None

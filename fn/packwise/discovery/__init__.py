@@ -6,7 +6,7 @@ Pure functions of paths and texts; `packwise.cli` walks the disk or a commit and
 from __future__ import annotations
 
 from packwise.discovery.content import content_reason, unparsed_reason
-from packwise.discovery.ignored import GITIGNORE, Ignored, globs, ignored_files, ignored_from
+from packwise.discovery.ignored import GITIGNORE, Ignored, ignored_files, ignored_from
 from packwise.discovery.landmarks import KUSTOMIZATIONS, LANDMARKS, Landmarks
 from packwise.discovery.nearest import Traits, configured_folders, nearest_folder_among, nearest_folders
 from packwise.discovery.reason import LeftOut, Reason, summary
@@ -22,7 +22,6 @@ __all__ = [
     "Traits",
     "configured_folders",
     "content_reason",
-    "globs",
     "ignored_files",
     "ignored_from",
     "nearest_folder_among",

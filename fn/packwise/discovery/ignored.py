@@ -1,4 +1,4 @@
-"""What `.gitignore` files name, by git's own rules, and what globs exclude. All paths are slash-separated.
+"""What `.gitignore` files name, by git's own rules. All paths are slash-separated.
 
 Source: gitignore(5): the last pattern that matches decides, a deeper file before a higher one; what stands in an
 ignored folder cannot be taken back.
@@ -10,48 +10,33 @@ import posixpath
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.globs import Globs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pathspec import GitIgnoreSpec
-
-__all__ = ["GITIGNORE", "Ignored", "globs", "ignored_files", "ignored_from"]
+__all__ = ["GITIGNORE", "Ignored", "ignored_files", "ignored_from"]
 
 GITIGNORE = ".gitignore"
 
 
-def globs(patterns: Iterable[str]) -> GitIgnoreSpec:
-    """Patterns as git reads those of a `.gitignore`; one that is none matches nothing."""
-    # Only folders have files that are ignored.
-    from pathspec import GitIgnoreSpec
-
-    kept: list[str] = []
-    for pattern in patterns:
-        try:
-            GitIgnoreSpec.from_lines([pattern])
-        except ValueError:
-            continue
-        kept.append(pattern)
-    return GitIgnoreSpec.from_lines(kept)
-
-
 class Ignored(NamedTuple):
-    """The `.gitignore` files that count in one folder, the highest first: folder and patterns of each."""
+    """The `.gitignore` files that count in one folder, the highest first: folder and globs of each."""
 
-    specs: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    files: tuple[tuple[str, Globs], ...] = ()
 
     def within(self, folder: str, text: str) -> Ignored:
         """With the `.gitignore` of `folder` too, whose text is `text`; "" is the top."""
-        return Ignored((*self.specs, (folder, globs(text.splitlines()))))
+        # Only these bytes end a line of git's.
+        lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+        return Ignored((*self.files, (folder, Globs.read(lines))))
 
     def by(self, path: str, *, is_folder: bool = False) -> str | None:
         """The `.gitignore` that names `path`, which stands in no ignored folder; None where it is not ignored."""
-        asked = f"{path}/" if is_folder else path
-        for folder, spec in reversed(self.specs):
-            answer = spec.check_file(asked.removeprefix(f"{folder}/") if folder else asked).include
-            if answer is not None:
-                return posixpath.join(folder, GITIGNORE) if answer else None
+        for folder, globs in reversed(self.files):
+            decision = globs.decision(path.removeprefix(f"{folder}/") if folder else path, is_folder=is_folder)
+            if decision is not None:
+                return posixpath.join(folder, GITIGNORE) if decision else None
         return None
 
 
@@ -76,15 +61,22 @@ def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) ->
     folders: dict[str, tuple[Ignored, str | None]] = {}
 
     def folder_of(folder: str) -> tuple[Ignored, str | None]:
-        if folder not in folders:
-            if folder == start or not folder:
+        unknown: list[str] = []
+        above = folder
+        while above not in folders:
+            unknown.append(above)
+            if above == start or not above:
+                break
+            above = posixpath.dirname(above)
+        for each in reversed(unknown):
+            if each == start or not each:
                 rules, by = ignored_from(texts, start), None
             else:
-                rules, by = folder_of(posixpath.dirname(folder))
-                by = by or rules.by(folder, is_folder=True)
-            if folder in texts and by is None:
-                rules = rules.within(folder, texts[folder])
-            folders[folder] = rules, by
+                rules, by = folders[posixpath.dirname(each)]
+                by = by or rules.by(each, is_folder=True)
+            if each in texts and by is None:
+                rules = rules.within(each, texts[each])
+            folders[each] = rules, by
         return folders[folder]
 
     ignored: dict[str, str] = {}

@@ -146,8 +146,8 @@ def _matcher(entry: RuleEntry, folder: str) -> Callable[[str | None], bool]:
     """Whether a file is among the paths of `entry`, which start at `folder`; all are where there are no paths."""
     if not entry.paths:
         return lambda _: True
-    from pathspec import GitIgnoreSpec
+    from packwise.globs import Globs
 
-    spec = GitIgnoreSpec.from_lines(entry.paths)
+    globs = Globs.read(entry.paths)
     prefix = f"{folder}/" if folder else ""
-    return lambda file: file is not None and spec.match_file(file.removeprefix(prefix))
+    return lambda file: file is not None and globs.take(file.removeprefix(prefix))

@@ -10,7 +10,8 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.fleet.disk import Contents
 from packwise.commands.fleet.packages import SAYING
 from packwise.commands.fleet.tree import below
-from packwise.discovery import GITIGNORE, globs, ignored_files
+from packwise.discovery import GITIGNORE, ignored_files
+from packwise.globs import Globs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,8 +84,8 @@ class CommitTree:
         folders = {posixpath.dirname(path): path for path in self._commit.blobs if _is_gitignore(path)}
         texts = {folder: self.read(path).decode("utf-8", "replace") for folder, path in folders.items()}
         ignored = ignored_files(paths, texts, root) if texts else {}
-        excluded = globs(exclude)
-        return [path for path in paths if path not in ignored and not (exclude and excluded.match_file(path))]
+        excluded = Globs.read(exclude)
+        return [path for path in paths if path not in ignored and not excluded.take(path)]
 
 
 def _folders(paths: Iterable[str]) -> set[str]:

@@ -15,7 +15,8 @@ from packwise.cli.input_paths import contains, landmarks_above, real
 from packwise.cli.lock import JOURNAL, refuse_interrupted
 from packwise.commands.fleet.packages import SAYING
 from packwise.commands.fleet.tree import below
-from packwise.discovery import GITIGNORE, Ignored, globs, ignored_from
+from packwise.discovery import GITIGNORE, Ignored, ignored_from
+from packwise.globs import Globs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +92,7 @@ class DiskTree:
         self._top = Path(top)
         self._top_path = top.rstrip("/")
         self._output = None if output is None else real(output)
-        self._excluded = globs(exclude) if exclude else None
+        self._excluded = Globs.read(exclude) if exclude else None
         self._kinds: dict[str, str] = {}
         self._contents = Contents()
         self._files: list[str] = []
@@ -196,8 +197,8 @@ class DiskTree:
         return inner
 
     def _is_pruned(self, path: str, rules: Ignored, *, is_folder: bool) -> bool:
-        if rules.specs and rules.by(path, is_folder=is_folder) is not None:
+        if rules.files and rules.by(path, is_folder=is_folder) is not None:
             return True
-        if self._excluded is not None and self._excluded.match_file(f"{path}/" if is_folder else path):
+        if self._excluded is not None and self._excluded.take(path, is_folder=is_folder):
             return True
         return is_folder and self._output is not None and contains(self._output, str(self._top / path))

@@ -1,0 +1,239 @@
+"""Globs as git reads those of a `.gitignore`, matched in a time that the lengths of glob and path bound.
+
+Source: git, dir.c (`parse_path_pattern`, `trim_trailing_spaces`, `match_basename`, `match_pathname`) and wildmatch.c
+(`dowild`). Git compares bytes: `?` is one of the two bytes of `ö`.
+
+The expression that a glob becomes never goes back into what a wildcard took. What stands between two wildcards has a
+fixed length, in bytes or in folders, so that the first place where it fits leaves the most to what follows.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["Globs"]
+
+_SPECIAL = re.compile(rb"[*?\[\\]")
+_SLASH = ord("/")
+
+_STAR = b"*"
+_FOLDERS = b"**/"
+_REST = b"**"
+"""Wildcards among the parts of a glob; any other part is the expression of one byte."""
+
+_ANY_FOLDERS = b"(?:[^/]*+/)*?"
+
+_CLASSES = {
+    "alnum": string.ascii_letters + string.digits,
+    "alpha": string.ascii_letters,
+    "blank": " \t",
+    "cntrl": "".join([chr(byte) for byte in (*range(0x20), 0x7F)]),
+    "digit": string.digits,
+    "graph": string.ascii_letters + string.digits + string.punctuation,
+    "lower": string.ascii_lowercase,
+    "print": string.ascii_letters + string.digits + string.punctuation + " ",
+    "punct": string.punctuation,
+    "space": string.whitespace,
+    "upper": string.ascii_uppercase,
+    "xdigit": string.hexdigits,
+}
+
+
+class _Pattern(NamedTuple):
+    """One glob: the test of a path or of a name, whether it takes back, is about folders only, is about names."""
+
+    matches: Callable[[bytes], object]
+    takes_back: bool
+    is_of_folders: bool
+    is_of_names: bool
+
+
+class Globs(NamedTuple):
+    """The globs that can match something: the last one that does decides. All paths are slash-separated."""
+
+    patterns: tuple[_Pattern, ...] = ()
+
+    @classmethod
+    def read(cls, lines: Iterable[str]) -> Globs:
+        """The globs of these lines; a line that is none, such as a comment, is left out."""
+        return cls(tuple([pattern for line in lines if (pattern := _pattern(line)) is not None]))
+
+    def decision(self, path: str, *, is_folder: bool = False) -> bool | None:
+        """Whether the last glob that matches this path takes it; None where none matches. Its folders do not count."""
+        whole = path.encode("utf-8", "surrogateescape")
+        name = whole[whole.rfind(b"/") + 1 :]
+        for pattern in reversed(self.patterns):
+            if (is_folder or not pattern.is_of_folders) and pattern.matches(name if pattern.is_of_names else whole):
+                return not pattern.takes_back
+        return None
+
+    def take(self, path: str, *, is_folder: bool = False) -> bool:
+        """Whether the path is taken, or a folder that it stands in: what stands in that cannot be taken back."""
+        path = path.lstrip("/")
+        end = path.find("/")
+        while end >= 0:
+            if self.decision(path[:end], is_folder=True):
+                return True
+            end = path.find("/", end + 1)
+        return bool(self.decision(path, is_folder=is_folder))
+
+
+class _NothingError(Exception):
+    """The glob can match nothing."""
+
+
+def _pattern(line: str) -> _Pattern | None:
+    """The glob of a line; None for one that matches nothing: a comment, a bracket that never ends."""
+    if line.startswith("#"):
+        return None
+    # Git's texts end at a NUL.
+    text = _without_spaces(line.encode("utf-8", "surrogateescape").partition(b"\0")[0])
+    takes_back = text.startswith(b"!")
+    text = text.removeprefix(b"!")
+    is_of_folders = text.endswith(b"/")
+    text = text.removesuffix(b"/")
+    is_of_names = b"/" not in text
+    try:
+        matches = _test(text.removeprefix(b"/"), is_of_names=is_of_names)
+    except _NothingError:
+        return None
+    return _Pattern(matches, takes_back, is_of_folders, is_of_names)
+
+
+def _without_spaces(line: bytes) -> bytes:
+    """The line without the spaces at its end, but for one that a backslash keeps."""
+    bare = line.rstrip(b" ")
+    backslashes = len(bare) - len(bare.rstrip(b"\\"))
+    return line[: len(bare) + backslashes % 2]
+
+
+def _test(text: bytes, *, is_of_names: bool) -> Callable[[bytes], object]:
+    if not text:
+        raise _NothingError
+    special = _SPECIAL.search(text)
+    if special is None:
+        return text.__eq__
+    if is_of_names and text.startswith(b"*") and not _SPECIAL.search(text, 1):
+        end = text[1:]
+        return lambda name: name.endswith(end)
+    # Git compares what stands before the first wildcard by itself, so that `a/b**/c` has a `**`.
+    start = 0 if is_of_names else special.start()
+    expression = re.escape(text[:start]) + _expression(_parts(text[start:], is_of_names=is_of_names))
+    return re.compile(expression, re.DOTALL).fullmatch
+
+
+def _parts(text: bytes, *, is_of_names: bool) -> list[bytes]:
+    """Wildcards, and expressions of one byte each."""
+    parts: list[bytes] = []
+    at = 0
+    while at < len(text):
+        if text[at] != ord("*"):
+            part, at = _byte(text, at)
+            parts.append(part)
+            continue
+        start = at
+        while text[at : at + 1] == b"*":
+            at += 1
+        is_whole = start == 0 or text[start - 1] == _SLASH
+        if at - start == 1 or is_of_names or not is_whole:
+            parts.append(_STAR)
+        elif at == len(text):
+            parts.append(_REST)
+        elif text[at] == _SLASH:
+            parts.append(_FOLDERS)
+            at += 1
+        elif text.startswith(b"\\/", at):
+            # It takes a slash at least.
+            parts += [_STAR, b"/", _FOLDERS]
+            at += 2
+        else:
+            parts.append(_STAR)
+    return parts
+
+
+def _byte(text: bytes, at: int) -> tuple[bytes, int]:
+    """The expression of the byte that stands at `at`, and where the next one stands."""
+    if text[at] == ord("?"):
+        return b"[^/]", at + 1
+    if text[at] == ord("["):
+        return _bracket(text, at + 1)
+    at += text[at] == ord("\\")
+    if at == len(text):
+        raise _NothingError
+    return re.escape(text[at : at + 1]), at + 1
+
+
+def _bracket(text: bytes, at: int) -> tuple[bytes, int]:
+    """The expression of a bracket that opens before `at`, and where it ends."""
+    is_negated = text[at : at + 1] in (b"!", b"^")
+    at += is_negated
+    chosen: set[int] = set()
+    before = 0
+    first = at
+    while at == first or text[at : at + 1] != b"]":
+        if text[at : at + 2] == b"[:":
+            end = text.find(b"]", at + 2)
+            if end < 0:
+                raise _NothingError
+            if text[end - 1] == ord(":") and end > at + 2:
+                known = _CLASSES.get(text[at + 2 : end - 1].decode("latin-1"))
+                if known is None:
+                    raise _NothingError
+                chosen |= set(known.encode())
+                before, at = 0, end + 1
+                continue
+        is_range = text[at : at + 1] == b"-" and before and text[at + 1 : at + 2] not in (b"", b"]")
+        at += is_range
+        at += text[at : at + 1] == b"\\"
+        if at >= len(text):
+            raise _NothingError
+        chosen |= set(range(before, text[at] + 1)) if is_range else {text[at]}
+        before, at = 0 if is_range else text[at], at + 1
+    taken = (set(range(256)) - chosen if is_negated else chosen) - {_SLASH}
+    if not taken:
+        raise _NothingError
+    return b"[" + b"".join([rb"\x%02x" % byte for byte in sorted(taken)]) + b"]", at + 1
+
+
+def _expression(parts: list[bytes]) -> bytes:
+    """The expression of all parts."""
+    *groups, last = _split(parts, _FOLDERS)
+    has_rest = last[-1:] == [_REST]
+    if has_rest:
+        groups.append(last[:-1])
+    whole = _names(groups[0]) if groups else b""
+    whole += b"".join([b"(?>" + _ANY_FOLDERS + _names(group) + b")" for group in groups[1:]])
+    if has_rest:
+        return whole + b".*"
+    return whole + (_ANY_FOLDERS if groups else b"") + _names(last)
+
+
+def _names(parts: list[bytes]) -> bytes:
+    """The expression of folders and a name, with wildcards within these only."""
+    return b"/".join([_name(each) for each in _split(parts, b"/")])
+
+
+def _name(parts: list[bytes]) -> bytes:
+    first, *between = [b"".join(each) for each in _split(parts, _STAR)]
+    if not between:
+        return first
+    *between, last = between
+    return first + b"".join([b"(?>[^/]*?" + each + b")" for each in between]) + b"[^/]*" + last
+
+
+def _split(parts: list[bytes], separator: bytes) -> list[list[bytes]]:
+    """The lists between the separators."""
+    lists: list[list[bytes]] = [[]]
+    for part in parts:
+        if part == separator:
+            lists.append([])
+        else:
+            lists[-1].append(part)
+    return lists
