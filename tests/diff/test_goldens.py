@@ -48,8 +48,8 @@ def test_a_cluster_that_runs_the_operator_has_what_git_says(shared: Path) -> Non
         if sides is None:
             continue
         git, cluster = sides
-        there = diff(state_before(git), state_after(cluster, git.items))
-        back = diff(state_before(cluster), state_after(git, cluster.items))
+        there = diff(state_before(git), state_after(cluster, git))
+        back = diff(state_before(cluster), state_after(git, cluster))
         if not there.compared:
             # KAI refuses what Grove accepted, and packwise says so.
             assert {result.tags["rule"] for result in there.unreadable} == {"scheduler-topology"}

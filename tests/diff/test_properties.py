@@ -159,7 +159,7 @@ def test_a_package_differs_in_nothing_from_itself(data: st.DataObject) -> None:
     texts += [data.draw(others("o")), config(**data.draw(render_specs))]
     package = Package(tuple([KubeObject.parse(text) for text in texts]))
 
-    found = diff(state_before(package), state_after(package, package.items))
+    found = diff(state_before(package), state_after(package, package))
 
     assert found.compared
     assert (found.changes, found.dropped, found.refusals, found.unreadable) == ((), (), (), ())
@@ -192,7 +192,7 @@ def test_slips_of_the_pen_never_lead_to_a_crash(one: list[Any], other: list[Any]
     sides = [[item for item in side if not found or item.get("kind") in ORDER] for side in (one, other)]
     before, after = (Package(tuple([KubeObject.new(item) for item in side if readable(item)])) for side in sides)
 
-    compared = diff(state_before(before), state_after(after, before.items))
+    compared = diff(state_before(before), state_after(after, before))
 
     for text in (as_text, as_json, as_patches):
         assert text(Compared(compared, "a", "b"))

@@ -98,7 +98,7 @@ def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answ
 def _difference(group: Group, name: str, baseline: str) -> Compared:
     package = group.package
     before = package.before or package._replace(items=(), documents=())
-    old, new = _sorted(state_before(before)), _sorted(state_after(package, before.items))
+    old, new = _sorted(state_before(before)), _sorted(state_after(package, before))
     return Compared(diff(old, new), baseline, name, old.rendered, new.rendered)
 
 

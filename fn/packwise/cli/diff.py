@@ -48,7 +48,7 @@ def diff(command: Diff) -> int:
 
 def _compared(command: Diff, before: Inputs, after: Inputs) -> Compared:
     old = _sorted(state_before(before.package))
-    new = _sorted(state_after(after.package, before.package.items))
+    new = _sorted(state_after(after.package, before.package))
     names = ["<stdin>" if name == STDIN else name for name in (command.before, command.after)]
     return Compared(compare(old, new), names[0], names[1], old.rendered, new.rendered, is_coloured(sys.stdout))
 

@@ -16,6 +16,7 @@ from packwise.cli.inputs import (
     baseline_files,
     can_be_read_again,
     configured,
+    configured_before,
     definitions_in,
     documents_of,
     read_around,
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.cli.arguments import Named
     from packwise.cli.document import Document, InputFile
-    from packwise.cli.inputs import Configured
     from packwise.cli.unread import Unread
     from packwise.discovery import LeftOut
+    from packwise.select import Configured
 
 __all__ = ["Checkup", "Group", "read_groups"]
 
@@ -55,6 +56,10 @@ class Group(NamedTuple):
     configurations: tuple[str, ...] = ()
     around: frozenset[str] = frozenset()
     unread: tuple[Unread, ...] = ()
+
+    def after(self, configured: Configured | None) -> Group:
+        """The group, whose baseline was configured so."""
+        return self._replace(package=self.package._replace(configured_before=configured))
 
 
 class Checkup(NamedTuple):
@@ -102,9 +107,14 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
         groups = []
     elif named.config is not None or chosen.function_config is not None:
         groups = [_group(files, (), before, chosen, crds, unread=unread)]
+        groups[0] = groups[0].after(configured_before(named, ()))
     else:
         around = read_around(named.paths, files, reader)
         groups = _groups(files, unread, around, _placed(before, named), crds)
+        groups = [
+            group.after(configured_before(named, [file for file in around if str(file.path.name) in group.around]))
+            for group in groups
+        ]
     values = assigned(named.values)
     groups = [group._replace(package=group.package._replace(values=values)) for group in groups]
     return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out, unread)

@@ -11,7 +11,7 @@ from packwise.cli.surroundings import path_of, surroundings_of, traits_of
 from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folders
-from packwise.select import Package
+from packwise.select import Configured, Package
 from packwise.settings import KIND
 from packwise.settings.recognition import held_configuration, is_operator, is_settings
 from packwise.settings.sources import OPERATOR_KIND
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMIT",
-    "Configured",
     "Inputs",
     "Sides",
     "baseline_files",
     "can_be_read_again",
     "configured",
+    "configured_before",
     "definitions_in",
     "documents_of",
     "error_result",
@@ -70,13 +70,6 @@ class Inputs(NamedTuple):
         return text_among(self.read, name)
 
 
-class Configured(NamedTuple):
-    """The configuration that a client or the user chose: packwise's own, or another, which is read as an item."""
-
-    function_config: KubeObject | None = None
-    context: tuple[KubeObject, ...] = ()
-
-
 def read_inputs(named: Named, output: str | None = None, *, leaves: int | None = None) -> Inputs:
     """What `named` names. The folder `output` is not read where it stands within another.
 
@@ -103,6 +96,7 @@ def read_inputs(named: Named, output: str | None = None, *, leaves: int | None =
         documents_of(before or ()),
         assigned(named.values),
         (*chosen.context, *items_of(around)),
+        configured_before=configured_before(named, around),
     )
     read = tuple(reader.results), tuple(reader.files)
     return Inputs(tuple(files), package, *read, left_out, unread, tuple(reader.order))
@@ -232,6 +226,21 @@ def configured(named: Named, files: Iterable[InputFile], reader: Reader) -> Conf
     if named.config is None:
         return Configured(_carried(files))
     return _config(named.config, reader.read([named.config]), reader)
+
+
+def configured_before(named: Named, around: Iterable[InputFile]) -> Configured | None:
+    """The configuration of the baseline where it stands beside that: the files of `--config`, or those `around`, in
+    the baseline's commit; None where no commit is the baseline, or has them.
+    """
+    if named.baseline is None or not named.baseline.startswith(COMMIT):
+        return None
+    reader, commit = Reader(), named.baseline.removeprefix(COMMIT)
+    if named.config is not None:
+        files = [] if named.config == STDIN else reader.read_commit(commit, [named.config])
+        return _config(named.config, files, reader) if files and not exit_code(reader.results) else None
+    names = [file.path.name for file in around if file.path.name is not None]
+    files = reader.read_commit(commit, names)
+    return Configured(context=items_of(files)) if files and not exit_code(reader.results) else None
 
 
 def _carried(files: Iterable[InputFile]) -> KubeObject | None:

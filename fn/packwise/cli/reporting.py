@@ -97,7 +97,7 @@ class _Comparison(NamedTuple):
 
 def _compared(package: Package, name: str, other: str, snapshot: Snapshot) -> _Comparison:
     earlier = _earlier(package)
-    old, new = _sorted(state_before(earlier)), _sorted(state_after(package, earlier.items))
+    old, new = _sorted(state_before(earlier)), _sorted(state_after(package, earlier))
     compared = Compared(compare(old, new), name, other, old.rendered, new.rendered)
     say([f"note: {note}" for note in notes(compared)])
     say(stderr_lines(compared.difference.unreadable, Verbosity.NORMAL), as_they_are=True)

@@ -241,6 +241,7 @@ def cluster_of(selection: Selection, known: KnownTopologies) -> Cluster:
         auto_mnnvl=configuration is not None and configuration.auto_mnnvl,
         schedulers=selection.schedulers,
         makes_topologies=not revision.scheduler_profiles or profiles is not False,
+        revision_before=selection.revision_before,
     )
 
 

@@ -36,7 +36,8 @@ class Cluster(NamedTuple):
 
     `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
     topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled. `schedulers`: where the revision has them.
-    `makes_topologies`: whether the operator makes the scheduler's topology objects.
+    `makes_topologies`: whether the operator makes the scheduler's topology objects. `revision_before`: the one that the
+    baseline was written for, None where it is not known to be another.
     """
 
     revision: Revision
@@ -46,6 +47,7 @@ class Cluster(NamedTuple):
     auto_mnnvl: bool = False
     schedulers: Schedulers | None = None
     makes_topologies: bool = True
+    revision_before: Revision | None = None
 
 
 class Placement(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.select.package import Package
+from packwise.select.package import Configured, Package
 from packwise.select.selection import Selection, index_package, select
 
-__all__ = ["Package", "Selection", "index_package", "select"]
+__all__ = ["Configured", "Package", "Selection", "index_package", "select"]

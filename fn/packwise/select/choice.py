@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
     from packwise.settings.configuration import Configuration
 
-__all__ = ["RULES", "Choice", "choose_revision", "has_topologies"]
+__all__ = ["RULES", "Choice", "choose_revision", "has_topologies", "revision_called"]
 
 REVISION = Rule("revision", "The revision is one that packwise renders.", "revisions.md")
 NEWER = Rule("revision-newer", "The release is one that packwise knows.", "grove-releases.md 1", Severity.WARNING)
@@ -51,20 +51,32 @@ def has_topologies(index: Index, revision: Revision) -> bool:
     return bool(index.of_kind(*kind_of(revision.topology_kind).key))
 
 
+def revision_called(name: str) -> Revision:
+    """The record of a revision; of a release after all of them, the newest."""
+    known = REVISIONS.get(name)
+    if known is not None:
+        return known
+    # Few inputs name one, and a run need not read the tags of the others.
+    from packwise.revisions.tags import newest_as
+
+    return newest_as(name)
+
+
 def _named(
     settings: TopologyRender, name: str, configuration: Configuration | None, findings: list[Finding]
 ) -> Revision:
-    revision = REVISIONS.get(name) or _newer(settings, name, findings)
+    revision = revision_called(name)
+    if name not in REVISIONS:
+        _tell_newer(settings, name, findings)
     if configuration is not None and configuration.key != revision.configuration_key:
         message = f'must be "{revision.configuration_key}" for revision "{revision.name}"; got "{configuration.key}"'
         findings.append(configuration.place.finding(REVISION, message, at_key=True))
     return revision
 
 
-def _newer(settings: TopologyRender, name: str, findings: list[Finding]) -> Revision:
-    """The newest record in the place of a release after it, which the settings allow or not."""
-    # Few inputs name one, and a run need not read the tags of the others.
-    from packwise.revisions.tags import NEWEST, newest_as
+def _tell_newer(settings: TopologyRender, name: str, findings: list[Finding]) -> None:
+    """Says that a release after all records is taken for the newest one, which the settings allow or not."""
+    from packwise.revisions.tags import NEWEST
 
     place = settings_place(settings).below("revision")
     if settings.newer_revision == "Warn":
@@ -76,4 +88,3 @@ def _newer(settings: TopologyRender, name: str, findings: list[Finding]) -> Revi
             "packwise, or set `newerRevision: Warn` to have it taken for that one"
         )
         findings.append(place.finding(REVISION, message))
-    return newest_as(name)

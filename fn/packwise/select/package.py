@@ -11,13 +11,21 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 
-__all__ = ["Package"]
+__all__ = ["Configured", "Package"]
+
+
+class Configured(NamedTuple):
+    """The configuration that a client or the user chose: packwise's own, or another, which is read as an item."""
+
+    function_config: KubeObject | None = None
+    context: tuple[KubeObject, ...] = ()
 
 
 class Package(NamedTuple):
     """The items of a ResourceList or the documents of files; `function_config` is packwise's own configuration.
 
-    `baseline` holds the objects as they stood before the change under review, None where nobody gave any. `crds` are
+    `baseline` holds the objects as they stood before the change under review, None where nobody gave any;
+    `configured_before` is their configuration where it stands beside them, None where today's counts. `crds` are
     the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
     `documents_before` those of the baseline. `values` are the command line's, for the templates of documents.
     `context` are objects that are read and never written: definitions that stand around the items, a configuration
@@ -37,10 +45,15 @@ class Package(NamedTuple):
     is_part: bool = False
     nodes: tuple[Mapping[str, Value], ...] = ()
     folder: str = ""
+    configured_before: Configured | None = None
 
     @property
     def before(self) -> Package | None:
         """The package as it stood before the change under review, its workloads as those that run; None without one."""
         if self.baseline is None:
             return None
-        return self._replace(items=self.baseline, documents=self.documents_before)
+        earlier = self._replace(items=self.baseline, documents=self.documents_before)
+        if self.configured_before is None:
+            return earlier
+        chosen = self.configured_before
+        return earlier._replace(function_config=chosen.function_config, context=chosen.context, configured_before=None)

@@ -14,7 +14,7 @@ from packwise.objects.index import Index
 from packwise.objects.inventory import Inventory
 from packwise.objects.kinds import PODGANG, PODGROUP
 from packwise.select.choice import RULES as CHOICE_RULES
-from packwise.select.choice import choose_revision, has_topologies
+from packwise.select.choice import choose_revision, has_topologies, revision_called
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
 from packwise.settings.sources import SOURCES, chosen_source, operators_of
@@ -52,6 +52,7 @@ RULES = (*CHOICE_RULES, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 class Selection(NamedTuple):
     """What configures a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
 
+    `revision_before` is the one that the baseline was written for, None where that tells none, so that it is the same.
     `chosen_by` is what chose the revision, and whether somebody named it; `evidence` what in the input contradicts it,
     None where somebody did. `absent` reports that nothing configures a topology.
     `configuration` is None where nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the
@@ -70,6 +71,7 @@ class Selection(NamedTuple):
     is_named: bool = False
     evidence: Evidence | None = None
     absent: Finding | None = None
+    revision_before: Revision | None = None
 
     @property
     def is_configured(self) -> bool:
@@ -142,7 +144,37 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         is_named=choice.is_named,
         evidence=evidence,
         absent=absent,
+        revision_before=_revision_before(package, inventory, is_named=choice.is_named),
     )
+
+
+def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) -> Revision | None:
+    """The revision that the baseline was written for: what its own configuration names, else what it deploys.
+
+    None where it tells none. What it deploys counts only where today's revision `is_named`: assumed ones are the same.
+    """
+    if inventory.baseline is None:
+        return None
+    beside = package.configured_before
+    items = () if beside is None else (beside.function_config, *beside.context)
+    configurations = [item for item in (*items, *inventory.baseline.of_kind(GROUP, KIND)) if item is not None]
+    names = {name for item in configurations if (name := _named_by(item)) is not None}
+    if names:
+        return revision_called(names.pop()) if len(names) == 1 else None
+    if not is_named:
+        return None
+    from packwise.select.evidence import deployed_release
+
+    deployed = deployed_release(inventory.baseline)
+    return None if deployed is None else deployed.revision
+
+
+def _named_by(item: KubeObject) -> str | None:
+    """The revision that a configuration names; None where it names none, or cannot be read."""
+    try:
+        return load(item).revision
+    except (FieldError, ValueError):
+        return None
 
 
 def _evidence(assumed: Revision, index: Index) -> Evidence:

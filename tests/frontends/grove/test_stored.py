@@ -117,7 +117,6 @@ def test_a_rolling_update_that_stays(new: str, old: str | None, expected: list[t
 
 def test_earlier_releases_store_none() -> None:
     assert warnings(workload("OnDelete"), workload(), ALPHA_13, ALPHA_13) == []
-    assert warnings(workload("OnDelete", least=1), workload(least=1), ALPHA_13) == [smaller(WORKER, 2)]
 
 
 def smaller(path: str, replicas: int) -> tuple[str, str]:
@@ -136,13 +135,6 @@ def rendered(*podgroups: str) -> str:
     )
 
 
-def test_a_release_that_the_change_chooses_makes_smaller_gangs() -> None:
-    both = [smaller(ROUTER, 3), smaller(WORKER, 2)]
-    assert warnings(workload(), workload(), ALPHA_13) == both
-    assert warnings(workload(), workload(), ALPHA_14) == []
-    assert warnings(workload(least=3), workload(least=3), ALPHA_13) == both[1:]
-
-
 def test_gangs_of_an_earlier_render_were_larger() -> None:
     assert warnings(workload(), rendered("name: wl-0-router, minReplicas: 3")) == [smaller(ROUTER, 3)]
     assert warnings(workload(), rendered("name: wl-0-workers-0-worker, minReplicas: 2")) == [smaller(WORKER, 2)]
@@ -150,10 +142,6 @@ def test_gangs_of_an_earlier_render_were_larger() -> None:
         warnings(workload(), rendered("name: wl-0-router, minReplicas: 1", "name: other-0-router, minReplicas: 3"))
         == []
     )
-
-
-def test_a_release_that_fills_in_replicas_says_nothing() -> None:
-    assert warnings(workload(), workload(), ALPHA_14, ALPHA_13) == []
 
 
 def test_the_gangs_before_a_change_are_listed_once_for_all_workloads(monkeypatch: pytest.MonkeyPatch) -> None:

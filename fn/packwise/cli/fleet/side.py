@@ -15,7 +15,7 @@ from krmfn.result import Result, ResultFile, exit_code
 from packwise.cli.fleet.kustomize import KustomizeError, build, kustomize_version
 from packwise.cli.git import left_out_of
 from packwise.cli.input_paths import SUFFIXES, InputPath
-from packwise.cli.inputs import Configured, documents_of
+from packwise.cli.inputs import documents_of
 from packwise.cli.read import decode
 from packwise.cli.reader import Reader, error_result, items_of, readable_items
 from packwise.commands.fleet.kustomization import Kustomizations, file_of
@@ -23,7 +23,7 @@ from packwise.commands.fleet.packages import SAYING, Client, Configuration, conf
 from packwise.commands.fleet.rules import BUILD, FIT
 from packwise.commands.fleet.tree import MemoryTree
 from packwise.objects.lists import taken_apart
-from packwise.select import Package
+from packwise.select import Configured, Package
 from packwise.settings.recognition import is_operator
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def package_of(read: SideRead, before: SideRead | None, *, apart: bool = True) -
         documents_of(before.files if before is not None else ()),
         read.values,
         context=config.context,
+        configured_before=None if before is None else before.configured,
     )
 
 

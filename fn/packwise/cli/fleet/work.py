@@ -128,7 +128,7 @@ def _compared(blank: PackageResult, before: SideRead | None, after: SideRead | N
     """What changes for the scheduler; a side that is not there is empty."""
     old, new = (Package(()) if side is None else package_of(side, None) for side in (before, after))
     unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
-    state = state_after(new, old.items)
+    state = state_after(new, old)
     difference = diff(state_before(old), state)
     findings = list(difference.refusals)
     if unreadable or (not difference.compared and not findings):

@@ -13,6 +13,7 @@ from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGANG
 from packwise.pipeline import render
+from packwise.select import Configured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -59,14 +60,16 @@ def state_before(package: Package) -> State:
     return _rendered(package, package.items)
 
 
-def state_after(package: Package, before: tuple[KubeObject, ...]) -> State:
-    """The state after a change; `before` are the items of the other one, against which updates are judged.
+def state_after(package: Package, earlier: Package) -> State:
+    """The state after a change; `earlier` is the package of the other one, against which updates are judged.
 
-    Where updates would be refused, the objects are those that they would lead to. A workload of which `before` has
-    gangs and nothing else runs already, so it counts as unchanged.
+    Where updates would be refused, the objects are those that they would lead to. A workload of which `earlier`
+    has gangs and nothing else runs already, so it counts as unchanged.
     """
     if not _is_rendered(package):
         return _exported(package)
+    before = earlier.items
+    package = package._replace(configured_before=Configured(earlier.function_config, earlier.context))
     running = _running(package, before)
     state = _rendered(package, (*before, *running))._replace(
         unjudged=tuple([format_identity(identity(item.value)) for item in running])

@@ -8,14 +8,13 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.commands.migrate.equivalence import as_admitted
-from packwise.commands.rewrite import migrate_workload
 from packwise.findings.finding import Stage
-from packwise.objects.identity import is_generated
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.pipeline import render
-from packwise.revisions.step import Step
+from packwise.select import Configured
 
 if TYPE_CHECKING:
+    from packwise.revisions.step import Step
     from packwise.select import Package
 
 __all__ = ["refused_workloads"]
@@ -26,14 +25,12 @@ def refused_workloads(before: Package, after: Package, step: Step) -> tuple[str,
 
     None where there are no workloads.
     """
-    # An object in the cluster holds what its own operator filled in.
-    defaults = step.source._replace(min_available_default=step.target.min_available_default)
-    stored_step = Step(step.source, defaults, step.topology)
-    own = [item for item in before.items if not is_generated(item.value)]
-    if not any(item.kind == POD_CLIQUE_SET.name for item in own):
+    stored = as_admitted(before, "Auto", step.source.name)
+    if not any(item.kind == POD_CLIQUE_SET.name for item in stored.items):
         return None
-    stored = tuple([migrate_workload(item, stored_step) for item in own])
-    rendered = render(as_admitted(after._replace(baseline=stored), "Auto", step.target.name))
+    earlier = Configured(stored.function_config)
+    changed = after._replace(baseline=stored.items, configured_before=earlier)
+    rendered = render(as_admitted(changed, "Auto", step.target.name))
     refused = [
         f"{result.resource_ref.namespace}/{result.resource_ref.name}"
         for result in rendered.results

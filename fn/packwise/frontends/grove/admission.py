@@ -28,10 +28,14 @@ __all__ = ["Admitted", "History", "admit", "is_new"]
 
 
 class History(NamedTuple):
-    """What is known of a workload's past: its baseline as written, the record of an earlier render."""
+    """What is known of a workload's past: its baseline as written, the record of an earlier render.
+
+    `revision` is the one that the baseline was stored by, None where it is the same.
+    """
 
     baseline: Mapping[str, Value] | None = None
     record: str | None = None
+    revision: Revision | None = None
 
 
 class Admitted(NamedTuple):
@@ -47,9 +51,10 @@ def admit(value: Mapping[str, Value], history: History, admission: str, context:
     if is_new(value, history, admission):
         pcs = PodCliqueSet.read(default(value, context.revision, auto_mnnvl=context.auto_mnnvl))
         return Admitted(pcs, validate_create(pcs, context), existing=False)
-    stored = _stored(history.baseline, context)
+    past = context if history.revision is None else context._replace(revision=history.revision)
+    stored = _stored(history.baseline, past)
     defaulted = default(value, context.revision, create=False)
-    new = PodCliqueSet.read(defaulted if stored is None else inherit_annotation(defaulted, stored, context))
+    new = PodCliqueSet.read(defaulted if stored is None else inherit_annotation(defaulted, stored, past))
     old = PodCliqueSet.read(stored.value) if stored else _recorded(new, history, recorded=admission == "Auto")
     return Admitted(new, validate_update(old, new, context), existing=True)
 

@@ -132,11 +132,11 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
     return EpochSources(inventory, settings)
 
 
-def _before(inventory: Inventory) -> Before:
+def _before(inventory: Inventory, release: Revision | None) -> Before:
     """The time before the change; nothing is imported for the releases that fill in nothing that stays."""
     from packwise.frontends.grove.stored import Before
 
-    return Before.of(inventory)
+    return Before.of(inventory, release)
 
 
 def _with_notice(
@@ -207,7 +207,7 @@ class _Planner:
         keeps = cluster.revision.keeps_preferred and not cluster.enabled
         self._earlier = earlier_podgangs(inventory) if keeps else {}
         self._records = _records(inventory)
-        self._before = _before(inventory) if cluster.revision.rolling_updates else None
+        self._before = _before(inventory, cluster.revision_before) if cluster.revision.rolling_updates else None
 
     def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
         """What becomes of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
@@ -240,7 +240,7 @@ class _Planner:
     def judgement(self, name: Named, workload: KubeObject) -> _Judgement:
         """What the API server and the webhook answer to one PodCliqueSet."""
         value, baseline, revision = workload.value, self._baseline.get(name), self._cluster.revision
-        history = History(baseline, self._records.get(name))
+        history = History(baseline, self._records.get(name), self._cluster.revision_before)
         new = is_new(value, history, self._settings.admission)
         problems = without_optional(workload, check_shape(value, revision, new=new), revision)
         findings = self._shape_findings(workload, problems, None if new else baseline or value)

@@ -15,7 +15,6 @@ from packwise.frontends.grove.names import grouped_clique, scaling_group, standa
 from packwise.frontends.grove.podcliqueset import ON_DELETE, PodCliqueSet
 from packwise.frontends.grove.preferred import earlier_podgangs
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, cliques_of, groups_of, run
-from packwise.revisions import REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,26 +28,22 @@ __all__ = ["STORED", "Before"]
 
 _ROLLING = "rollingUpdate"
 _LISTS = ("cliques", "podCliqueScalingGroups")
-_SETTINGS = ("packwise.dev", "TopologyRender")
 
 
 class Before(NamedTuple):
     """What was rendered before a change, for all workloads of a run.
 
-    `sizes` are the minReplicas of podgroups, by name; `release` is the release that the baseline chooses, None where
-    it chooses none.
+    `sizes` are the minReplicas of podgroups, by name; `release` is the release that the baseline was written for, None
+    where it tells none.
     """
 
     sizes: Mapping[str, int]
     release: Revision | None = None
 
     @classmethod
-    def of(cls, inventory: Inventory) -> Before:
+    def of(cls, inventory: Inventory, release: Revision | None) -> Before:
         """What the inventory holds of the time before the change."""
-        settings = inventory.baseline.of_kind(*_SETTINGS) if inventory.baseline is not None else ()
-        names = [item.get("spec.revision") for item in settings]
-        records = [REVISIONS[name] for name in names if isinstance(name, str) and name in REVISIONS]
-        return cls(_sizes(inventory), records[0] if records else None)
+        return cls(_sizes(inventory), release)
 
     def problems(
         self, value: Mapping[str, Value], stored: Mapping[str, Value] | None, pcs: PodCliqueSet, context: Context
@@ -108,15 +103,14 @@ def _merged(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[
 
 def _smaller(change: _Change, context: Context) -> Iterator[Problem]:
     """The cliques of which a gang asked for all pods by an earlier release's default, and asks for one now."""
-    if context.revision.min_available_default != "One":
+    # A workload of the baseline is judged as an update, which is refused.
+    if context.revision.min_available_default != "One" or change.stored is not None:
         return
     written = _entries(_mapping(_mapping(change.value, "spec"), "template"), "cliques")
-    release = change.before.release
-    filled_otherwise = release is not None and release.min_available_default != "One"
     for index, (clique, entry) in enumerate(zip(change.pcs.cliques, written, strict=True)):
         if clique.replicas < 2 or _mapping(entry, "spec").get("minAvailable") is not None:
             continue
-        if filled_otherwise or _size_before(change, clique.name) == clique.replicas:
+        if _size_before(change, clique.name) == clique.replicas:
             message = (
                 f'left out, it is "1" in {context.revision.name}, and was "{clique.replicas}", like replicas, in the '
                 "release before the change: a gang no longer waits for all pods of the clique; write minAvailable"
