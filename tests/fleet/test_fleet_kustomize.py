@@ -279,7 +279,81 @@ VARIANTS = {
         "topology.yaml": FUNCTION,
     },
 }
+VARIANTS["fields"] = {
+    "kustomization.yaml": """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+metadata: {name: a, annotations: {config.kubernetes.io/local-config: "true"}}
+resources: [../base, more.json]
+components: [../parts/]
+namespace: team
+namePrefix: "yes-"
+nameSuffix: "-\\u0031"
+labels:
+- {pairs: {a: "1"}, includeSelectors: false, includeTemplates: true, fields: [{path: x/y, kind: Service, create: true}]}
+commonAnnotations: {note: "😀: \\u2028 #"}
+images: [{name: a, newName: b, newTag: "1.10"}]
+replicas: [{name: web, count: 3}]
+replacements:
+- path: replace.yaml
+- source: {kind: ConfigMap, name: made, fieldPath: data.x}
+  targets: [{select: {kind: Service}, fieldPaths: [metadata.annotations.made], options: {create: true}}]
+vars: [{name: WORD, objref: {apiVersion: v1, kind: Service, name: web}, fieldref: {fieldpath: metadata.name}}]
+configurations: [names.yaml]
+patchesStrategicMerge:
+- merge.yaml
+- |-
+  apiVersion: v1
+  kind: Service
+  metadata: {name: web, annotations: {on: "no"}}
+patchesJson6902:
+- target: {version: v1, kind: Service, name: web}
+  patch: '- {op: add, path: /metadata/annotations/json, value: "$(WORD)"}'
+patches: [{target: {kind: ConfigMap}, patch: "- {op: add, path: /data/p, value: q}", options: {allowNameChange: true}}]
+generatorOptions: {labels: {g: h}, disableNameSuffixHash: true}
+configMapGenerator: [{name: made, literals: [x=y], envs: [d.env], options: {immutable: true}}]
+secretGenerator: [{name: made, type: Opaque, files: [k=data.txt], behavior: create}]
+sortOptions: {order: legacy, legacySortOptions: {orderFirst: [Service], orderLast: [ConfigMap]}}
+generators:
+- |
+  apiVersion: builtin
+  kind: ConfigMapGenerator
+  metadata: {name: inline}
+  literals: [on=off]
+transformers: [../plugins, labels.yaml, topology.yaml]
+""",
+    "more.json": '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more"}, "data": {"a": "$(WORD)"}}',
+    "merge.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {merged: yes it is}\n",
+    "names.yaml": (
+        "varReference: [{path: data, kind: ConfigMap}]\nreplicas: [{path: spec/replicas, kind: PodCliqueSet}]\n"
+    ),
+    "replace.yaml": (
+        "source: {kind: Service, fieldPath: metadata.name}\n"
+        "targets: [{select: {kind: ConfigMap, name: more}, fieldPaths: [data.name], options: {create: true}}]\n"
+    ),
+    "d.env": "E=f\n",
+    "data.txt": "x\n",
+    "labels.yaml": (
+        "apiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: l}\nlabels: {team: a}\n"
+        "fieldSpecs: [{path: metadata/labels, create: true}]\n---\n"
+        "apiVersion: builtin\nkind: SuffixTransformer\nmetadata: {name: s}\nsuffix: -s\n"
+        "fieldSpecs: [{path: metadata/name, kind: Service}]\n"
+    ),
+    "topology.yaml": FUNCTION,
+}
+"""Each package of the fleet by the name of its folder."""
+
 SHARED_FILES = {
+    "plugins/kustomization.yaml": "kind: Kustomization\nresources: [inner, patch.yaml]\n",
+    "plugins/patch.yaml": (
+        "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: p}\ntarget: {kind: Secret}\n"
+        "patch: '- {op: add, path: /metadata/annotations/p, value: q}'\n"
+    ),
+    "plugins/inner/Kustomization": "resources:\n- annotations.yaml\n",
+    "plugins/inner/annotations.yaml": (
+        "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: a}\nannotations: {inner: b}\n"
+        "fieldSpecs: [{path: metadata/annotations, create: true}]\n"
+    ),
     "base/kustomization.yaml": "resources: [workload.yaml, service.yaml]\n",
     "base/workload.yaml": WORKLOAD,
     "base/service.yaml": SERVICE,

@@ -136,12 +136,17 @@ def test_every_field_that_names_files_is_followed() -> None:
     names = (
         "w.yaml crd.yaml names.yaml patch.yaml json.yaml merge.yaml replace.yaml schema.json a.txt b.txt c.env d.env"
     )
-    files = dict.fromkeys([f"a/{name}" for name in [*names.split(), "e.txt", "f.txt", "g.yaml", "h.yaml"]], "")
+    files = dict.fromkeys([f"a/{name}" for name in [*names.split(), "e.txt", "f.txt", *"ghij"]], "")
     files |= {
         "a/kustomization.yaml": EVERY_FIELD,
         "a/maker.yaml": (
-            "apiVersion: builtin\nkind: ConfigMapGenerator\nfiles: [f.txt]\npath: g.yaml\n"
-            'paths: [h.yaml, "kind: B\\n"]\nreplacements: [{path: replace.yaml}]\n'
+            "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nfiles: [f.txt]\n---\n"
+            "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: g\n---\n"
+            "apiVersion: builtin\nkind: PatchStrategicMergeTransformer\nmetadata: {name: a}\n"
+            'paths: [h, "kind: B\\n"]\n---\n'
+            "apiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: a}\n"
+            "replacements: [{path: i}]\n---\n"
+            "apiVersion: builtin\nkind: ValueAddTransformer\nmetadata: {name: a}\nvalue: b\ntargetFilePath: j\n"
         ),
         "a/topology.yaml": FUNCTION,
         "other/kustomization.yaml": "",

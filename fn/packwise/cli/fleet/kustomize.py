@@ -7,7 +7,6 @@ not exist. Source: kustomize v5.8.2, `build --help`, internal/loader; net/http, 
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from functools import cache
@@ -16,9 +15,12 @@ from tempfile import TemporaryDirectory
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.git import program_on_path
+from packwise.commands.fleet.kustomization import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from krmfn.value import Value
 
 __all__ = ["KustomizeError", "build", "kustomize_version"]
 
@@ -44,9 +46,7 @@ def kustomize_version() -> str:
     return _run(["version"], None).decode("utf-8", "replace").strip()
 
 
-def build(
-    files: Mapping[str, bytes], path: str, kustomization: Mapping[str, object], data: Collection[str] = ()
-) -> bytes:
+def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Collection[str] = ()) -> bytes:
     """What kustomize builds of `files`, in which `kustomization` takes the place of the one at `path`.
 
     `data` are the paths of files whose content goes into ConfigMaps and Secrets, and so into their names. Objects that
@@ -54,11 +54,13 @@ def build(
     """
     with TemporaryDirectory(prefix="packwise-fleet-", ignore_cleanup_errors=True) as folder:
         top = Path(folder).resolve()
-        for name, content in files.items():
+        written = as_json(kustomization).encode()
+        for name, content in {**files, path: written}.items():
             at = top / name
             at.parent.mkdir(parents=True, exist_ok=True)
-            at.write_bytes(content if name in data else content.replace(_LOCAL, _KEPT))
-        (top / path).write_text(json.dumps(kustomization), encoding="utf-8")
+            # Where a file system takes two names for one, the second would replace what the first said.
+            with at.open("xb") as file:
+                file.write(content if name in data else content.replace(_LOCAL, _KEPT))
         built = _run(["build", str((top / path).parent)], top)
         return built.replace(_KEPT, _LOCAL)
 

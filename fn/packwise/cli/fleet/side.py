@@ -18,8 +18,8 @@ from packwise.cli.input_paths import SUFFIXES, InputPath
 from packwise.cli.inputs import documents_of
 from packwise.cli.read import decode
 from packwise.cli.reader import Reader, error_result, items_of, readable_items
-from packwise.commands.fleet.kustomization import Kustomizations, file_of
-from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of, without_packwise
+from packwise.commands.fleet.kustomization import copy_of, file_of
+from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of
 from packwise.commands.fleet.rules import BUILD, FIT
 from packwise.commands.fleet.tree import MemoryTree
 from packwise.objects.lists import taken_apart
@@ -65,14 +65,15 @@ def read_side(side: Side, kustomize: str) -> SideRead:
         configuration = configuration_of(tree, side.folder, side.client)
         if side.client is not Client.KUSTOMIZE:
             return _read_files(side, configuration)
-        at, kustomization = without_packwise(tree, side.folder)
+        # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
+        copy = copy_of(tree, side.folder)
+        if copy.problems:
+            return SideRead(side, results=tuple([_problem(problem) for problem in copy.problems]))
         # A worker elsewhere may have another one, whose answer nobody asked for.
         if kustomize_version() != kustomize:
             here = f"kustomize must be {kustomize}, as where the fleet was started; got {kustomize_version()}"
             raise KustomizeError(here)
-        reached = Kustomizations(tree)
-        reached.inputs(side.folder)
-        built = decode(build(dict(side.files), at, kustomization, reached.data), InputPath())
+        built = decode(build(copy.contents, copy.file, copy.kustomization, copy.data), InputPath())
     except KustomizeError as error:
         file = ResultFile(file_of(tree, side.folder) or side.folder)
         result = Result(str(error), file=file, tags={"rule": BUILD.name})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.commands.fleet.tree import Tree
 
-__all__ = ["mapping_at", "objects_at", "objects_in"]
+__all__ = ["documents_in", "mapping_at", "objects_at", "text_at"]
 
 _KEPT = 512
 """How many texts are kept with what they say."""
@@ -29,7 +29,7 @@ _LONGEST = 20_000
 
 def mapping_at(tree: Tree, path: str) -> Mapping[str, Value]:
     """The mapping that a file holds. Raises YamlError where it is no YAML, or something else."""
-    text = _text_at(tree, path)
+    text = text_at(tree, path)
     value = _kept_value(text) if len(text) <= _LONGEST else read(text)
     if not isinstance(value, dict):
         raise YamlError("must be a mapping", 1, 1)
@@ -38,16 +38,23 @@ def mapping_at(tree: Tree, path: str) -> Mapping[str, Value]:
 
 def objects_at(tree: Tree, path: str) -> Iterator[KubeObject]:
     """The mappings among the documents of a file; what is no YAML is left out."""
-    return objects_in(_text_at(tree, path), path)
+    return (each for each in documents_in(text_at(tree, path), path) if isinstance(each, KubeObject))
 
 
-def objects_in(text: str, path: str) -> Iterator[KubeObject]:
-    """The mappings among the documents of `text`, which stands in the file at `path`."""
-    for source, value in _kept_mappings(text) if len(text) <= _LONGEST else _mappings(text):
-        yield KubeObject.cut(source._replace(file=path), value)
+def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
+    """The documents of `text`, which stands in the file at `path`: mappings, and why others are none.
+
+    Documents that hold nothing are left out.
+    """
+    for each in _kept_documents(text) if len(text) <= _LONGEST else _documents(text):
+        if isinstance(each, YamlError):
+            yield each
+        else:
+            source, value = each
+            yield KubeObject.cut(source._replace(file=path), value)
 
 
-def _text_at(tree: Tree, path: str) -> str:
+def text_at(tree: Tree, path: str) -> str:
     """The text of a file; "" where it cannot be read, which whoever renders the package reports."""
     try:
         return tree.read(path).decode("utf-8", "replace")
@@ -61,17 +68,20 @@ def _kept_value(text: str) -> Value:
 
 
 @lru_cache(_KEPT)
-def _kept_mappings(text: str) -> list[tuple[Source, Mapping[str, Value]]]:
-    return _mappings(text)
+def _kept_documents(text: str) -> list[tuple[Source, Mapping[str, Value]] | YamlError]:
+    return _documents(text)
 
 
-def _mappings(text: str) -> list[tuple[Source, Mapping[str, Value]]]:
-    mappings: list[tuple[Source, Mapping[str, Value]]] = []
+def _documents(text: str) -> list[tuple[Source, Mapping[str, Value]] | YamlError]:
+    documents: list[tuple[Source, Mapping[str, Value]] | YamlError] = []
     for document in split_documents(text):
         try:
             value = read(document.text)
-        except YamlError:
+        except YamlError as error:
+            documents.append(YamlError(error.message, error.line + document.line - 1, error.column))
             continue
         if isinstance(value, dict):
-            mappings.append((Source(document.text, (), document.line), value))
-    return mappings
+            documents.append((Source(document.text, (), document.line), value))
+        elif value is not None:
+            documents.append(YamlError("must be a mapping", document.line, 1))
+    return documents

@@ -1,60 +1,100 @@
 """What a kustomization reaches: every file that a build of it reads, and what keeps a fleet from building it.
 
 Nothing is fetched and no function runs: a fleet builds with kustomize's own transformers alone, from a copy of exactly
-these files. Source: kustomize v5.8.2, types.Kustomization, loader, internal/git; clients.md 2a.
+these files. In the copy, kustomizations and the configurations of plugins are written out again as they were
+understood here, with each path in a form that kustomize can take for nothing but a path. Source: kustomize v5.8.2,
+types.Kustomization, loader, internal/git; clients.md 2a.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
+from collections import Counter
 
+from krmfn.errors import describe
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError
+from krmfn.yamltext.places import nearest
 from packwise.commands.doctor.client import Problem, is_settings_value, words_of
-from packwise.commands.fleet.documents import mapping_at, objects_at, objects_in
+from packwise.commands.fleet.documents import documents_in, mapping_at, text_at
+from packwise.commands.fleet.fields import (
+    BUILTIN,
+    HELM_PLUGIN,
+    KUSTOMIZATION,
+    OF_PLUGINS,
+    PLUGINS,
+    Fields,
+    Leaf,
+    Many,
+    Named,
+    near,
+)
 from packwise.discovery import KUSTOMIZATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.commands.fleet.fields import Shape
     from packwise.commands.fleet.tree import Tree
 
-__all__ = ["PLUGINS", "Inputs", "Kustomizations", "PluginEntry", "file_of", "plugin_entries"]
-
-PLUGINS = ("transformers", "validators", "generators")
-"""Lists of a kustomization whose entries configure plugins and functions."""
+__all__ = ["Copy", "Inputs", "Kustomizations", "PluginEntry", "as_json", "copy_of", "file_of", "plugin_entries"]
 
 _MOST_BASES = 100
-"""How many kustomizations may build on each other."""
+"""How many kustomizations may build on each other, and how many folders an entry of plugins may lead through."""
+
+_MOST_REPEATED = 4000
+"""How many files a build may read once more: kustomize builds a base anew for each that names it."""
+
+_MOST_NAMED = 12
+"""How many folders of a chain are named."""
+
+_LONGEST_KEY = 1000
+"""Characters of a key as it is written out: kustomize's reader takes no longer ones."""
 
 _REMOTE = re.compile(r"://|^[^/]*[@:]|^(www\.)?github\.com(/|$)", re.IGNORECASE)
 """Entries that kustomize fetches, or may take for such where a file of that name is there."""
 
-_FOLDERS = ("resources", "bases", "components")
-_FILES = ("crds", "configurations")
-_WITH_PATH = ("patches", "patchesJson6902", "replacements")
-_MAKERS = ("configMapGenerator", "secretGenerator")
-_HELM = ("helmCharts", "helmChartInflationGenerator")
+_ESCAPED = re.compile(r"[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""Characters that a YAML reader does not take as they are, or folds."""
+
+_HELM = "needs Helm, which a fleet does not run"
 
 
 class Inputs(NamedTuple):
-    """The sorted paths of the files that a build reads, and what keeps a fleet from it."""
+    """The sorted paths of the files that a build reads, and what keeps a fleet from it.
+
+    `reads` is how many files it reads, each as often as kustomize does.
+    """
 
     files: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    reads: int = 0
 
 
 class PluginEntry(NamedTuple):
-    """An entry of a list of plugins: its list and its place there, and the objects that it configures plugins by."""
+    """An entry of a list of plugins: its list and its place there, and the objects that it configures plugins by.
+
+    `files` are the paths that hold these, each with its own; "" is the kustomization itself. `folders` are the
+    kustomizations on the way there, as they are written out.
+    """
 
     field: str
     position: int
-    objects: tuple[KubeObject, ...]
+    files: tuple[tuple[str, tuple[KubeObject, ...]], ...]
     inputs: Inputs
+    folders: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def objects(self) -> tuple[KubeObject, ...]:
+        """The objects of all files, in order."""
+        return tuple([item for _, objects in self.files for item in objects])
 
     @property
     def is_packwise(self) -> bool:
@@ -62,9 +102,44 @@ class PluginEntry(NamedTuple):
         return bool(self.objects) and all(is_settings_value(item.value) for item in self.objects)
 
 
+class Copy(NamedTuple):
+    """What kustomize gets in the place of a tree: the contents of files by path, and what keeps a fleet from it.
+
+    `kustomization` is the outermost one, that of `file`, without packwise. `data` are the files that become the data of
+    ConfigMaps and Secrets, byte for byte.
+    """
+
+    contents: Mapping[str, bytes]
+    file: str
+    kustomization: Value
+    data: frozenset[str]
+    problems: tuple[Problem, ...]
+
+
 def file_of(tree: Tree, folder: str) -> str | None:
     """The kustomization in a folder; None where there is none."""
     return next((path for name in KUSTOMIZATIONS if tree.is_file(path := posixpath.join(folder, name))), None)
+
+
+def copy_of(tree: Tree, folder: str) -> Copy:
+    """What kustomize gets to build the kustomization in `folder`, which must be there."""
+    walked = Kustomizations(tree, keeps=True)
+    inputs = walked.inputs(folder)
+    file = file_of(tree, folder) or folder
+    both = sorted(walked.rewritten.keys() & walked.data)
+    message = "must not become data, since kustomize reads it too; name a copy of it"
+    repeated = walked.repeated(folder)
+    problems = [*inputs.problems, *[Problem(path, message) for path in both], *([repeated] if repeated else [])]
+    contents = {path: tree.read(path) for path in inputs.files}
+    contents |= {path: "\n---\n".join(map(as_json, values)).encode() for path, values in walked.rewritten.items()}
+    kustomization = walked.rewritten[file][0] if file in walked.rewritten else None
+    return Copy(contents, file, kustomization, frozenset(walked.data), tuple(problems))
+
+
+def as_json(value: object) -> str:
+    """The value as JSON on one line that readers of YAML 1.1 and 1.2 take for the same."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plugin_entries(tree: Tree, folder: str, value: Mapping[str, Value]) -> list[PluginEntry]:
@@ -79,42 +154,134 @@ def plugin_entries(tree: Tree, folder: str, value: Mapping[str, Value]) -> list[
 def _plugin_entry(tree: Tree, folder: str, field: str, position: int, entry: str) -> PluginEntry:
     name = file_of(tree, folder) or folder
     if "\n" in entry:
-        return PluginEntry(field, position, tuple(objects_in(entry, name)), Inputs())
+        objects, problems = _objects(entry, name)
+        return PluginEntry(field, position, (("", objects),), Inputs((), problems))
     target, problem = _target(tree, name, entry)
     if problem is not None:
         return PluginEntry(field, position, (), Inputs((), (problem,)))
-    if tree.is_file(target):
-        return PluginEntry(field, position, tuple(objects_at(tree, target)), Inputs((target,)))
-    inner = file_of(tree, target)
-    if inner is None:
-        absent = Problem(name, f'"{entry}" must hold a kustomization')
-        return PluginEntry(field, position, (), Inputs((), (absent,)))
-    try:
-        listed = words_of(mapping_at(tree, inner).get("resources"))
-    except YamlError as error:
-        return PluginEntry(field, position, (), Inputs((inner,), (_unreadable(inner, error),)))
-    files = [path for each in listed if (path := _target(tree, inner, each)[0]) and tree.is_file(path)]
-    objects = [item for file in files for item in objects_at(tree, file)]
-    return PluginEntry(field, position, tuple(objects), Inputs((inner, *files)))
+    walk = _PluginFiles(tree)
+    walk.add(name, entry, target)
+    inputs = Inputs(tuple(dict.fromkeys(walk.read)), tuple(walk.problems), len(walk.read))
+    return PluginEntry(field, position, tuple(walk.files), inputs, tuple(walk.folders.items()))
+
+
+def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[Problem, ...]]:
+    """The objects of a text that must hold nothing else."""
+    objects: list[KubeObject] = []
+    problems: list[Problem] = []
+    for each in documents_in(text, path):
+        if isinstance(each, YamlError):
+            problems.append(_unreadable(path, each))
+        else:
+            objects.append(each)
+    return tuple(objects), tuple(problems)
+
+
+class _PluginFiles:
+    """The files that an entry of a list of plugins leads to.
+
+    A folder there is built too, and its output is what configures the plugins: it may list files and folders alone,
+    since what else would make of them is known only after kustomize read what they name.
+    """
+
+    __slots__ = ("_tree", "_visited", "files", "folders", "problems", "read")
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._visited = 0
+        self.read: list[str] = []
+        self.files: list[tuple[str, tuple[KubeObject, ...]]] = []
+        self.folders: dict[str, Value] = {}
+        self.problems: list[Problem] = []
+
+    def add(self, name: str, entry: str, target: str) -> None:
+        """Adds what stands at `target`, which the kustomization `name` calls `entry`."""
+        if self._tree.is_file(target):
+            objects, problems = _objects(text_at(self._tree, target), target)
+            self.read.append(target)
+            self.files.append((target, objects))
+            self.problems += problems
+            return
+        self._visited += 1
+        inner = file_of(self._tree, target)
+        if inner is None:
+            self.problems.append(Problem(name, f'"{entry}" must hold a kustomization'))
+        elif self._visited > _MOST_BASES + 1:
+            pass
+        elif self._visited > _MOST_BASES:
+            message = f'"{entry}" must lead through at most {_MOST_BASES} folders to the configuration of plugins'
+            self.problems.append(Problem(name, message))
+        else:
+            self._add_folder(inner)
+
+    def _add_folder(self, file: str) -> None:
+        self.read.append(file)
+        self.problems += _ambiguous(self._tree, file)
+        try:
+            value = mapping_at(self._tree, file)
+        except YamlError as error:
+            self.problems.append(_unreadable(file, error))
+            return
+        walk = _Walk(self._tree, file)
+        known = {"apiVersion", "kind", "metadata", "resources"}
+        self.folders[file] = walk.copy({key: each for key, each in value.items() if key in known})
+        self.problems += walk.problems
+        for key in value:
+            if key not in known:
+                message = (
+                    f"{key} must not stand in a kustomization of plugins: a fleet reads their configurations as the "
+                    f"files that its resources list{near(key, known)}"
+                )
+                self.problems.append(_at(Problem(file, message), text_at(self._tree, file), (key,)))
+        for entry in words_of(value.get("resources")):
+            target, problem = _target(self._tree, file, entry)
+            if problem is None:
+                self.add(file, entry, target)
 
 
 class Kustomizations:
     """The kustomizations of a tree; what others build on is looked at once, however many do.
 
-    `data` are the files among these that become the data of ConfigMaps and Secrets, byte for byte.
+    `data` are the files among these that become the data of ConfigMaps and Secrets, byte for byte. With `keeps`,
+    `rewritten` has the documents of kustomizations and of plugins' configurations as they are written out again.
     """
 
-    __slots__ = ("_bases", "_plugged", "_tree", "data")
+    __slots__ = ("_bases", "_heaviest", "_keeps", "_plugged", "_tree", "data", "rewritten")
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, *, keeps: bool = False) -> None:
         self._tree = tree
+        self._keeps = keeps
         self.data = set[str]()
+        self.rewritten: dict[str, list[Value]] = {}
         self._bases: dict[str, Inputs] = {}
+        self._heaviest: dict[str, str] = {}
         self._plugged: dict[str, str | None] = {}
 
     def inputs(self, folder: str) -> Inputs:
         """What a build of the kustomization in `folder` reads."""
         return self._inputs(folder, ())
+
+    def repeated(self, folder: str) -> Problem | None:
+        """Why a build of the kustomization in `folder`, would read too much too often."""
+        inputs = self.inputs(folder)
+        if inputs.reads - len(inputs.files) <= _MOST_REPEATED:
+            return None
+        message = (
+            f"a build must read at most {_MOST_REPEATED} files again, since kustomize builds a base anew for each that "
+            f"names it; got {self._chain(folder)}, which reads {_number(inputs.reads)} files where there are "
+            f"{len(inputs.files)}: name each base once"
+        )
+        return Problem(file_of(self._tree, folder) or folder, message)
+
+    def _chain(self, folder: str) -> str:
+        """The folders of which each is the one that the folder before reads most through."""
+        chain = [folder]
+        while chain[-1] in self._heaviest and len(chain) <= _MOST_BASES:
+            chain.append(self._heaviest[chain[-1]])
+        named = [each or "." for each in chain]
+        if len(named) > _MOST_NAMED:
+            named = [*named[: _MOST_NAMED - 1], "…", named[-1]]
+        return " → ".join(named)
 
     def _inputs(self, folder: str, outer: tuple[str, ...]) -> Inputs:
         known = self._bases.get(folder)
@@ -134,18 +301,26 @@ class Kustomizations:
         except YamlError as error:
             return Inputs((file,), (_unreadable(file, error),))
         walk = _Walk(self._tree, file)
-        walk.look_at(value)
+        walk.problems += _ambiguous(self._tree, file)
+        copied = walk.copy(value)
         self.data |= walk.data
-        for base in dict.fromkeys(walk.bases):
-            walk.add(self._inputs(base, (*outer, folder)))
-            inner = self._running_packwise(base)
-            if inner is not None:
+        if self._keeps:
+            self.rewritten |= {**walk.rewritten, file: [copied]}
+        reads, most = walk.reads, 0
+        for base, times in Counter(walk.bases).items():
+            inner = self._inputs(base, (*outer, folder))
+            walk.add(inner)
+            reads += times * inner.reads
+            if times * inner.reads > most:
+                most, self._heaviest[folder] = times * inner.reads, base
+            plugged = self._running_packwise(base)
+            if plugged is not None:
                 message = (
                     f"packwise belongs in the outermost kustomization: {file} builds on this one, and what it changes "
                     "comes after packwise"
                 )
-                walk.problems.append(Problem(inner, message))
-        inputs = Inputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)))
+                walk.problems.append(Problem(plugged, message))
+        inputs = Inputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)), reads)
         if outer:
             # Within a cycle this depends on where it was entered; what builds on a cycle has that problem in any case.
             self._bases[folder] = inputs
@@ -167,79 +342,216 @@ class Kustomizations:
 
 
 class _Walk:
-    """What one kustomization names."""
+    """What one kustomization names, met while the kustomization is copied field by field.
 
-    __slots__ = ("_file", "_folder", "_tree", "bases", "data", "files", "problems")
+    `reads` is how many files kustomize reads for it, without its bases; `bases` are named as often as it names them.
+    """
+
+    __slots__ = ("_file", "_folder", "_place", "_tree", "bases", "data", "files", "problems", "reads", "rewritten")
 
     def __init__(self, tree: Tree, file: str) -> None:
         self._tree = tree
         self._file = file
         self._folder = posixpath.dirname(file)
+        # The file and the object whose fields are looked at, where that is not the kustomization itself.
+        self._place: tuple[str, KubeObject | None] | None = None
         self.bases: list[str] = []
         self.files = {file}
         self.data = set[str]()
+        self.rewritten: dict[str, list[Value]] = {}
         self.problems: list[Problem] = []
+        self.reads = 1
 
     def add(self, inputs: Inputs) -> None:
+        """Adds the files and the problems of what the kustomization builds on."""
         self.files.update(inputs.files)
         self.problems += inputs.problems
 
-    def look_at(self, value: Mapping[str, Value]) -> None:
-        for field in _HELM:
-            if value.get(field):
-                self.problems.append(Problem(self._file, f"{field} needs Helm, which a fleet does not run"))
-        for field in _FOLDERS:
-            self._names(words_of(value.get(field)), may_be_folder=True)
-        for field in _FILES:
-            self._names(words_of(value.get(field)))
-        for field in _WITH_PATH:
-            self._names(_texts(value.get(field), "path"))
-        merged = words_of(value.get("patchesStrategicMerge"))
-        self._names(entry for entry in merged if "\n" not in entry)
-        self._names(_texts([value.get("openapi")], "path"))
-        for field in _MAKERS:
-            self._of_makers(value.get(field))
-        for entry in plugin_entries(self._tree, self._folder, value):
-            self._plugin(entry)
+    def copy(self, value: Mapping[str, Value]) -> Value:
+        """The kustomization as it is written out: its known fields, without packwise."""
+        return self._copied(KUSTOMIZATION, value, ())
 
-    def _plugin(self, entry: PluginEntry) -> None:
-        self.add(entry.inputs)
-        for item in entry.objects:
-            if item.value.get("apiVersion") == "builtin":
-                self._names(_texts([item.value], "path"))
-                self._names(entry for entry in words_of(item.value.get("paths")) if "\n" not in entry)
-                self._of_makers([item.value])
-                self._names(_texts(item.value.get("replacements"), "path"))
-            elif not is_settings_value(item.value):
-                kind = f"{item.value.get('kind')} of {item.value.get('apiVersion')}"
-                self.problems.append(
-                    Problem(
-                        self._file,
-                        f"{entry.field} must name packwise and kustomize's own alone, since a fleet runs no program "
-                        f"that a repository names; got {kind}: build this package with kustomize itself",
-                    )
-                )
+    def _copied(self, shape: Shape, value: Value, path: FieldPath) -> Value:
+        if isinstance(shape, Many):
+            return self._list(shape, value, path)
+        if isinstance(shape, (Named, Fields)):
+            return self._mapping(shape, value, path)
+        return self._leaf(shape, value, path)
 
-    def _of_makers(self, makers: Value) -> None:
-        for maker in makers if isinstance(makers, list) else ():
-            if isinstance(maker, dict):
-                files = [entry.rpartition("=")[2] for entry in words_of(maker.get("files"))]
-                files += [*words_of(maker.get("envs")), *_texts([maker], "env")]
-                self._names(files)
-                self.data |= {_target(self._tree, self._file, entry)[0] for entry in files}
-
-    def _names(self, entries: Iterable[str], *, may_be_folder: bool = False) -> None:
-        for entry in entries:
-            target, problem = _target(self._tree, self._file, entry)
-            if problem is not None:
-                self.problems.append(problem)
-            elif self._tree.is_file(target):
-                self.files.add(target)
-            elif may_be_folder:
-                self.bases.append(target)
+    def _list(self, shape: Many, value: Value, path: FieldPath) -> Value:
+        if not isinstance(value, list):
+            self._refuse(path, f"must be a list; got {describe(value)}")
+            return []
+        copied: list[Value] = []
+        words = 0
+        for position, entry in enumerate(value):
+            at = (*path, position)
+            if shape.of is not Leaf.PLUGIN:
+                copied.append(self._copied(shape.of, entry, at))
+            elif isinstance(entry, str):
+                copied += self._plugin(str(path[-1]), words, entry)
+                words += 1
             else:
-                message = f'"{entry}" must be a file; there is a folder of this name'
-                self.problems.append(Problem(self._file, message))
+                self._refuse(at, f"must be text; got {describe(entry)}")
+        return copied
+
+    def _mapping(self, shape: Named | Fields, value: Value, path: FieldPath) -> Value:
+        if not isinstance(value, dict):
+            self._refuse(path, f"must be a mapping; got {describe(value)}")
+            return {}
+        copied: dict[str, Value] = {}
+        for key, each in value.items():
+            of = shape.by_name.get(key) if isinstance(shape, Fields) else shape.of
+            at = (*path, key)
+            if of is None:
+                known = shape.by_name if isinstance(shape, Fields) else ()
+                message = f"must be a field of kustomize in kustomize's own spelling{near(key, known)}"
+                self._refuse(at, message, key=True)
+            elif len(as_json(key)) > _LONGEST_KEY:
+                self._refuse(path, f"must have keys of at most {_LONGEST_KEY} characters; got {describe(key)}")
+            elif each is not None:
+                copied[key] = self._copied(of, each, at)
+            elif isinstance(shape, Named):
+                copied[key] = None
+        return copied
+
+    def _leaf(self, shape: Leaf, value: Value, path: FieldPath) -> Value:
+        if shape is Leaf.HELM:
+            if value:
+                self._problem(f"{format_path(path)} {_HELM}")
+            return None
+        if shape is Leaf.FLAG:
+            if not isinstance(value, bool):
+                self._refuse(path, f"must be true or false; got {describe(value)}")
+            return value
+        if shape is Leaf.NUMBER:
+            if not isinstance(value, int) or isinstance(value, bool):
+                self._refuse(path, f"must be a whole number; got {describe(value)}")
+            return value
+        if not isinstance(value, str):
+            self._refuse(path, f"must be text; got {describe(value)}")
+            return ""
+        return value if shape is Leaf.TEXT else self._named(shape, value, path)
+
+    def _named(self, shape: Leaf, entry: str, path: FieldPath) -> str:
+        """The entry as it is written out; what it names is added to the files and the bases."""
+        if shape is Leaf.MERGE and "\n" in entry:
+            self._refuse_no_objects(entry, path)
+            return entry
+        if not entry and isinstance(path[-1], str):
+            # A field that might as well be absent.
+            return entry
+        key, separator, name = entry.rpartition("=") if shape is Leaf.DATA else ("", "", entry)
+        if "=" in key:
+            self._refuse(path, f'must have one "=" at most, after the key; got {describe(entry)}')
+            return entry
+        target, problem = _target(self._tree, self._file, name)
+        is_file = self._tree.is_file(target)
+        if problem is not None:
+            self.problems.append(problem)
+            return entry
+        if not is_file and shape in (Leaf.BASE, Leaf.FOLDER):
+            self.bases.append(target)
+        elif is_file and shape is Leaf.FOLDER:
+            self._problem(f'"{name}" must be a folder with a kustomization; there is a file of this name')
+        elif is_file:
+            self._read(target)
+            if shape is Leaf.DATA:
+                self.data.add(target)
+        else:
+            self._problem(f'"{name}" must be a file; there is a folder of this name')
+        return f"{key}{separator}{_spelt(self._folder, target)}"
+
+    def _read(self, target: str) -> None:
+        self.files.add(target)
+        self.reads += 1
+
+    def _refuse_no_objects(self, text: str, path: FieldPath) -> None:
+        """Refuses an inline patch that is none: kustomize would take it for the name of a file."""
+        objects, problems = _objects(text, self._file)
+        if problems or not objects:
+            reason = problems[0].message if problems else "it holds nothing"
+            self._refuse(path, f"must be a file, or a patch over several lines; {reason}")
+
+    def _plugin(self, field: str, position: int, text: str) -> list[Value]:
+        """The entries that are written out for one of plugins: none for packwise's own."""
+        entry = _plugin_entry(self._tree, self._folder, field, position, text)
+        self.add(entry.inputs)
+        if entry.is_packwise:
+            return []
+        self.reads += entry.inputs.reads
+        if "\n" in text:
+            # Each by itself: an entry in which kustomize cannot read objects is a path to it.
+            return [as_json(self._configuration(item, "", field)) for item in entry.objects]
+        for file, objects in entry.files:
+            self.rewritten[file] = [self._configuration(item, file, field) for item in objects]
+        self.rewritten |= {file: [value] for file, value in entry.folders}
+        return [_spelt(self._folder, _target(self._tree, self._file, text)[0])]
+
+    def _configuration(self, item: KubeObject, file: str, field: str) -> Value:
+        """The configuration of one of kustomize's own plugins as it is written out; a problem where it is another's.
+
+        It stands in `file`; "" for the kustomization itself.
+        """
+        value = item.value
+        kind, version = value.get("kind"), value.get("apiVersion")
+        if is_settings_value(value):
+            self._problem(f"{field} must have packwise in an entry of its own, since a fleet takes it out")
+        elif version != BUILTIN:
+            self._problem(
+                f"{field} must name packwise and kustomize's own alone, since a fleet runs no program that a "
+                f"repository names; got {kind} of {version}: build this package with kustomize itself"
+            )
+        elif kind == HELM_PLUGIN:
+            self._problem(f"{field}: {HELM_PLUGIN} {_HELM}")
+        elif not isinstance(kind, str) or kind not in OF_PLUGINS:
+            self._problem(f"{field} must name plugins that kustomize has; got {kind}{near(str(kind), OF_PLUGINS)}")
+        else:
+            return self._own(item, file, kind)
+        return {}
+
+    def _own(self, item: KubeObject, file: str, kind: str) -> Value:
+        self._place = (file, item) if file else (self._file, None)
+        copied = self._copied(OF_PLUGINS[kind], item.value, ())
+        metadata = copied.get("metadata") if isinstance(copied, dict) else None
+        if not (isinstance(metadata, dict) and metadata.get("name")):
+            self._refuse(("metadata", "name"), f"must be the name of the {kind}; got none")
+        if kind == "ValueAddTransformer" and isinstance(copied, dict) and not copied.get("value"):
+            self._refuse(("value",), "must be what to add: without it kustomize takes the name of a temporary folder")
+        self._place = None
+        return copied
+
+    def _problem(self, message: str) -> None:
+        self.problems.append(Problem(self._file, message))
+
+    def _refuse(self, path: FieldPath, message: str, *, key: bool = False) -> None:
+        """Adds the problem of a field, at its place."""
+        named = f"{format_path(path)} {message}" if path else message
+        if self._place is None:
+            problem = Problem(self._file, named)
+            self.problems.append(_at(problem, text_at(self._tree, self._file), path, key=key))
+            return
+        file, item = self._place
+        # Lines within a text in the kustomization are not those of its file.
+        line, column = (0, 0) if item is None else item.location(path)[1:]
+        self.problems.append(Problem(file, named, line, column))
+
+
+def _at(problem: Problem, text: str, path: FieldPath, *, key: bool = True) -> Problem:
+    """The problem at the place of a field in the text of its file."""
+    try:
+        line, column = nearest(text, path, key=key)
+    except YamlError:
+        return problem
+    return problem._replace(line=line, column=column)
+
+
+def _ambiguous(tree: Tree, file: str) -> list[Problem]:
+    """Why kustomize would not build the kustomization `file`: another of its names is in the folder."""
+    folder = posixpath.dirname(file)
+    paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
+    others = [path for path in paths if path != file and tree.is_file(path)]
+    return [Problem(file, f"must be the only kustomization of its folder; {path} is there too") for path in others]
 
 
 def _target(tree: Tree, file: str, entry: str) -> tuple[str, Problem | None]:
@@ -248,6 +560,8 @@ def _target(tree: Tree, file: str, entry: str) -> tuple[str, Problem | None]:
         return "", Problem(file, f'"{entry}" must stand in the repository: a fleet fetches nothing; copy it here')
     if not entry.isprintable():
         return "", Problem(file, f"a path must have no control characters; got {entry!r}")
+    if "\\" in entry:
+        return "", Problem(file, f'"{entry}" must have "/" between its folders')
     folder = file.rpartition("/")[0]
     target = posixpath.normpath(f"{folder}/{entry}" if folder else entry)
     if entry.startswith("/") or target == ".." or target.startswith("../"):
@@ -258,12 +572,15 @@ def _target(tree: Tree, file: str, entry: str) -> tuple[str, Problem | None]:
     return target, None
 
 
+def _spelt(folder: str, target: str) -> str:
+    """The path from `folder` to `target`, which starts with "./" or "../": no address does, and no YAML mapping."""
+    path = posixpath.relpath(f"/{target}", f"/{folder}")
+    return path if path == ".." or path.startswith("../") else f"./{path}"
+
+
+def _number(reads: int) -> str:
+    return f"{reads:,}" if reads < 10**9 else "more than a billion"
+
+
 def _unreadable(file: str, error: YamlError) -> Problem:
     return Problem(file, f"must be readable; {error.message}", error.line, error.column)
-
-
-def _texts(entries: Value, key: str) -> list[str]:
-    """The texts that stand under `key` in the entries of a list."""
-    listed = entries if isinstance(entries, list) else []
-    texts = [entry.get(key) for entry in listed if isinstance(entry, dict)]
-    return [text for text in texts if isinstance(text, str) and text]

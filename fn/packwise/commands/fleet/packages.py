@@ -17,7 +17,8 @@ from packwise.commands.doctor.client import KPTFILE, Problem, is_settings_value,
 from packwise.commands.doctor.kpt import kpt_clients
 from packwise.commands.doctor.kustomize import kustomize_clients
 from packwise.commands.fleet.documents import mapping_at, objects_at
-from packwise.commands.fleet.kustomization import PLUGINS, Kustomizations, file_of, plugin_entries
+from packwise.commands.fleet.fields import PLUGINS, same_name
+from packwise.commands.fleet.kustomization import Kustomizations, file_of, plugin_entries
 from packwise.commands.fleet.tree import below
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS
 from packwise.discovery.landmarks import RENDERED_LIST
@@ -37,7 +38,6 @@ __all__ = [
     "FleetPackage",
     "Packages",
     "configuration_of",
-    "without_packwise",
 ]
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -47,7 +47,10 @@ SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
 """Words of which each configuration has one: most files have none, and need no closer look."""
 
-_PLUGIN = tuple([name.encode() for name in PLUGINS])
+_PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)
+"""What the text of a kustomization has that lists plugins: a part of the field's name without "s", which kustomize also
+takes as another letter, or an escape.
+"""
 _FUNCTION = "config.kubernetes.io/function"
 _CHART = "Chart.yaml"
 _AFTER = "managedByLabel"
@@ -82,19 +85,6 @@ def configuration_of(tree: Tree, folder: str, client: Client) -> Configuration:
     if client is Client.KUSTOMIZE:
         return _of_kustomization(tree, folder)
     return _of_kptfile(tree, folder) if client is Client.KPT else Configuration()
-
-
-def without_packwise(tree: Tree, folder: str) -> tuple[str, Mapping[str, Value]]:
-    """The path of the kustomization of `folder`, and what it holds but for packwise. Raises YamlError."""
-    file = file_of(tree, folder) or folder
-    value = mapping_at(tree, file)
-    own = {(entry.field, entry.position) for entry in plugin_entries(tree, folder, value) if entry.is_packwise}
-    kept: dict[str, Value] = dict(value)
-    for field in PLUGINS:
-        if field in value:
-            words = words_of(value[field])
-            kept[field] = [entry for position, entry in enumerate(words) if (field, position) not in own]
-    return file, kept
 
 
 class Packages:
@@ -182,13 +172,14 @@ class Packages:
         """The files by which the kustomization of a folder runs packwise; its own for a configuration in it."""
         file = file_of(self._tree, folder)
         try:
-            if file is None or not _holds(self._tree, file, _PLUGIN):
+            if file is None or not _PLUGIN.search(self._tree.read(file)):
                 return set()
-            value = mapping_at(self._tree, file)
-        except YamlError:
+            # In any case: kustomize would run packwise by such a field, so it is no other folder.
+            value = {same_name(key, PLUGINS) or key: each for key, each in mapping_at(self._tree, file).items()}
+        except (OSError, YamlError):
             return set()
         entries = [entry for entry in plugin_entries(self._tree, folder, value) if entry.is_packwise]
-        return {item.file or "" for entry in entries for item in entry.objects}
+        return {path for entry in entries for path, _ in entry.files}
 
     def _named_by_kptfile(self, path: str) -> set[str] | None:
         """The file that configures packwise in the pipeline of a Kptfile; None where that does not run packwise."""

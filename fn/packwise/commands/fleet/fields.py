@@ -1,0 +1,216 @@
+"""The fields of kustomizations and of kustomize's own plugins, and what each of them holds.
+
+kustomize takes a name of a field in any case, and that by Unicode's folding: `Resources`, `reſources`. A fleet knows
+each name as it is spelt here, so that no field is read by kustomize which packwise did not look at. Source: kustomize
+v5.8.2 with api v0.21.2: types.Kustomization and what it is made of, internal/builtins, internal/target.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.wording import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import TypeAlias
+
+__all__ = [
+    "BUILTIN",
+    "HELM_PLUGIN",
+    "KUSTOMIZATION",
+    "OF_PLUGINS",
+    "PLUGINS",
+    "Fields",
+    "Leaf",
+    "Many",
+    "Named",
+    "near",
+    "same_name",
+]
+
+PLUGINS = ("transformers", "validators", "generators")
+"""Lists of a kustomization whose entries configure plugins and functions."""
+
+BUILTIN = "builtin"
+"""The apiVersion of kustomize's own plugins."""
+
+HELM_PLUGIN = "HelmChartInflationGenerator"
+
+
+class Leaf(Enum):
+    """A single value; those after NUMBER are texts that kustomize reads files by."""
+
+    TEXT = auto()
+    FLAG = auto()
+    NUMBER = auto()
+    FILE = auto()
+    FOLDER = auto()
+    BASE = auto()
+    """A file of objects, or the folder of a kustomization."""
+    MERGE = auto()
+    """A file with a patch, or the patch itself over several lines."""
+    DATA = auto()
+    """A file that becomes data byte for byte, after its key and "=" or alone."""
+    PLUGIN = auto()
+    """A file or folder of plugins' configurations, or one itself over several lines."""
+    HELM = auto()
+    """What needs Helm, whatever it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A list."""
+
+    of: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A mapping whose keys are the user's."""
+
+    of: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A mapping with these keys and no others."""
+
+    by_name: Mapping[str, Shape]
+
+
+Shape: TypeAlias = "Leaf | Many | Named | Fields"
+
+TEXT, FLAG, NUMBER, FILE = Leaf.TEXT, Leaf.FLAG, Leaf.NUMBER, Leaf.FILE
+_TEXTS = Many(TEXT)
+_BY_NAME = Named(TEXT)
+
+
+def _texts(*names: str) -> dict[str, Shape]:
+    return dict.fromkeys(names, TEXT)
+
+
+_GVK = _texts("group", "version", "kind")
+_ID = _GVK | _texts("name", "namespace")
+_METADATA = Fields({**_texts("name", "namespace"), "labels": _BY_NAME, "annotations": _BY_NAME})
+_TYPE = _texts("apiVersion", "kind") | {"metadata": _METADATA}
+_SELECTOR = Fields(_ID | _texts("annotationSelector", "labelSelector"))
+_FIELD_SPECS = Many(Fields({**_GVK, "path": TEXT, "create": FLAG}))
+_FIELD_OPTIONS = Fields({**_texts("delimiter", "encoding"), "index": NUMBER, "create": FLAG})
+_PATCH_OPTIONS = Fields({"allowNameChange": FLAG, "allowKindChange": FLAG})
+_PATCHES = Many(Fields({"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS}))
+_TARGETS = Many(
+    Fields({"select": _SELECTOR, "reject": Many(_SELECTOR), "fieldPaths": _TEXTS, "options": _FIELD_OPTIONS})
+)
+_SOURCE = Fields({**_ID, "fieldPath": TEXT, "options": _FIELD_OPTIONS})
+_REPLACEMENTS = Many(Fields({"path": FILE, "source": _SOURCE, "targets": _TARGETS, "sourceValue": TEXT}))
+_GENERATOR_OPTIONS = Fields(
+    {"labels": _BY_NAME, "annotations": _BY_NAME, "disableNameSuffixHash": FLAG, "immutable": FLAG}
+)
+_MAKER: dict[str, Shape] = {
+    **_texts("name", "namespace", "behavior"),
+    "literals": _TEXTS,
+    "files": Many(Leaf.DATA),
+    "envs": Many(Leaf.DATA),
+    "env": Leaf.DATA,
+    "options": _GENERATOR_OPTIONS,
+}
+_IMAGE = Fields(_texts("name", "newName", "newTag", "tagSuffix", "digest"))
+_REPLICA = Fields({"name": TEXT, "count": NUMBER})
+_LABELS = Fields(
+    {
+        "pairs": _BY_NAME,
+        "includeSelectors": FLAG,
+        "includeTemplates": FLAG,
+        "includeVolumeClaimTemplates": FLAG,
+        "fields": _FIELD_SPECS,
+    }
+)
+_VAR = Fields(
+    {
+        "name": TEXT,
+        "objref": Fields({**_ID, "apiVersion": TEXT}),
+        # kustomize's own documentation has the second spelling.
+        "fieldref": Fields(_texts("fieldPath", "fieldpath")),
+    }
+)
+_SORT = Fields({"order": TEXT, "legacySortOptions": Fields({"orderFirst": _TEXTS, "orderLast": _TEXTS})})
+
+KUSTOMIZATION = Fields(
+    {
+        **_TYPE,
+        **_texts("namePrefix", "nameSuffix", "namespace"),
+        "openapi": Fields({"path": FILE, "version": TEXT}),
+        "commonLabels": _BY_NAME,
+        "labels": Many(_LABELS),
+        "commonAnnotations": _BY_NAME,
+        "patchesStrategicMerge": Many(Leaf.MERGE),
+        "patchesJson6902": _PATCHES,
+        "patches": _PATCHES,
+        "images": Many(_IMAGE),
+        "imageTags": Many(_IMAGE),
+        "replacements": _REPLACEMENTS,
+        "replicas": Many(_REPLICA),
+        "vars": Many(_VAR),
+        "sortOptions": _SORT,
+        "resources": Many(Leaf.BASE),
+        "components": Many(Leaf.FOLDER),
+        "crds": Many(FILE),
+        "bases": Many(Leaf.BASE),
+        "configMapGenerator": Many(Fields(_MAKER)),
+        "secretGenerator": Many(Fields({**_MAKER, "type": TEXT})),
+        "generatorOptions": _GENERATOR_OPTIONS,
+        "configurations": Many(FILE),
+        **dict.fromkeys(PLUGINS, Many(Leaf.PLUGIN)),
+        "buildMetadata": _TEXTS,
+        **dict.fromkeys(("helmGlobals", "helmCharts", "helmChartInflationGenerator"), Leaf.HELM),
+    }
+)
+"""What a kustomization may hold. Every field of types.Kustomization is here."""
+
+_TARGETS_OF_VALUES = Many(Fields({"selector": _SELECTOR, "fieldPath": TEXT, "filePathPosition": NUMBER}))
+_WITH_FIELDS = {"fieldSpecs": _FIELD_SPECS}
+_OWN: dict[str, dict[str, Shape]] = {
+    "AnnotationsTransformer": {"annotations": _BY_NAME, **_WITH_FIELDS},
+    "ConfigMapGenerator": _MAKER,
+    "HashTransformer": {},
+    "IAMPolicyGenerator": {
+        "cloud": TEXT,
+        "kubernetesService": Fields(_texts("name", "namespace")),
+        "serviceAccount": Fields(_texts("name", "projectId")),
+    },
+    "ImageTagTransformer": {"imageTag": _IMAGE, **_WITH_FIELDS},
+    "LabelTransformer": {"labels": _BY_NAME, **_WITH_FIELDS},
+    "NamespaceTransformer": {"unsetOnly": FLAG, "setRoleBindingSubjects": TEXT, **_WITH_FIELDS},
+    "PatchJson6902Transformer": {"target": _SELECTOR, "path": FILE, "jsonOp": TEXT},
+    "PatchStrategicMergeTransformer": {"paths": Many(Leaf.MERGE), "patches": TEXT},
+    "PatchTransformer": {"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS},
+    "PrefixSuffixTransformer": {**_texts("prefix", "suffix"), **_WITH_FIELDS},
+    "PrefixTransformer": {"prefix": TEXT, **_WITH_FIELDS},
+    "ReplacementTransformer": {"replacements": _REPLACEMENTS},
+    "ReplicaCountTransformer": {"replica": _REPLICA, **_WITH_FIELDS},
+    "SecretGenerator": {**_MAKER, "type": TEXT},
+    "SuffixTransformer": {"suffix": TEXT, **_WITH_FIELDS},
+    "ValueAddTransformer": {"value": TEXT, "targets": _TARGETS_OF_VALUES, "targetFilePath": FILE},
+}
+OF_PLUGINS = {kind: Fields(_TYPE | fields) for kind, fields in _OWN.items()}
+"""What the configuration of each of kustomize's own plugins may hold, by its kind; Helm's is not among them."""
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """`; did you mean "x"?` for the known name that is the same but for case, else for the nearest one, or nothing."""
+    same = same_name(name, known)
+    return closest(name, known) if same is None else f'; did you mean "{same}"?'
+
+
+def same_name(name: str, known: Collection[str]) -> str | None:
+    """The known name that kustomize takes `name` for: the same but for case."""
+    folded = _folded(name)
+    return next((each for each in known if _folded(each) == folded), None)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
