@@ -11,7 +11,7 @@ import pytest
 
 from packwise.cli.markdown import LIMIT
 from tests.cli.calling import CONFIG, Call, write
-from tests.cli.test_cli_place import GPU_WORKLOAD, named, node
+from tests.cli.test_cli_place import GPU_WORKLOAD, named, node, queue
 
 Expect = Callable[[str, str], None]
 
@@ -22,7 +22,14 @@ HEADINGS = re.compile(r"^### (.*)$", re.MULTILINE)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(4)]
-    write(tmp_path, {"west/topology.yaml": CONFIG, "west/web.yaml": OTHER, "nodes.json": json.dumps(nodes)})
+    write(
+        tmp_path,
+        {
+            "west/topology.yaml": CONFIG,
+            "west/web.yaml": OTHER,
+            "nodes.json": json.dumps([*nodes, queue("default-queue")]),
+        },
+    )
     write(tmp_path, {"old/topology.yaml": CONFIG, "old/web.yaml": GPU_WORKLOAD})
     return tmp_path
 

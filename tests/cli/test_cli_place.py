@@ -52,9 +52,23 @@ def pod(name: str, where: str, gpus: int = 8, **spec: Any) -> dict[str, Any]:
     }
 
 
+def queue(name: str, parent: str = "", **gpu: int) -> dict[str, Any]:
+    unbounded = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    return {
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": {
+            **({"parentQueue": parent} if parent else {}),
+            "resources": {"gpu": {**unbounded, **gpu}, "cpu": unbounded, "memory": unbounded},
+        },
+    }
+
+
 def cluster(*more: dict[str, Any]) -> str:
     nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(4)]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *more]})
+    items = [*nodes, queue("default-queue"), *more]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
 
 @pytest.fixture
@@ -84,14 +98,26 @@ def test_a_gang_that_does_not_fit_shows_what_is_missing_and_where(folder: Path, 
     expect("place/pending.json", as_json.stdout)
 
 
-def test_a_gang_that_only_prefers_a_level_needs_room_in_the_cluster(call: Call) -> None:
+def test_a_gang_that_only_prefers_a_level_needs_room_in_the_cluster(tmp_path: Path, call: Call) -> None:
     """No level is required: there is none to name."""
     examples = ROOT / "examples"
+    nodes = (examples / "nodes.yaml").read_text(encoding="utf-8")
+    nodes = nodes.replace("network.example.com/block", "topology.kubernetes.io/spine")
+    write(tmp_path, {"nodes.yaml": nodes.replace("network.example.com/rack", "topology.kubernetes.io/rack")})
 
-    ran = call("place", str(examples / "osmo-training"), "--nodes", str(examples / "nodes.yaml"))
+    ran = call(
+        "place",
+        str(examples / "osmo-training"),
+        "--nodes",
+        str(tmp_path / "nodes.yaml"),
+        "--drain",
+        "topology.kubernetes.io/spine=b1",
+        "--drain",
+        "topology.kubernetes.io/rack=b2-r0",
+    )
 
     assert "best-effort-training" in ran.stdout
-    assert "  8 pods need room; the cluster has room for none: it lacks 64 GPUs\n" in ran.stdout
+    assert "  8 pods need room; the cluster has room for 4: it lacks 32 GPUs\n" in ran.stdout
     assert "must stand in one ;" not in ran.stdout
 
 
@@ -149,7 +175,7 @@ def test_init_containers_sidecars_and_overhead_count_as_kubernetes_counts_them(f
         ),
         (
             {"spec": {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}},
-            "2 node(s) had untolerated taint {k: v}",
+            "2 node(s) had untolerated taint(s)",
         ),
     ],
     ids=["cordon", "not ready", "pressure", "taint"],
@@ -233,10 +259,13 @@ def test_nodes_come_as_yaml_as_a_folder_on_stdin_and_as_a_snapshot_of_kai(folder
     expected = call("place", "in", "--nodes", "nodes.json").stdout
     items = json.loads(cluster())["items"]
     write(folder, {f"export/{item['metadata']['name']}.yaml": json.dumps(item) for item in items})
-    bare = [{key: part for key, part in item.items() if key not in ("apiVersion", "kind")} for item in items]
+    raw: dict[str, Any] = {"nodes": [], "pods": [], "queues": []}
+    for item in items:
+        bare = {key: part for key, part in item.items() if key not in ("apiVersion", "kind")}
+        raw[f"{item['kind'].lower()}s"].append(bare)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("snapshot.json", json.dumps({"config": {}, "rawObjects": {"nodes": bare, "pods": []}}))
+        archive.writestr("snapshot.json", json.dumps({"config": {}, "rawObjects": raw}))
     (folder / "snapshot.gzip").write_bytes(packed.getvalue())
 
     assert call("place", "in", "--nodes", "export").stdout == expected
@@ -394,7 +423,7 @@ UNALIKE = (
 def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(folder: Path, call: Call, expect: Expect) -> None:
     pytest.importorskip(SOLVER.module, reason=SOLVER.advice)
     nodes = [*(node(f"n{number}", "a", "r0") for number in range(3)), node("m0", "b", "r1")]
-    nodes.append(pod("busy", "n2", 6))
+    nodes += [pod("busy", "n2", 6), queue("default-queue")]
     write(folder, {"in/web.yaml": UNALIKE, "nodes.json": json.dumps({"kind": "List", "items": nodes})})
 
     ran = call("place", "in", "--nodes", "nodes.json", "--exact")
@@ -419,9 +448,8 @@ def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypa
 
 def test_further_replicas_keep_to_the_limit_of_their_queue(folder: Path, call: Call) -> None:
     nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(8)]
-    share = {"resources": {"gpu": {"quota": 8, "limit": 48}}}
-    queue = {"kind": "Queue", "metadata": {"name": "default-queue"}, "spec": share}
-    write(folder, {"nodes.json": json.dumps({"kind": "List", "items": [*nodes, queue]})})
+    nodes.append(queue("default-queue", quota=8, limit=48))
+    write(folder, {"nodes.json": json.dumps({"kind": "List", "items": nodes})})
 
     ran = call("place", "in", "--nodes", "nodes.json", "--further", "-o", "json")
 
@@ -451,7 +479,7 @@ def changed(folder: Path) -> Path:
     write(folder, {"old/topology.yaml": CONFIG, "old/a.yaml": first, "old/web.yaml": GPU_WORKLOAD})
     write(folder, {"old/z.yaml": named("z", 1), "in/a.yaml": first.replace('"8"', '"9"'), "in/x.yaml": named("x", 2)})
     nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(6)]
-    write(folder, {"nodes.json": json.dumps(nodes)})
+    write(folder, {"nodes.json": json.dumps([*nodes, queue("default-queue")])})
     return folder
 
 

@@ -67,10 +67,10 @@ class Naive:
                 packed = 9.0 if least == most else 9 * (1 - (node.idle.get(main, 0) - least) / (most - least))
             cpu_only = main == "cpu" and not node.node.allocatable.get("nvidia.com/gpu", 0)
             given = 0 if self.scores is None else self.scores.of(node) or 0
-            return 1000 * node.fits(self.pod.request) + 10 * cpu_only + packed + given
+            return 1000 * node.fits(self.pod) + 10 * cpu_only + packed + given
 
         for node in sorted(self.nodes, key=lambda node: (-score(node), node.name)):
-            if node.fits(self.pod.request) and not node.node.unschedulable:
+            if node.fits(self.pod) and not node.node.unschedulable:
                 return node
         return None
 

@@ -16,13 +16,14 @@ from packwise.cli.rendered_files import rendered_of
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import json_text
 from packwise.commands.place.moves import moves
-from packwise.commands.place.placing import FITS, more_replicas, place_gangs, situation, turn_of
+from packwise.commands.place.placing import more_replicas, place_gangs, situation, turn_of
 from packwise.commands.place.reasons import free_after, reasons
 from packwise.commands.place.scenario import ScenarioError, answers, is_scenario, read_scenario
 from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas
 from packwise.extras import SOLVER
 from packwise.pipeline import render
 from packwise.schedulers.kai.allocate.scene import PODS
+from packwise.schedulers.kai.allocate.session import FITS
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 

@@ -1,6 +1,7 @@
 """What a pod asks of its node: the sum of its containers, or the most that its start takes, and the overhead.
 
-Source: Kubernetes v1.34, component-helpers/resource `PodRequests`; sidecars are init containers that are restarted.
+Source: Kubernetes v1.34, component-helpers/resource `AggregateContainerRequests`, and KAI Scheduler v0.17.0,
+api/pod_info; sidecars are init containers that are restarted.
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["amounts", "pod_requests"]
+__all__ = ["amounts", "container_requests"]
 
-_POD_LEVEL = ("cpu", "memory")
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?")
 _BINARY = {f"{letter}i": Fraction(1024**power) for power, letter in enumerate("KMGTPE", 1)}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
-def pod_requests(spec: Mapping[str, Value]) -> dict[str, int]:
-    """The request of a pod with `spec` by resource: millicores of `cpu`, else whole units, rounded up; only above 0."""
+def container_requests(spec: Mapping[str, Value]) -> dict[str, int]:
+    """The request of a pod with `spec` by resource: millicores of `cpu`, else whole units, rounded up; only above 0.
+
+    It is that of the containers: what the pod as a whole asks for (`spec.resources`), KAI does not read.
+    """
     running: dict[str, int] = {}
     most: dict[str, int] = {}
     for container in _mappings(spec.get("initContainers")):
@@ -39,7 +42,6 @@ def pod_requests(spec: Mapping[str, Value]) -> dict[str, int]:
     for container in _mappings(spec.get("containers")):
         running = _sum(running, _request(container))
     total = _max(running, most)
-    total |= {name: amount for name, amount in _request(spec).items() if _is_pod_level(name)}
     overhead = spec.get("overhead")
     total = _sum(total, amounts(overhead) if isinstance(overhead, dict) else {})
     return {name: amount for name, amount in sorted(total.items()) if amount > 0}
@@ -66,10 +68,6 @@ def _number(text: str) -> Fraction | None:
         return Fraction(match[1]) * _BINARY[suffix]
     power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
     return Fraction(match[1]) * Fraction(10) ** power
-
-
-def _is_pod_level(name: str) -> bool:
-    return name in _POD_LEVEL or name.startswith("hugepages-")
 
 
 def _request(container: Mapping[str, Value]) -> dict[str, int]:

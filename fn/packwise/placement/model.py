@@ -61,7 +61,8 @@ class PodSet(NamedTuple):
 
     `scheduler` is that of the pods where it is not the gang's, "" where it is. `replicas` are the pods that there are:
     the gang needs `members` of them, the others may come later; None where they are as many. `pod_spec` is the spec of
-    each pod, None where pods of the set are nodes of the model.
+    each pod, None where pods of the set are nodes of the model; `labels` and `annotations` are those that the workload
+    gives to each pod.
     """
 
     name: str
@@ -72,6 +73,8 @@ class PodSet(NamedTuple):
     scheduler: str = ""
     replicas: int | None = None
     pod_spec: Mapping[str, Value] | None = None
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
 
     def origins(
         self, path: FieldPath, members: str, levels: Mapping[str, FieldPath] = {}

@@ -74,7 +74,7 @@ def _gang(placed: Placed, gang: GangAnswer, reasons: tuple[str, ...]) -> dict[st
         "nearest": None if gang.nearest is None else _shortage(placed, gang.nearest),
         "reasons": list(reasons),
         "message": gang.answer.message,
-        "notes": list(gang.gang.notes),
+        "notes": list(gang.notes),
     }
 
 

@@ -10,7 +10,7 @@ from packwise.cli.report.lines import SEVERITIES, tinted
 from packwise.cli.report.visible import visible, width
 from packwise.commands.place.exact import Verdict
 from packwise.commands.place.moves import Fate
-from packwise.commands.place.placing import FITS
+from packwise.schedulers.kai.allocate.session import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ def gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterato
         yield f"  {visible(reason)}"
     if answer.message:
         yield from _message(answer.message)
-    for note in gang.gang.notes:
+    for note in gang.notes:
         yield f"  note: {visible(note)}"
     yield from _second(placed.seconds.get(index))
 

@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.cli.inputs import COMMIT
-from packwise.commands.place.placing import FITS
+from packwise.schedulers.kai.allocate.session import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.place.exact import Verdict, exact_packing
-from packwise.commands.place.placing import FITS
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET
+from packwise.schedulers.kai.allocate.session import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

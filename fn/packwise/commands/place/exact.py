@@ -64,7 +64,11 @@ def exact_packing(turn: Scene) -> Packing:
     """
     cluster = ClusterState(turn)
     tree = JobTree(turn.jobs[0], 0)
-    kinds = _kinds(cluster, tree, tree.root.due())
+    due = tree.root.due()
+    if any(pod.share is not None or pod.lacks or cluster.neighbours.concern(pod) for pod in due):
+        # What other pods, and shared GPUs, have to say is no part of the question.
+        return Packing(Verdict.OPEN)
+    kinds = _kinds(cluster, tree, due)
     if kinds is None or sum(len(kind.fitting) for kind in kinds) > _MOST_CHOICES:
         return Packing(Verdict.OPEN)
     if any(not kind.fitting for kind in kinds):
@@ -82,7 +86,7 @@ def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Ki
     kinds: list[_Kind] = []
     for (leaf, _), pods in grouped.items():
         parts = tuple([part for part in chains[leaf] if part.constraint is not None and part.constraint.topology])
-        fitting = [node for node in cluster.nodes if node.fits(pods[0].request) and not refusals(pods[0], node.node)]
+        fitting = [node for node in cluster.nodes if node.fits(pods[0]) and not refusals(pods[0], node.node)]
         for part in parts:
             topology = part.constraint and cluster.trees.get(part.constraint.topology)
             if part.constraint is None or topology is None:

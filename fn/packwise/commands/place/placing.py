@@ -8,9 +8,12 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.domains import add_amounts
+from packwise.schedulers.kai.allocate.queues import asked_of
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Job, Scene
-from packwise.schedulers.kai.allocate.session import NOT_PREEMPTIBLE
+from packwise.schedulers.kai.allocate.session import FITS
+from packwise.schedulers.kai.cluster_use import evictable, eviction_notes, noted, with_use
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
+from packwise.schedulers.kai.versions import NO_TAINT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.snapshot import Snapshot
 
 __all__ = [
-    "FITS",
     "GangAnswer",
     "Placing",
     "Situation",
@@ -35,9 +37,6 @@ __all__ = [
     "turn_of",
 ]
 
-FITS = ("allocated", "partial")
-"""The states of a gang that runs."""
-
 _MOST = 100
 """How many further replicas of a workload are tried."""
 
@@ -45,24 +44,28 @@ _MOST = 100
 class Situation(NamedTuple):
     """Gangs, and the cluster that they come to.
 
-    `words` are the domains of levels by node label, as workloads name them.
+    `words` are the domains of levels by node label, as workloads name them. `evictable` is how many other PodGroups
+    run that KAI may evict.
     """
 
     gangs: tuple[GangJob, ...]
     scene: Scene
     words: Mapping[str, str] = {}
+    evictable: int = 0
 
 
 class GangAnswer(NamedTuple):
     """What becomes of a gang.
 
-    `spread` has the pods of each pod set by node; `nearest` is the domain that lacks least.
+    `spread` has the pods of each pod set by node; `nearest` is the domain that lacks least. `notes` are what the answer
+    leaves out of account.
     """
 
     gang: GangJob
     answer: JobAnswer
     spread: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
     nearest: Shortage | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -97,26 +100,41 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
     source = rendered.scheduled
     gangs = () if source is None else gang_jobs(source, snapshot)
     own = {(gang.job.namespace, pod.name) for gang in gangs for pod in gang.job.pods if pod.node}
+    others = [bound for bound in snapshot.pods if (bound.pod.namespace, bound.pod.name) not in own]
     used: dict[str, dict[str, int]] = {}
-    for pod in snapshot.pods:
-        if (pod.namespace, pod.name) not in own:
-            add_amounts(used.setdefault(pod.node, {}), (*pod.request, (PODS, 1)))
+    for bound in others:
+        add_amounts(used.setdefault(bound.node, {}), (*bound.pod.request, (PODS, 1)))
     nodes = tuple([node._replace(used=used.get(node.name, {})) for node in snapshot.nodes])
     known = () if source is None else topologies(source, rendered.generated, snapshot)
-    shares = () if source is None else queues(source, snapshot)
+    shares = () if source is None else with_use(queues(source, snapshot), others, snapshot)
     words = {
         level.key: level.domain
         for topology in (source.topologies.by_name.values() if source is not None else ())
         for level in topology.topology.levels
     }
-    return Situation(gangs, Scene(nodes, known, shares, tuple([gang.job for gang in gangs])), words)
+    scene = Scene(
+        nodes,
+        known,
+        shares,
+        tuple([gang.job for gang in gangs]),
+        tuple([bound.pod for bound in others]),
+        has_all_queues=snapshot.queues is not None,
+        names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
+    )
+    return Situation(noted(gangs, scene, snapshot), scene, words, evictable(others, snapshot))
 
 
 def place_gangs(situation: Situation) -> Placing:
     """KAI's answer for every gang."""
     session = allocate(situation.scene)
     answers = tuple([
-        GangAnswer(gang, answer, _spread(gang.job, answer.nodes), _nearest(answer))
+        GangAnswer(
+            gang,
+            answer,
+            _spread(gang.job, answer.nodes),
+            _nearest(answer),
+            (*gang.notes, *eviction_notes(answer, situation.evictable)),
+        )
         for gang, answer in zip(situation.gangs, session.jobs, strict=True)
     ])  # fmt: skip
     nodes = situation.scene.nodes
@@ -135,7 +153,13 @@ def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
     job = scene.jobs[index]
     others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
     placed = (*others, *session.placed[: session.jobs[index].before])
-    return scene._replace(nodes=_with_pods(scene.nodes, placed), jobs=(job,), queues=())
+    return scene._replace(
+        nodes=_with_pods(scene.nodes, placed),
+        jobs=(job,),
+        queues=(),
+        residents=(*scene.residents, *(pod._replace(node=node) for pod, node in placed)),
+        has_all_queues=False,
+    )
 
 
 def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tuple[Node, ...]:
@@ -164,7 +188,10 @@ def more_replicas(situation: Situation, placing: Placing) -> dict[tuple[str, str
         if (node := answer.nodes.get(pod.name))
     ]
     left = situation.scene._replace(
-        nodes=_with_pods(situation.scene.nodes, placed), queues=tuple(_shares_left(situation.scene, answers)), jobs=()
+        nodes=_with_pods(situation.scene.nodes, placed),
+        queues=tuple(_used_queues(situation.scene, answers)),
+        jobs=(),
+        residents=(*situation.scene.residents, *(pod._replace(node=node) for pod, node in placed)),
     )
     counts: dict[tuple[str, str], int] = {}
     for gang in situation.gangs:
@@ -174,20 +201,25 @@ def more_replicas(situation: Situation, placing: Placing) -> dict[tuple[str, str
     return counts
 
 
-def _shares_left(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueShare]:
-    """The queues, with what their jobs leave of quota and limit."""
-    used: Counter[str] = Counter()
-    kept: Counter[str] = Counter()
+def _used_queues(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueShare]:
+    """The queues, with what their jobs use then."""
+    used: dict[str, dict[str, float]] = {}
+    kept: dict[str, dict[str, float]] = {}
+    memory = max((node.gpu_memory for node in scene.nodes if node.has_gpu_memory), default=0)
     for job, answer in zip(scene.jobs, answers, strict=True):
-        gpus = sum(_gpu_of(pod.request) for pod in job.pods if answer.nodes.get(pod.name))
-        used[job.queue] += gpus
-        kept[job.queue] += gpus if job.priority >= NOT_PREEMPTIBLE else 0
-    for share in scene.queues:
-        quota, limit = share.gpu_quota, share.gpu_limit
-        yield share._replace(
-            gpu_quota=None if quota is None else quota - kept[share.name],
-            gpu_limit=None if limit is None else limit - used[share.name],
+        asked = asked_of([pod for pod in job.pods if answer.nodes.get(pod.name)], memory)
+        for total in (used, kept) if job.is_kept else (used,):
+            own = total.setdefault(job.queue, {})
+            for name, amount in asked.items():
+                own[name] = own.get(name, 0) + amount
+    for queue in scene.queues:
+        yield queue._replace(
+            used=_added(queue.used, used.get(queue.name, {})), kept=_added(queue.kept, kept.get(queue.name, {}))
         )
+
+
+def _added(amounts: Mapping[str, float], others: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: amounts.get(name, 0) + others.get(name, 0) for name in {**amounts, **others}}
 
 
 def _replica(situation: Situation, key: tuple[str, str]) -> list[Job]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.domains import ROOT, add_amounts
+from packwise.schedulers.kai.allocate.queues import Queues
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
-    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Node
+    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Node, Scene
 
 __all__ = ["Free", "free_after", "level_word", "quantity", "reasons", "room"]
 
@@ -58,13 +59,22 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
     job, answer = gang.gang.job, gang.answer
     if answer.state == "allocated":
         return
-    if answer.state == "notready":
+    gated = sum(pod.is_gated and not pod.node for pod in job.pods)
+    if gated:
+        yield f"scheduling gates keep {_count(gated, 'pod')} back, so KAI does not try to place them"
+    elif answer.state == "notready":
         yield "there are fewer pods than the gang needs, so KAI does not try to place it"
+    yield from _of_queue(job, situation.scene)
     for bound in _bounds(job):
         yield from _mistakes(bound, situation)
     shortage = gang.nearest
     if shortage is None:
         return
+    unlabelled = _unlabelled(shortage.topology, situation)
+    if unlabelled:
+        yield _without_labels(unlabelled, shortage.topology, situation)
+        if _have(unlabelled, shortage.missing, free):
+            return
     part = "" if shortage.sub_group in ("", DEFAULT_POD_SET) else f" of {shortage.sub_group}"
     word = level_word(situation, shortage.level)
     where = "the cluster" if shortage.domain == ROOT else f"{word} {shortage.domain}"
@@ -92,6 +102,49 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
     nodes = _nodes_of(shortage, situation)
     if nodes and is_bound:
         yield f"free there: {', '.join(room(nodes, free, shortage))}"
+
+
+def _of_queue(job: Job, scene: Scene) -> Iterator[str]:
+    """Why the queue keeps KAI from trying the job."""
+    known = {queue.name: queue for queue in scene.queues}
+    queues = Queues(scene)
+    if queues.missing(job.queue) is not None:
+        above = known[job.queue].parent if job.queue in known else ""
+        while above in known:
+            above = known[above].parent
+        yield (
+            f'the queue "{job.queue}" does not count, since "{above}" above it does not exist'
+            if above
+            else f'there is no queue "{job.queue}"'
+        )
+    elif not queues.is_tried(job.queue):
+        below = ", ".join([f'"{queue.name}"' for queue in scene.queues if queue.parent == job.queue])
+        yield f'the queue "{job.queue}" has queues below it ({below}); KAI skips its gangs without a word'
+
+
+def _unlabelled(topology: str, situation: Situation) -> list[Node]:
+    """The nodes that are in no domain of the topology."""
+    levels = next((each.levels for each in situation.scene.topologies if each.name == topology), ())
+    return [node for node in situation.scene.nodes if not all(key in node.labels for key in levels)]
+
+
+def _without_labels(nodes: Sequence[Node], topology: str, situation: Situation) -> str:
+    levels = next((each.levels for each in situation.scene.topologies if each.name == topology), ())
+    lacking = [key for key in levels if any(key not in node.labels for node in nodes)]
+    labels = " or ".join([f'"{key}"' for key in lacking])
+    total = len(situation.scene.nodes)
+    if len(nodes) == total:
+        return f'every node lacks {labels}: KAI sees none in a domain of the topology "{topology}"'
+    lack = "lacks" if len(nodes) == 1 else "lack"
+    return (
+        f"{len(nodes)} of {_count(total, 'node')} {lack} {labels}: KAI sees none of these in a domain of the topology "
+        f'"{topology}"'
+    )
+
+
+def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]], free: Free) -> bool:
+    """Whether the nodes have free what is missing."""
+    return all(sum(max(0, free[node.name].get(name, 0)) for node in nodes) >= amount for name, amount in missing)
 
 
 def _mistakes(bound: _Bound, situation: Situation) -> Iterator[str]:
@@ -142,17 +195,17 @@ def level_word(situation: Situation, key: str) -> str:
     return situation.words.get(key) or key
 
 
-def quantity(resource: str, amount: int) -> str:
+def quantity(resource: str, amount: float) -> str:
     """An amount with its unit: `8 GPUs`, `1.5 CPU cores`, `64 GiB of memory`."""
     if resource == MEMORY:
         return f"{_rounded(amount / _GIB)} GiB of memory"
     if resource == CPU:
         return _count_text(_rounded(amount / 1000), "CPU core")
     word = _WORDS.get(resource)
-    return _count_text(str(amount), word) if word is not None else f"{amount} {resource}"
+    return _count_text(_rounded(amount), word) if word is not None else f"{_rounded(amount)} {resource}"
 
 
-def _amounts(missing: Sequence[tuple[str, int]]) -> str:
+def _amounts(missing: Sequence[tuple[str, float]]) -> str:
     order: Mapping[str, int] = {GPU: 0, CPU: 2, MEMORY: 3, PODS: 4}
     listed = sorted(missing, key=lambda entry: (order.get(entry[0], 1), entry[0]))
     return ", ".join([quantity(name, amount) for name, amount in listed]) or "nothing by KAI's sums"

@@ -20,6 +20,7 @@ from packwise.schedulers.kai.allocate.scene import (
     Pod,
     QueueShare,
     Scene,
+    Share,
     SubGroup,
 )
 
@@ -187,7 +188,7 @@ def _topology(fields: _Fields) -> KaiTopology:
 
 def _queue(fields: _Fields) -> QueueShare:
     fields.known("name", "gpuQuota", "gpuLimit")
-    return QueueShare(fields.text("name"), fields.number("gpuQuota"), fields.number("gpuLimit"))
+    return QueueShare(fields.text("name"), gpu=Share(fields.number("gpuQuota"), fields.number("gpuLimit")))
 
 
 def _constraint(fields: _Fields) -> Constraint | None:

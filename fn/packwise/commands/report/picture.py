@@ -223,7 +223,7 @@ class _Drawer:
             later,
             earlier,
             "" if before is None else _change(after, before, new, old),
-            known.notes,
+            known.notes if answer is None else answer.notes,
         )
 
     def _outcome(self, side: Side, index: int) -> Outcome:

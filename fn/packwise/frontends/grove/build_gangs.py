@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology, Level
 
-    _Pods: TypeAlias = tuple[str, int, Bounds, Origin, str, int, Mapping[str, Value]]
+    _Pods: TypeAlias = tuple[
+        str, int, Bounds, Origin, str, int, Mapping[str, Value], Mapping[str, str], Mapping[str, str]
+    ]
 
 __all__ = ["SCHEDULER_NAME", "TOPOLOGY_NAME", "build_gangs", "count_entries", "is_mirrored"]
 
@@ -246,12 +248,14 @@ class _Builder:
         inner: list[PodSet] = []
         leaves: list[PodSet] = []
         for pods, is_bounded in standalone if plan.cliques else ():
-            name, least, bounds, origin, scheduler, replicas, pod_spec = pods
+            name, least, bounds, origin, scheduler, replicas, pod_spec, labels, annotations = pods
             if name in plan.cliques:
                 most = plan.cliques[name]
                 needed, there = (least, replicas) if most is None else (min(least, most), most)
                 fqn = names.standalone_clique(pcs.name, replica, name)
-                leaves.append(PodSet(fqn, None, needed, bounds, origin, scheduler, there, pod_spec))
+                leaves.append(
+                    PodSet(fqn, None, needed, bounds, origin, scheduler, there, pod_spec, labels, annotations)
+                )
                 total += needed
                 is_packed = is_packed or is_bounded
         for position, indices in plan.groups:
@@ -262,9 +266,18 @@ class _Builder:
                 parent = f"{fqn}-{index}" if is_parent else None
                 leaves += [
                     PodSet(
-                        names.grouped_clique(fqn, index, name), parent, least, bounds, origin, scheduler, there, spec
+                        names.grouped_clique(fqn, index, name),
+                        parent,
+                        least,
+                        bounds,
+                        origin,
+                        scheduler,
+                        there,
+                        spec,
+                        labels,
+                        annotations,
                     )
-                    for name, least, bounds, origin, scheduler, there, spec in members.pods
+                    for name, least, bounds, origin, scheduler, there, spec, labels, annotations in members.pods
                 ]
                 if parent is not None:
                     inner.append(PodSet(parent, None, None, part.bounds, part.origin))
@@ -295,7 +308,10 @@ class _Builder:
         """The name of the clique, and all fields of a PodSet of it but name and parent."""
         # The scheduler is that of the clique where it is not that of the gang.
         scheduler = KAI_PROFILE if clique.name in self._left_to_kai else ""
-        return clique.name, clique.min_available, part.bounds, part.origin, scheduler, clique.replicas, clique.pod_spec
+        return (
+            clique.name, clique.min_available, part.bounds, part.origin, scheduler, clique.replicas, clique.pod_spec,
+            clique.labels, clique.annotations,
+        )  # fmt: skip
 
     def _gang_of(self, plan: GangPlan, own: _Part, sets: tuple[PodSet, ...], total: int, *, is_packed: bool) -> Gang:
         annotations = self._annotations

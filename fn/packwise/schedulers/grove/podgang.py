@@ -61,7 +61,7 @@ def podgang_value(gang: Gang) -> Mapping[str, Value]:
     if constraint is not None:
         spec["topologyConstraint"] = constraint
     # A set's parent is before it.
-    for name, parent, members, bounds, _, _, _, _ in gang.sets:
+    for name, parent, members, bounds, *_ in gang.sets:
         part: dict[str, Value]
         if members is None:
             # The entry stays when its level is gone.

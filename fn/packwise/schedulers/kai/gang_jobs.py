@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.kubernetes.pod_requests import pod_requests
-from packwise.objects.kinds import TOPOLOGY
-from packwise.placement.model import Gang, GangPod, NodeTopology, Queue
-from packwise.schedulers.kai.allocate.scene import Constraint, Job, KaiTopology, Pod, QueueShare, SubGroup
+from packwise.objects.kinds import QUEUE, TOPOLOGY
+from packwise.placement.model import Gang, GangPod, Grouper, NodeTopology, Queue
+from packwise.schedulers.kai.allocate.scene import Constraint, Job, KaiTopology, QueueShare, Share, SubGroup
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets
-from packwise.schedulers.kai.snapshot import pod_rules, priorities
+from packwise.schedulers.kai.pods import Manifest, read_pod, with_objects
+from packwise.schedulers.kai.snapshot import Priorities, priorities, queue_share
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.placement.model import Bounds, PodSet
+    from packwise.schedulers.kai.allocate.scene import Pod
     from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
     from packwise.schedulers.scheduler import SchedulerInput
 
@@ -29,9 +30,20 @@ __all__ = ["MAX_PODS", "GangJob", "TooManyPodsError", "gang_jobs", "queues", "to
 MAX_PODS = 500_000
 """How many pods are placed at most."""
 
-_PREEMPTIBLE = 50
+_NEEDED = (
+    ("", "ConfigMap"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Namespace"),
+    ("node.k8s.io", "RuntimeClass"),
+)
+"""The kinds of objects that pods need, which may come with the workloads."""
+
+_PRIORITY = 50
 _PRIORITIES = {"inference": 125, "build": 100, "build-preemptible": 75, "train": 50}
 """The PriorityClasses that KAI's chart brings. Source: KAI Scheduler, deployments/kai-scheduler."""
+
+_UNNAMED_CLASS = "train"
+"""The class that KAI's pod-grouper gives to a PodGroup where the workload names none."""
 
 
 class TooManyPodsError(Exception):
@@ -54,10 +66,10 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
         if isinstance(placement.node, GangPod):
             manifests.setdefault(placement.node.gang, []).append(placement.node)
     running: dict[tuple[str, str, str], list[BoundPod]] = {}
-    for pod in snapshot.pods:
-        if pod.gang:
-            running.setdefault((pod.namespace, pod.gang, pod.pod_set), []).append(pod)
-    classes = {**_PRIORITIES, **snapshot.priorities, **_written_priorities(source)}
+    for bound in snapshot.pods:
+        if bound.gang and not bound.is_ending:
+            running.setdefault((bound.pod.namespace, bound.gang, bound.pod_set), []).append(bound)
+    make = _Jobs(source, snapshot, running)
     jobs: list[GangJob] = []
     total = 0
     for placement in source.placements:
@@ -71,61 +83,97 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
             topology = topology_of(gang)
         except MissingBindingError:
             topology = gang.topology
-        priority = classes.get(gang.priority_class, _PREEMPTIBLE)
-        jobs.append(_job(gang, topology, priority, manifests.get(gang.name, []), running))
+        jobs.append(make.job(gang, topology, manifests.get(gang.name, [])))
     return tuple(jobs)
 
 
-def _written_priorities(source: SchedulerInput) -> dict[str, int]:
-    return priorities([item.value for item in source.inventory.items.of_kind("scheduling.k8s.io", "PriorityClass")])
+class _Jobs:
+    """What the jobs of all gangs have in common."""
 
+    def __init__(
+        self, source: SchedulerInput, snapshot: Snapshot, running: Mapping[tuple[str, str, str], Sequence[BoundPod]]
+    ) -> None:
+        items = source.inventory.items
+        self._running = running
+        self._known = with_objects(
+            snapshot.known,
+            {kind: [item.value for item in items.of_kind(group, kind)] for group, kind in _NEEDED},
+        )
+        written = priorities([item.value for item in items.of_kind("scheduling.k8s.io", "PriorityClass")])
+        there = snapshot.priorities
+        self._has_all_classes = there is not None
+        there = Priorities(_PRIORITIES) if there is None else there
+        self._classes = {**there.by_name, **written.by_name}
+        default = there.default if written.default is None else written.default
+        self._default = _PRIORITY if default is None else default
 
-def _job(
-    gang: Gang,
-    topology: str,
-    priority: int,
-    manifests: Sequence[GangPod],
-    running: Mapping[tuple[str, str, str], list[BoundPod]],
-) -> GangJob:
-    notes: list[str] = []
-    pods: list[Pod] = []
-    if manifests:
+    def job(self, gang: Gang, topology: str, manifests: Sequence[GangPod]) -> GangJob:
+        """The job of a gang; `manifests` are those of its pods, where a service makes them."""
+        notes: dict[str, None] = {}
+        pods: list[Pod] = []
         for manifest in manifests:
-            spec = manifest.value.get("spec")
-            pods.append(_pod(_name(manifest.value), spec if isinstance(spec, dict) else {}, manifest.pod_set or ""))
-    for leaf in gang.leaves if not manifests else ():
-        key = (gang.namespace, gang.name, leaf.name)
-        spec = leaf.pod_spec or {}
-        if spec.get("resourceClaims"):
-            notes.append(f'pods of "{leaf.name}" claim devices, which are not counted')
-        here = running.get(key, [])[: _size(leaf)]
-        pods += [Pod(pod.name, pod.request, leaf.name, pod.node) for pod in here]
-        fresh = _pod("", spec, leaf.name)
-        # KAI takes pods by UID, which is random: pods of one set are alike, so any order says the same.
-        pods += [fresh._replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
-    return GangJob(
-        gang,
-        Job(
+            value = manifest.value
+            spec = value.get("spec")
+            read = read_pod(
+                _name(value),
+                Manifest(
+                    gang.namespace,
+                    spec if isinstance(spec, dict) else {},
+                    _texts(value, "labels"),
+                    _texts(value, "annotations"),
+                ),
+                self._known,
+            )
+            pods.append(read.pod._replace(sub_group=manifest.pod_set or ""))
+            notes |= {f"its pods {note}": None for note in read.notes}
+        for leaf in gang.leaves if not manifests else ():
+            here = self._running.get((gang.namespace, gang.name, leaf.name), ())[: _size(leaf)]
+            pods += [bound.pod._replace(sub_group=leaf.name) for bound in here]
+            pod_of = Manifest(gang.namespace, leaf.pod_spec or {}, _labels(gang, leaf), leaf.annotations)
+            read = read_pod("", pod_of, self._known)
+            fresh = read.pod._replace(sub_group=leaf.name)
+            # KAI takes pods by UID, which is random: pods of one set are alike, so any order says the same.
+            pods += [fresh._replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
+            notes |= {f'pods of "{leaf.name}" {note}': None for note in read.notes}
+        name = gang.priority_class or (_UNNAMED_CLASS if gang.grouper is Grouper.SCHEDULER else "")
+        if gang.priority_class and not self._has_all_classes and gang.priority_class not in self._classes:
+            notes[
+                f'the cluster\'s objects do not show the PriorityClass "{gang.priority_class}": its value is taken for '
+                f"{self._default}"
+            ] = None
+        job = Job(
             gang.name,
             gang.queue or DEFAULT_QUEUE,
-            priority,
+            self._classes.get(name, self._default),
             tuple(pods),
             tuple(_sub_groups(gang, topology)),
             gang.members or 1,
             None,
             _constraint(gang.bounds, topology),
             gang.namespace,
-        ),
-        tuple(notes),
-    )
+        )
+        return GangJob(gang, job, tuple(notes))
 
 
 def _size(leaf: PodSet) -> int:
     return max(leaf.members or 0, leaf.replicas or 0)
 
 
-def _pod(name: str, spec: Mapping[str, Value], pod_set: str) -> Pod:
-    return Pod(name, tuple(pod_requests(spec).items()), pod_set, "", pod_rules(spec))
+def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
+    """The labels of the pods of a leaf: its own, and those that Grove gives them. Source: Grove, podclique/pod.go."""
+    if gang.grouper is Grouper.SERVICE:
+        return leaf.labels
+    replica = leaf.name.removeprefix(f"{gang.workload}-").partition("-")[0]
+    return {
+        **leaf.labels,
+        "app.kubernetes.io/managed-by": "grove-operator",
+        "app.kubernetes.io/name": leaf.name,
+        "app.kubernetes.io/part-of": gang.workload,
+        "grove.io/podclique": leaf.name,
+        "grove.io/podcliqueset-replica-index": replica,
+        "grove.io/podgang": gang.name,
+        "kai.scheduler/queue": gang.queue or DEFAULT_QUEUE,
+    }
 
 
 def _sub_groups(gang: Gang, topology: str) -> Iterator[SubGroup]:
@@ -162,16 +210,24 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
 
 
 def queues(source: SchedulerInput, snapshot: Snapshot) -> tuple[QueueShare, ...]:
-    """The queues of the cluster, and those that a service makes, with their bounds."""
-    by_name = {queue.name: queue for queue in snapshot.queues}
+    """The queues of the cluster, of the input, and those that a service makes, with their bounds."""
+    by_name = {queue.name: queue for queue in snapshot.queues or ()}
+    for item in source.inventory.items.of_kind(*QUEUE.key):
+        written = queue_share(item.value)
+        by_name[written.name] = written
     for placement in source.placements:
         node = placement.node
         if isinstance(node, Queue):
             quota, limit = node.gpu.quota, node.gpu.limit
-            by_name[node.name] = QueueShare(
-                node.name, None if quota < 0 else float(quota), None if limit < 0 else float(limit)
-            )
+            gpu = Share(None if quota < 0 else float(quota), None if limit < 0 else float(limit), node.gpu.weight)
+            by_name[node.name] = QueueShare(node.name, gpu=gpu, parent=node.parent or "")
     return tuple([by_name[name] for name in sorted(by_name)])
+
+
+def _texts(manifest: Mapping[str, Value], field: str) -> Mapping[str, str]:
+    metadata = manifest.get("metadata")
+    value = metadata.get(field) if isinstance(metadata, dict) else None
+    return {key: str(text) for key, text in value.items()} if isinstance(value, dict) else {}
 
 
 def _name(value: Mapping[str, Value]) -> str:

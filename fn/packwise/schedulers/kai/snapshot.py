@@ -1,30 +1,35 @@
-"""What a cluster has: its nodes, the pods that are bound to them, its KAI topologies and queues.
+"""What a cluster has: its nodes, the pods that are bound to them, its KAI topologies, queues and priority classes.
 
 Read of objects as `kubectl get nodes,pods -A -o json` prints them, or of a dump of KAI's snapshot plugin.
 """
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.kubernetes.pod_requests import amounts, pod_requests
-from packwise.schedulers.kai.allocate.scene import PODS, KaiTopology, Node, PodRules, QueueShare, Taint, Toleration
+from packwise.schedulers.kai.allocate.gpu_sharing import memory_of
+from packwise.schedulers.kai.allocate.scene import GPU, PODS, KaiTopology, Node, QueueShare, Share, Taint
+from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.value import Value
+    from packwise.schedulers.kai.allocate.scene import GpuShare, Pod
 
 __all__ = [
     "BoundPod",
+    "Group",
+    "Priorities",
     "Snapshot",
     "SnapshotError",
     "labelled",
     "objects_of",
-    "pod_rules",
     "priorities",
+    "queue_share",
     "read_snapshot",
 ]
 
@@ -35,11 +40,29 @@ _KINDS = {
     "pods": "Pod",
     "topologies": "Topology",
     "queues": "Queue",
+    "podGroups": "PodGroup",
+    "bindRequests": "BindRequest",
     "priorityClasses": "PriorityClass",
+    "configMaps": "ConfigMap",
+    "persistentVolumeClaims": "PersistentVolumeClaim",
 }
 """The kinds of the objects that a KAI snapshot lists, by its field."""
 
+_GROUPS = {
+    "Topology": "kai.scheduler/",
+    "Queue": "scheduling.run.ai/",
+    "PodGroup": "scheduling.run.ai/",
+    "BindRequest": "scheduling.run.ai/",
+}
 _PODS_OF_A_NODE = 110
+_QUEUE_MEMORY = 10**6
+"""Queues bound memory in these."""
+
+_GPU_GROUP = "runai-gpu-group"
+_RESERVATION = "kai-resource-reservation"
+_ENDED = ("Succeeded", "Failed", "Unknown")
+_UTC = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_SCHEDULER = re.compile(r"kai-scheduler/(?:[a-z0-9-]+/)*scheduler:v0\.([0-9]+)(?:[.-]|$)")
 
 
 class SnapshotError(Exception):
@@ -47,27 +70,59 @@ class SnapshotError(Exception):
 
 
 class BoundPod(NamedTuple):
-    """A pod that runs, or is about to, on `node`. `gang` and `pod_set` are what its labels say that it is part of."""
+    """A pod that runs, or is about to, on its node. `gang` and `pod_set` are what its labels say that it is part of.
 
-    namespace: str
-    name: str
-    node: str
-    request: tuple[tuple[str, int], ...]
+    `group` is its PodGroup, `queue` the queue by its own label. `gpus` are the GPUs that it shares, by their groups.
+    `is_ending`: it is being deleted.
+    """
+
+    pod: Pod
     gang: str = ""
     pod_set: str = ""
+    group: str = ""
+    queue: str = ""
+    gpus: tuple[str, ...] = ()
+    is_ending: bool = False
+
+    @property
+    def node(self) -> str:
+        """The node that it is bound to."""
+        return self.pod.node
+
+
+class Group(NamedTuple):
+    """A PodGroup: its queue, its class, and `preemptibility` where that is stated."""
+
+    queue: str
+    priority_class: str = ""
+    preemptibility: str = ""
+
+
+class Priorities(NamedTuple):
+    """The values of PriorityClasses by name, and that of the default class, None where there is none."""
+
+    by_name: Mapping[str, int] = {}
+    default: int | None = None
 
 
 class Snapshot(NamedTuple):
     """The cluster. `nodes` are in order of name, none of their resources in use; `pods` are what uses them.
 
-    `priorities` are the values of its PriorityClasses.
+    `waiting` are the PodGroups, by namespace and name, of pods that have no node yet. `queues`, `groups` and
+    `priorities` are None where the objects show none of the kind. `kai` is the minor version of the scheduler that
+    runs in the cluster, None where no pod shows it. `taken` is the newest time that an object shows.
     """
 
     nodes: tuple[Node, ...]
     pods: tuple[BoundPod, ...] = ()
     topologies: tuple[KaiTopology, ...] = ()
-    queues: tuple[QueueShare, ...] = ()
-    priorities: Mapping[str, int] = {}
+    queues: tuple[QueueShare, ...] | None = None
+    priorities: Priorities | None = None
+    groups: Mapping[tuple[str, str], Group] | None = None
+    waiting: tuple[tuple[str, str], ...] = ()
+    known: KnownObjects = KnownObjects()
+    kai: int | None = None
+    taken: str = ""
 
 
 def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
@@ -81,6 +136,9 @@ def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
     if isinstance(raw, dict):
         for field, kind in _KINDS.items():
             entries = raw.get(field)
+            if field in raw:
+                # That the kind was listed is known even where there is none of it.
+                yield {"kind": f"{kind}List"}
             # The API server's client leaves the kind of listed objects out.
             yield from (
                 {"kind": kind, **entry}
@@ -89,6 +147,8 @@ def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
             )
     elif isinstance(items, list) and str(value.get("kind", "")).endswith("List"):
         kind = str(value["kind"]).removesuffix("List")
+        if kind:
+            yield {"kind": str(value["kind"])}
         for entry in items:
             if isinstance(entry, dict):
                 yield from objects_of({"kind": kind, **entry} if kind else entry)
@@ -100,7 +160,11 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     """The cluster of these objects. Raises SnapshotError where there is no node, or one twice."""
     by_kind: dict[str, list[Mapping[str, Value]]] = {}
     for value in objects:
-        by_kind.setdefault(str(value.get("kind")), []).append(value)
+        kind, version = str(value.get("kind")), value.get("apiVersion")
+        if isinstance(version, str) and not version.startswith(_GROUPS.get(kind, "")):
+            # Other schedulers have kinds of these names too.
+            continue
+        by_kind.setdefault(kind, []).append(value)
     nodes = sorted((_node(value) for value in by_kind.get("Node", ())), key=lambda node: node.name)
     for before, node in pairwise(nodes):
         if before.name == node.name:
@@ -108,23 +172,48 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     if not nodes:
         raise SnapshotError("must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; got none")
     names = {node.name for node in nodes}
-    pods = [pod for value in by_kind.get("Pod", ()) if (pod := _pod(value)) is not None and pod.node in names]
+    known = known_objects(by_kind)
+    bindings = dict(_binding(value) for value in by_kind.get("BindRequest", ()))
+    pods: list[BoundPod] = []
+    waiting: list[tuple[str, str]] = []
+    for value in by_kind.get("Pod", ()):
+        pod = _pod(value, known, bindings)
+        if pod is None:
+            continue
+        if pod.node in names:
+            pods.append(pod)
+        elif not pod.node and pod.group and not pod.is_ending:
+            waiting.append((pod.pod.namespace, pod.group))
+    pods.sort(key=lambda pod: (pod.pod.namespace, pod.pod.name))
+    shared = _shared(nodes, pods)
     return Snapshot(
-        tuple(nodes),
-        tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
+        tuple([node._replace(shared=shared[node.name]) if node.name in shared else node for node in nodes]),
+        tuple(pods),
         tuple([_topology(value) for value in by_kind.get("Topology", ())]),
-        tuple([_queue(value) for value in by_kind.get("Queue", ())]),
-        priorities(by_kind.get("PriorityClass", ())),
+        tuple([queue_share(value) for value in by_kind.get("Queue", ())]) if _is_listed(by_kind, "Queue") else None,
+        priorities(by_kind.get("PriorityClass", ())) if _is_listed(by_kind, "PriorityClass") else None,
+        dict(_group(value) for value in by_kind.get("PodGroup", ())) if _is_listed(by_kind, "PodGroup") else None,
+        tuple(waiting),
+        known,
+        next((minor for value in by_kind.get("Pod", ()) if (minor := _scheduler(value)) is not None), None),
+        max((time for values in by_kind.values() for value in values for time in _times(value)), default=""),
     )
 
 
-def priorities(classes: Iterable[Mapping[str, Value]]) -> dict[str, int]:
-    """The value of each PriorityClass by name."""
-    return {
-        _text(_at(value, "metadata"), "name"): number
-        for value in classes
-        if isinstance(number := value.get("value"), int)
-    }
+def _is_listed(by_kind: Mapping[str, object], kind: str) -> bool:
+    return kind in by_kind or f"{kind}List" in by_kind
+
+
+def priorities(classes: Iterable[Mapping[str, Value]]) -> Priorities:
+    """The values of PriorityClasses."""
+    by_name: dict[str, int] = {}
+    default: int | None = None
+    for value in classes:
+        number = value.get("value")
+        if isinstance(number, int):
+            by_name[_text(_at(value, "metadata"), "name")] = number
+            default = number if value.get("globalDefault") is True and default is None else default
+    return Priorities(by_name, default)
 
 
 def labelled(nodes: Iterable[Node], domain: str) -> list[Node]:
@@ -133,35 +222,10 @@ def labelled(nodes: Iterable[Node], domain: str) -> list[Node]:
     return [node for node in nodes if (node.labels.get(key) == value if equals else node.name == domain)]
 
 
-def pod_rules(spec: Mapping[str, Value]) -> PodRules:
-    """What else the spec of a pod asks of its node."""
-    required = _at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    terms = _mappings(required.get("nodeSelectorTerms"))
-    return PodRules(
-        tuple(sorted((key, str(text)) for key, text in _at(spec, "nodeSelector").items())),
-        tuple([_term(term) for term in terms]) if required else None,
-        tuple([
-            Toleration(*(_text(entry, key) for key in ("key", "operator", "value", "effect")))
-            for entry in _mappings(spec.get("tolerations"))
-        ]),
-    )  # fmt: skip
-
-
-def _term(term: Mapping[str, Value]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    inner = [
-        *_mappings(term.get("matchExpressions")),
-        *({**entry, "key": "metadata.name"} for entry in _mappings(term.get("matchFields"))),
-    ]
-    return tuple([
-        (_text(entry, "key"), _text(entry, "operator"), tuple([str(each) for each in _list(entry.get("values"))]))
-        for entry in inner
-    ])  # fmt: skip
-
-
 def _node(value: Mapping[str, Value]) -> Node:
     spec, status = _at(value, "spec"), _at(value, "status")
     labels = {key: str(text) for key, text in _at(value, "metadata", "labels").items()}
-    allocatable = amounts(_at(status, "allocatable") or _at(status, "capacity"))
+    allocatable = node_amounts(_at(status, "allocatable") or _at(status, "capacity"))
     return Node(
         _text(_at(value, "metadata"), "name"),
         labels,
@@ -186,21 +250,80 @@ def _reasons(status: Mapping[str, Value]) -> Iterator[str]:
             yield f"node has {kind} condition"
 
 
-def _pod(value: Mapping[str, Value]) -> BoundPod | None:
-    """The pod, where it is bound to a node and has not ended."""
+def _pod(
+    value: Mapping[str, Value],
+    known: KnownObjects,
+    bindings: Mapping[tuple[str, str], tuple[str, tuple[str, ...]]],
+) -> BoundPod | None:
+    """The pod, where it has not ended."""
     metadata, spec = _at(value, "metadata"), _at(value, "spec")
-    node = _text(spec, "nodeName")
-    if not node or _text(_at(value, "status"), "phase") in ("Succeeded", "Failed"):
+    if _text(_at(value, "status"), "phase") in _ENDED:
         return None
-    labels, annotations = _at(metadata, "labels"), _at(metadata, "annotations")
+    name, namespace = _text(metadata, "name"), _text(metadata, "namespace")
+    labels = {key: str(text) for key, text in _at(metadata, "labels").items()}
+    annotations = {key: str(text) for key, text in _at(metadata, "annotations").items()}
+    pod = read_pod(name, Manifest(namespace, spec, labels, annotations), known).pod
+    bound, selected = bindings.get((namespace, name), ("", ()))
+    if labels.get("app") == _RESERVATION:
+        # It holds a GPU for the pods that share it, which are counted themselves.
+        pod = pod._replace(request=tuple([entry for entry in pod.request if entry[0] != GPU]))
+    groups = [text for key, text in sorted(labels.items()) if key == _GPU_GROUP or key.startswith(f"{_GPU_GROUP}/")]
     return BoundPod(
-        _text(metadata, "namespace"),
-        _text(metadata, "name"),
-        node,
-        tuple(pod_requests(spec).items()),
-        _text(labels, "grove.io/podgang") or _text(annotations, "pod-group-name"),
-        _text(labels, "grove.io/podclique") or _text(labels, "kai.scheduler/subgroup-name"),
+        pod._replace(node=_text(spec, "nodeName") or bound),
+        labels.get("grove.io/podgang") or annotations.get("pod-group-name", ""),
+        labels.get("grove.io/podclique") or labels.get("kai.scheduler/subgroup-name", ""),
+        annotations.get("pod-group-name", ""),
+        labels.get("kai.scheduler/queue") or labels.get("runai/queue", ""),
+        (tuple(dict.fromkeys(groups)) or selected) if pod.share is not None else (),
+        bool(metadata.get("deletionTimestamp")),
     )
+
+
+def _binding(value: Mapping[str, Value]) -> tuple[tuple[str, str], tuple[str, tuple[str, ...]]]:
+    """The pod that KAI has asked to bind, its node and the GPUs that it shares."""
+    spec = _at(value, "spec")
+    groups = tuple([str(each) for each in _list(spec.get("selectedGPUGroups"))])
+    return (_text(_at(value, "metadata"), "namespace"), _text(spec, "podName")), (_text(spec, "selectedNode"), groups)
+
+
+def _shared(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str, dict[str, int]]:
+    """The memory that is taken of shared GPUs, by node and group."""
+    by_name = {node.name: node for node in nodes}
+    shared: dict[str, dict[str, int]] = {}
+    for bound in pods:
+        share = bound.pod.share
+        for group in bound.gpus if share is not None else ():
+            groups = shared.setdefault(bound.node, {})
+            groups[group] = groups.get(group, 0) + memory_of(cast("GpuShare", share), by_name[bound.node])
+    return shared
+
+
+def _group(value: Mapping[str, Value]) -> tuple[tuple[str, str], Group]:
+    metadata, spec = _at(value, "metadata"), _at(value, "spec")
+    group = Group(_text(spec, "queue"), _text(spec, "priorityClassName"), _text(spec, "preemptibility"))
+    return (_text(metadata, "namespace"), _text(metadata, "name")), group
+
+
+def _scheduler(value: Mapping[str, Value]) -> int | None:
+    """The minor version of KAI where the pod is its scheduler."""
+    for container in _mappings(_at(value, "spec").get("containers")):
+        match = _SCHEDULER.search(_text(container, "image"))
+        if match is not None:
+            return int(match[1])
+    return None
+
+
+def _times(value: Mapping[str, Value]) -> Iterator[str]:
+    """Times that the object shows: of its making, and of heartbeats and changes of its conditions."""
+    yield _time(_at(value, "metadata"), "creationTimestamp")
+    for condition in _mappings(_at(value, "status").get("conditions")):
+        yield _time(condition, "lastHeartbeatTime")
+        yield _time(condition, "lastTransitionTime")
+
+
+def _time(value: Mapping[str, Value], key: str) -> str:
+    written = _text(value, key)
+    return written if _UTC.fullmatch(written) else ""
 
 
 def _topology(value: Mapping[str, Value]) -> KaiTopology:
@@ -212,13 +335,32 @@ def _topology(value: Mapping[str, Value]) -> KaiTopology:
     )
 
 
-def _queue(value: Mapping[str, Value]) -> QueueShare:
-    gpu = _at(value, "spec", "resources", "gpu")
-    return QueueShare(_text(_at(value, "metadata"), "name"), _bound(gpu.get("quota")), _bound(gpu.get("limit")))
+def queue_share(value: Mapping[str, Value]) -> QueueShare:
+    """A KAI Queue. What its `resources` leave out is 0, as Go reads it; -1 is unbounded."""
+    spec = _at(value, "spec")
+    priority = spec.get("priority")
+    return QueueShare(
+        _text(_at(value, "metadata"), "name"),
+        _share(spec, "gpu", 1),
+        _share(spec, "cpu", 1),
+        _share(spec, "memory", _QUEUE_MEMORY),
+        _text(spec, "parentQueue"),
+        _text(spec, "displayName"),
+        priority if isinstance(priority, int) else 100,
+    )
 
 
-def _bound(value: Value) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+def _share(spec: Mapping[str, Value], resource: str, unit: int) -> Share:
+    amounts = _at(spec, "resources", resource)
+    bounds: list[float | None] = []
+    for field in ("quota", "limit"):
+        written = _number(amounts.get(field))
+        bounds.append(None if written == -1 else max(written, -1) * unit)
+    return Share(bounds[0], bounds[1], _number(amounts.get("overQuotaWeight")))
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
 def _at(value: Mapping[str, Value], *keys: str) -> Mapping[str, Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.record import NamedTuple
 
-__all__ = ["KNOWN", "SUBGROUP_COUNTS", "Versions", "suited"]
+__all__ = ["KNOWN", "NO_TAINT_NAMES", "SUBGROUP_COUNTS", "Versions", "suited"]
 
 
 class Versions(NamedTuple):
@@ -35,6 +35,9 @@ KNOWN = Versions(12, 18)
 
 SUBGROUP_COUNTS = 15
 """The first one that lets a PodGroup say how many subgroups it needs (minSubGroup)."""
+
+NO_TAINT_NAMES = 17
+"""The first one whose messages do not name the taint that a pod does not tolerate."""
 
 
 def suited(version: str | None, *, counts_subgroups: bool = False) -> Versions:

@@ -8,15 +8,15 @@ from __future__ import annotations
 from itertools import chain
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.fit_errors import FitError, Shortage, few_pods, insufficient
-from packwise.schedulers.kai.allocate.scene import CPU, MEMORY, PODS
+from packwise.schedulers.kai.allocate.gpu_sharing import portion_of
+from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, PODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.domains import Domain, DomainTree
-    from packwise.schedulers.kai.allocate.scene import Pod, Request
+    from packwise.schedulers.kai.allocate.scene import CountedRequest, Pod
     from packwise.schedulers.kai.allocate.state import ClusterState, Holds
 
 __all__ = ["Accounting"]
@@ -38,7 +38,7 @@ class Accounting:
         self._levels = tree.topology.levels
         self._pods = len(pods)
         self.total = _total(pods)
-        self.largest: Request | None = _largest(pods) if _is_alike(pods) else None
+        self.largest: CountedRequest | None = _largest(pods) if _is_alike(pods) else None
         self._asked = [
             (name, -(-amount // 1000) if name == CPU else amount) for name, amount in self.total.items() if name != PODS
         ]
@@ -143,18 +143,26 @@ class Accounting:
         return fitting
 
 
-def _total(pods: Sequence[Pod]) -> dict[str, int]:
-    total: dict[str, int] = {}
+def _counted(pod: Pod) -> CountedRequest:
+    """The request of the pod with the portions of GPUs that it shares."""
+    if pod.share is None or not portion_of(pod.share):
+        return pod.request
+    return (*pod.request, (GPU, portion_of(pod.share)))
+
+
+def _total(pods: Sequence[Pod]) -> dict[str, float]:
+    total: dict[str, float] = {}
     for pod in pods:
-        add_amounts(total, pod.request)
+        for name, amount in _counted(pod):
+            total[name] = total.get(name, 0) + amount
     total[PODS] = len(pods)
     return total
 
 
-def _largest(pods: Sequence[Pod]) -> Request:
-    largest: dict[str, int] = {}
+def _largest(pods: Sequence[Pod]) -> CountedRequest:
+    largest: dict[str, float] = {}
     for pod in pods:
-        for name, amount in pod.request:
+        for name, amount in _counted(pod):
             largest[name] = max(largest.get(name, 0), amount)
     return tuple(sorted(largest.items()))
 
@@ -163,7 +171,7 @@ def _is_alike(pods: Sequence[Pod]) -> bool:
     """Whether each resource beyond CPU and memory is asked for by all of the pods or by none."""
     asked: dict[str, int] = {}
     for pod in pods:
-        for name, _ in pod.request:
+        for name, _ in _counted(pod):
             if name not in (CPU, MEMORY):
                 asked[name] = asked.get(name, 0) + 1
     return all(count == len(pods) for count in asked.values())

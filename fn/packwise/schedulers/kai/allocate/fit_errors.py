@@ -6,27 +6,32 @@ Source: placement.md 7.
 from __future__ import annotations
 
 from collections import Counter
+from math import ceil
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.schedulers.kai.allocate.gpu_sharing import MIG, gpus_of, portion_of
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Pod
+    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Node, Pod
 
 __all__ = [
     "JOINT",
+    "OVER_LIMIT",
+    "OVER_QUOTA",
     "FitError",
     "Shortage",
     "few_pods",
     "insufficient",
+    "missing_queue",
     "node_shortages",
     "over_limit",
     "over_quota",
     "summary",
-    "too_large",
+    "unmet_conditions",
     "unsatisfied",
     "unschedulable",
 ]
@@ -37,7 +42,12 @@ JOINT = ". \n"
 _NO_ROOM = "Not enough resources for the workload"
 _UNPLACED = "PodSchedulingErrors"
 _SHOWN = ((CPU, "CPU cores"), (MEMORY, "memory"), (GPU, "GPUs"))
-_UNITS = {CPU: 1000, MEMORY: 10**9}
+_STORAGE = "ephemeral-storage"
+_UNITS = {CPU: 1000, MEMORY: 10**9, _STORAGE: 10**9}
+_QUEUE_WORDS = {GPU: ("GPUs", "GPUs"), CPU: ("CPU cores", "cores"), MEMORY: ("memory", "GB")}
+
+OVER_LIMIT = "OverLimit"
+OVER_QUOTA = "NonPreemptibleOverQuota"
 
 
 class Shortage(NamedTuple):
@@ -54,7 +64,7 @@ class Shortage(NamedTuple):
     level: str
     held: int | None
     wanted: int
-    missing: tuple[tuple[str, int], ...]
+    missing: tuple[tuple[str, float], ...]
     is_counted: bool
 
 
@@ -86,7 +96,7 @@ def few_pods(domain: str, held: int, wanted: int, sub_group: str) -> FitError:
     return FitError(_NO_ROOM, (message,), _in_domain(domain, sub_group, [message]))
 
 
-def insufficient(domain: str, idle: Mapping[str, int], wanted: Mapping[str, int], sub_group: str) -> FitError:
+def insufficient(domain: str, idle: Mapping[str, int], wanted: Mapping[str, float], sub_group: str) -> FitError:
     """A domain has less of some resources than all pods together ask for."""
     messages: list[str] = []
     details: list[str] = []
@@ -126,68 +136,123 @@ def unschedulable(message: str) -> FitError:
     return FitError(_UNPLACED, (message,), message)
 
 
-def over_limit(queue: str, limit: float, allocated: int, requested: int) -> FitError:
-    """The queue may not use as many GPUs."""
+def missing_queue(name: str) -> FitError:
+    """The queue of the job does not exist, or one above it does not."""
+    message = f"Queue '{name}' does not exist"
+    return FitError("QueueDoesNotExist", (message,), message)
+
+
+def over_limit(queue: str, resource: str, limit: float, allocated: float, requested: float) -> FitError:
+    """The queue may not use as much of the resource."""
+    word, unit = _QUEUE_WORDS[resource]
+    limit_text, used, asked = [_amount_decimal(resource, each) for each in (limit, allocated, requested)]
     message = (
-        f"{queue} quota has reached the allowable limit of GPUs. Limit is {_decimal(limit)} GPUs, "
-        f"currently {_decimal(allocated)} GPUs allocated and workload requested {_decimal(requested)} GPUs"
+        f"{queue} quota has reached the allowable limit of {word}. Limit is {limit_text} {unit}, "
+        f"currently {used} {unit} allocated and workload requested {asked} {unit}"
     )
-    return FitError("OverLimit", (message,), message)
+    return FitError(OVER_LIMIT, (message,), message)
 
 
-def over_quota(queue: str, quota: float, allocated: int, requested: int) -> FitError:
-    """The queue may not use as many GPUs for pods that cannot be preempted."""
+def over_quota(queue: str, resource: str, quota: float, allocated: float, requested: float) -> FitError:
+    """The queue may not use as much of the resource for pods that cannot be preempted."""
+    unit = _QUEUE_WORDS[resource][1]
+    asked_unit = {CPU: "CPU cores", MEMORY: "GB memory"}.get(resource, unit)
+    quota_text, kept, asked = [_amount_decimal(resource, each) for each in (quota, allocated, requested)]
     message = (
         "Non-preemptible workload is over quota. "
-        f"Workload requested {_decimal(requested)} GPUs, but {queue} quota is {_decimal(quota)} GPUs, "
-        f"while {_decimal(allocated)} GPUs are already allocated for non-preemptible pods. "
+        f"Workload requested {asked} {asked_unit}, but {queue} quota is {quota_text} {unit}, "
+        f"while {kept} {unit} are already allocated for non-preemptible pods. "
         "Use a preemptible workload to go over quota."
     )
-    return FitError("NonPreemptibleOverQuota", (message,), message)
+    return FitError(OVER_QUOTA, (message,), message)
 
 
-def too_large(namespace: str, pod: Pod, largest: Mapping[str, int]) -> str | None:
+def unmet_conditions(namespace: str, pod: Pod, largest: Mapping[str, int]) -> str | None:
+    """The text about a pod that no node can take: it needs what is not there; None where there is nothing."""
+    texts = [text for text in (*pod.lacks, _too_large(namespace, pod, largest)) if text]
+    if not texts:
+        return None
+    listed = "".join([f"{text}.\n" for text in texts])
+    return f"Scheduling conditions were not met for pod {namespace}/{pod.name}:\n{listed}"
+
+
+def _too_large(namespace: str, pod: Pod, largest: Mapping[str, int]) -> str | None:
     """The text about a pod that is larger than any node; None where it is not."""
-    request = dict(pod.request)
+    request: dict[str, float] = dict(pod.request)
+    if pod.share is not None:
+        request[GPU] = portion_of(pod.share)
     words = {GPU: ("GPU", ""), CPU: ("CPU", " cores"), MEMORY: ("memory", " GB")}
-    for name in (GPU, CPU, MEMORY, *sorted(request.keys() - words.keys())):
+    others = sorted(request.keys() - words.keys())
+    for name in (GPU, CPU, MEMORY, *others):
         if request.get(name, 0) <= largest.get(name, 0):
             continue
-        word, unit = words.get(name, (name, ""))
-        most = largest.get(name, 0)
+        word, unit = words.get(name, (name, " GB" if name == _STORAGE else ""))
+        # Of resources that are neither of these nor storage, KAI reads the bound as 0.
+        most = largest.get(name, 0) if name in words or name == _STORAGE else 0
         bound = (
             f"Max {word} resources available in a single node in the default node-pool is topped at "
             f"{_amount_decimal(name, most)}{unit}"
             if most
             else f"No node in the default node-pool has {word} resources"
         )
-        asked = ", ".join(
-            f"{label}: {_amount_decimal(key, request.get(key, 0))}{suffix}"
+        gpus = {GPU: gpus_of(pod, 0)}
+        asked = [
+            f"{label}: {_amount_decimal(key, {**request, **gpus}.get(key, 0))}{suffix}"
             for key, label, suffix in ((GPU, "GPU", ""), (CPU, "CPU", " (cores)"), (MEMORY, "memory", " (GB)"))
-        )
-        return (
-            f"Scheduling conditions were not met for pod {namespace}/{pod.name}:\n"
-            f"MaxNodePoolResources: The pod {namespace}/{pod.name} requires {asked}, pods: 1. {bound}.\n"
-        )
+        ]
+        asked.append("pods: 1")
+        for other in others:
+            if other == _STORAGE:
+                asked.append(f"{other}: {_amount_decimal(other, request[other])} (GB)")
+            elif not other.startswith(MIG):
+                # KAI writes these in thousandths.
+                asked.append(f"{other}: {_decimal(request[other] * 1000)}")
+        return f"MaxNodePoolResources: The pod {namespace}/{pod.name} requires {', '.join(asked)}. {bound}"
     return None
 
 
-def node_shortages(request: Mapping[str, int], idle: Mapping[str, int]) -> list[str]:
-    """What a node has too little of for a pod, one text each."""
-    shown = {GPU: "GPUs", CPU: "CPU cores", MEMORY: "memory"}
-    others = sorted(request.keys() - shown.keys())
-    return [
+def node_shortages(pod: Pod, node: Node, idle: Mapping[str, int]) -> list[str] | None:
+    """What a node has too little of for a pod, one text each; None where KAI's sums show room for it."""
+    request: dict[str, float] = dict(pod.request)
+    share = pod.share
+    portion = 0.0
+    if share is not None:
+        portion = ceil(share.memory * 100 / node.gpu_memory) / 100 if share.memory else share.portion
+        is_odd = portion > 1 and portion != int(portion)
+        if (
+            not is_odd
+            and portion_of(share) <= idle.get(GPU, 0)
+            and idle.get(PODS, 0) >= 1
+            and all(amount <= idle.get(name, 0) for name, amount in request.items())
+        ):
+            return None
+        request[GPU] = round(portion * 100) * share.devices / 100
+    texts = [
+        f"node(s) didn't have enough of mig profile: {name}"
+        for name in sorted(request)
+        if name.startswith(MIG) and request[name] > idle.get(name, 0)
+    ]
+    if request.get(GPU, 0) > idle.get(GPU, 0):
+        texts.append("node(s) didn't have enough resources: GPUs")
+    if share is not None and share.memory > node.gpu_memory:
+        texts.append("node(s) didn't have enough resources: GPU memory")
+    shown = {CPU: "CPU cores", MEMORY: "memory"}
+    others = sorted(name for name in request.keys() - {CPU, MEMORY, GPU} if not name.startswith(MIG))
+    texts += [
         f"node(s) didn't have enough resources: {shown.get(name, name)}"
         for name in (*shown, *others)
         if request.get(name, 0) > idle.get(name, 0)
-    ] + (["node(s) didn't have enough resources: pods"] if idle.get(PODS, 0) < 1 else [])
+    ]
+    if idle.get(PODS, 0) < 1:
+        texts.append("node(s) didn't have enough resources: pods")
+    return texts or None
 
 
-def _amount(name: str, amount: int) -> str:
+def _amount(name: str, amount: float) -> str:
     return f"{amount:.3g}" if name == GPU else _amount_decimal(name, amount)
 
 
-def _amount_decimal(name: str, amount: int) -> str:
+def _amount_decimal(name: str, amount: float) -> str:
     return _decimal(amount / _UNITS.get(name, 1))
 
 

@@ -17,15 +17,19 @@ __all__ = ["JobTree", "Part", "PodPart", "SetPart"]
 
 
 class PodPart:
-    """A subgroup of pods: those that are `placed`, by node, and those that `wait`, in order of their UIDs."""
+    """A subgroup of pods: those that are `placed`, by node, and those that `wait`, in order of their UIDs.
+
+    A pod that a gate keeps back neither waits nor counts.
+    """
 
     def __init__(self, name: str, minimum: int, constraint: Constraint | None, pods: list[Pod]) -> None:
         self.name = name
         self.minimum = minimum
         self.constraint = constraint
         self.placed: list[str] = [pod.node for pod in pods if pod.node]
-        self.waiting = sorted((pod for pod in pods if not pod.node), key=lambda pod: pod.name)
-        self.size = len(pods)
+        self.waiting = sorted((pod for pod in pods if not pod.node and not pod.is_gated), key=lambda pod: pod.name)
+        self.size = len(self.placed) + len(self.waiting)
+        self.gated = len(pods) - self.size
 
     @property
     def is_satisfied(self) -> bool:
@@ -155,6 +159,11 @@ class JobTree:
     def waits(self) -> bool:
         """Whether pods are left to place."""
         return any(leaf.waiting for leaf in self.leaves.values())
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether gates keep pods back."""
+        return any(leaf.gated for leaf in self.leaves.values())
 
     @property
     def is_gang(self) -> bool:

@@ -1,4 +1,4 @@
-"""Why a node refuses a pod whatever room it has: cordons, conditions, taints, selectors, affinity.
+"""Why a node refuses a pod whatever room it has: kind of GPUs, cordons, conditions, taints, selectors, affinity.
 
 The texts are KAI's, which takes those of Kubernetes' plugins. Source: placement.md 5; KAI Scheduler, predicates plugin.
 """
@@ -6,6 +6,7 @@ The texts are KAI's, which takes those of Kubernetes' plugins. Source: placement
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.schedulers.kai.allocate.gpu_sharing import MIG, is_gpu_pod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,10 +16,19 @@ if TYPE_CHECKING:
 __all__ = ["refusals", "selects"]
 
 _NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
+_UNTOLERATED = "node(s) had untolerated taint(s)"
+_MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
+_MIG_STRATEGY = "nvidia.com/mig.strategy"
 
 
-def refusals(pod: Pod, node: Node) -> tuple[str, ...]:
-    """The reasons of the node against the pod, as KAI counts them; none where it takes it."""
+def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, ...]:
+    """The reasons of the node against the pod, as KAI counts them; none where it takes it.
+
+    `names_taints`: the text names the taint, as that of KAI before v0.17 does.
+    """
+    kind = _wrong_kind(pod, node)
+    if kind:
+        return (kind,)
     if node.unschedulable or node.unready:
         return (("node is unschedulable",) if node.unschedulable else ()) + node.unready
     if not node.taints and not pod.rules.selector and pod.rules.affinity is None:
@@ -26,7 +36,37 @@ def refusals(pod: Pod, node: Node) -> tuple[str, ...]:
     if not selects(pod.rules, node.labels, node.name):
         return (_NO_MATCH,)
     taint = next((taint for taint in node.taints if not _is_tolerated(taint, pod.rules.tolerations)), None)
-    return () if taint is None else (f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}",)
+    if taint is None:
+        return ()
+    return (f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}" if names_taints else _UNTOLERATED,)
+
+
+def _wrong_kind(pod: Pod, node: Node) -> str:
+    """Why the GPUs of the node are of the wrong kind for the pod: whole ones, shares, slices. "" where they are not."""
+    if not is_gpu_pod(pod):
+        return ""
+    wants_slices = any(name.startswith(MIG) for name, _ in pod.request)
+    if _is_mig(node):
+        strategy = node.labels.get(_MIG_STRATEGY)
+        if strategy == "single" and (wants_slices or pod.share is not None):
+            return "only whole gpu jobs can run on a node with MigStrategy='single'"
+        if strategy == "mixed" and not wants_slices:
+            return "non MIG jobs cant run on a node with MigStrategy='mixed'"
+    elif wants_slices:
+        return "MIG job cannot be scheduled on non-MIG node"
+    if pod.share is not None and pod.share.memory and not node.has_gpu_memory:
+        return (
+            "node is not a gpu node or the gpu memory count on the node was not synced yet, "
+            f"task: <{pod.namespace}/{pod.name}>, node: <{node.name}>"
+        )
+    return ""
+
+
+def _is_mig(node: Node) -> bool:
+    label = node.labels.get(_MIG_LABEL)
+    if label is not None:
+        return label in ("1", "t", "T", "TRUE", "true", "True")
+    return any(name.startswith(MIG) and amount > 0 for name, amount in node.allocatable.items())
 
 
 def selects(rules: PodRules, labels: Mapping[str, str], name: str) -> bool:

@@ -16,16 +16,23 @@ __all__ = [
     "DEFAULT_POD_SET",
     "GPU",
     "MEMORY",
+    "NOT_PREEMPTIBLE",
     "PODS",
+    "AffinityTerm",
     "Constraint",
+    "CountedRequest",
+    "GpuShare",
+    "HostPort",
     "Job",
     "KaiTopology",
+    "LabelRequirement",
     "Node",
     "Pod",
     "PodRules",
     "QueueShare",
     "Request",
     "Scene",
+    "Share",
     "SubGroup",
     "Taint",
     "Toleration",
@@ -39,8 +46,18 @@ PODS = "pods"
 DEFAULT_POD_SET = "default"
 """The name that KAI gives to the pods of a job without subgroups."""
 
+_GPU_MEMORY = "nvidia.com/gpu.memory"
+_TIB_IN_MIB = 1 << 20
+_MIB = 1 << 20
+
+NOT_PREEMPTIBLE = 100
+"""The priority from which on pods are not preempted."""
+
 Request = tuple[tuple[str, int], ...]
 """What a pod asks for, by resource, sorted; only amounts above 0. It takes one of `pods` too."""
+
+CountedRequest = tuple[tuple[str, float], ...]
+"""A request with the portions of GPUs that a pod shares."""
 
 
 class Taint(NamedTuple):
@@ -61,9 +78,10 @@ class Toleration(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node; `used` is what its pods take, their number included.
+    """A node; `used` is what its pods take, their number included; GPUs that pods share are in `shared` alone.
 
-    `unready` are KAI's reasons against a node by its conditions.
+    `unready` are KAI's reasons against a node by its conditions. `shared` is the memory, in KAI's measure, that pods
+    take of each shared GPU, by the name of its group.
     """
 
     name: str
@@ -73,6 +91,27 @@ class Node(NamedTuple):
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
     unready: tuple[str, ...] = ()
+    shared: Mapping[str, int] = {}
+
+    @property
+    def has_gpu_memory(self) -> bool:
+        """Whether a label says how much memory a GPU has."""
+        return self._labelled_memory is not None
+
+    @property
+    def gpu_memory(self) -> int:
+        """The memory of each GPU by which KAI counts shares: MiB, in hundreds, or 100 where no label says it."""
+        return 100 if self._labelled_memory is None else self._labelled_memory
+
+    @property
+    def _labelled_memory(self) -> int | None:
+        written = self.labels.get(_GPU_MEMORY, "")
+        if not written.isascii() or not written.isdigit():
+            return None
+        memory = int(written)
+        # GPU feature discovery wrote bytes for a while.
+        memory = memory if memory < _TIB_IN_MIB else memory // _MIB
+        return memory - memory % 100
 
 
 class KaiTopology(NamedTuple):
@@ -83,12 +122,32 @@ class KaiTopology(NamedTuple):
     aliases: Mapping[str, str] = {}
 
 
+class Share(NamedTuple):
+    """An amount of one resource of a queue, None where it is unbounded.
+
+    `quota` is for pods that cannot be preempted, `limit` for all pods; `weight` is that of what is left over.
+    """
+
+    quota: float | None = None
+    limit: float | None = None
+    weight: float = 1.0
+
+
 class QueueShare(NamedTuple):
-    """GPUs of a queue: those that pods which cannot be preempted may take, and those that all of its pods may."""
+    """A queue below `parent`, with its shares: millicores, bytes and GPUs. `title` is how messages name it.
+
+    `used` are the shares that pods of other PodGroups take, and `kept` those of them that cannot be preempted.
+    """
 
     name: str
-    gpu_quota: float | None = None
-    gpu_limit: float | None = None
+    gpu: Share = Share()
+    cpu: Share = Share()
+    memory: Share = Share()
+    parent: str = ""
+    title: str = ""
+    priority: int = 100
+    used: Mapping[str, float] = {}
+    kept: Mapping[str, float] = {}
 
 
 class Constraint(NamedTuple):
@@ -109,26 +168,69 @@ class SubGroup(NamedTuple):
     constraint: Constraint | None = None
 
 
-class PodRules(NamedTuple):
-    """What else a pod asks of its node: `spec.nodeSelector`, required node affinity, tolerations.
+LabelRequirement = tuple[str, str, tuple[str, ...]]
+"""A key, an operator and its values."""
 
-    `affinity` are the terms, of which one must hold; each is a tuple of (key, operator, values), which all must hold.
-    None: no affinity is required.
+
+class AffinityTerm(NamedTuple):
+    """A required term about other pods: those that `selector` selects in `namespaces` ("*": in all).
+
+    `selector` is None where the term selects no pod.
+    """
+
+    topology_key: str
+    selector: tuple[LabelRequirement, ...] | None
+    namespaces: tuple[str, ...]
+
+
+class HostPort(NamedTuple):
+    """A port of its node that a pod takes; an empty `address` or 0.0.0.0 stands for every address."""
+
+    port: int
+    protocol: str
+    address: str
+
+
+class PodRules(NamedTuple):
+    """What else a pod asks of its node: `spec.nodeSelector`, required node affinity, tolerations, ports, other pods.
+
+    `affinity` are the terms, of which one must hold; each is a tuple of requirements, which all must hold. None: no
+    affinity is required. Of `near` and `apart`, the terms about pods that must, or must not, be there, all must hold.
     """
 
     selector: tuple[tuple[str, str], ...] = ()
-    affinity: tuple[tuple[tuple[str, str, tuple[str, ...]], ...], ...] | None = None
+    affinity: tuple[tuple[LabelRequirement, ...], ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
+    ports: tuple[HostPort, ...] = ()
+    near: tuple[AffinityTerm, ...] = ()
+    apart: tuple[AffinityTerm, ...] = ()
+
+
+class GpuShare(NamedTuple):
+    """Shares of `devices` GPUs that a pod asks for, of each a `portion`, or `memory` in MiB where that is not 0."""
+
+    devices: int
+    portion: float
+    memory: int = 0
 
 
 class Pod(NamedTuple):
-    """A pod of a job, in the subgroup `sub_group` ("" in a job without any); `node` is where it runs already."""
+    """A pod of a job, in the subgroup `sub_group` ("" in a job without any); `node` is where it runs already.
+
+    A pod with a `share` of GPUs asks for no whole one. `is_gated`: a scheduling gate keeps it back. `lacks` are KAI's
+    texts about objects that the pod needs and the cluster does not have.
+    """
 
     name: str
     request: Request
     sub_group: str = ""
     node: str = ""
     rules: PodRules = PodRules()
+    labels: Mapping[str, str] = {}
+    namespace: str = ""
+    share: GpuShare | None = None
+    is_gated: bool = False
+    lacks: tuple[str, ...] = ()
 
 
 class Job(NamedTuple):
@@ -147,11 +249,24 @@ class Job(NamedTuple):
     constraint: Constraint | None = None
     namespace: str = "ns"
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether the job cannot be preempted."""
+        return self.priority >= NOT_PREEMPTIBLE
+
 
 class Scene(NamedTuple):
-    """All that a session starts from."""
+    """All that a session starts from.
+
+    `residents` are the pods of no job, with their nodes: what they use is in the nodes, their ports and labels are
+    here. `has_all_queues`: a queue that is not among `queues` does not exist; otherwise it is one without bounds.
+    `names_taints`: messages name the taint, as those of KAI before v0.17 do.
+    """
 
     nodes: tuple[Node, ...]
     topologies: tuple[KaiTopology, ...]
     queues: tuple[QueueShare, ...]
     jobs: tuple[Job, ...]
+    residents: tuple[Pod, ...] = ()
+    has_all_queues: bool = False
+    names_taints: bool = False

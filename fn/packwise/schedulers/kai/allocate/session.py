@@ -9,25 +9,26 @@ from heapq import heappop, heappush
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.domains import add_amounts
-from packwise.schedulers.kai.allocate.fit_errors import over_limit, over_quota, summary
+from packwise.schedulers.kai.allocate.fit_errors import summary
 from packwise.schedulers.kai.allocate.greedy import Attempt
 from packwise.schedulers.kai.allocate.job_tree import JobTree
+from packwise.schedulers.kai.allocate.queues import Queues, asked_of
 from packwise.schedulers.kai.allocate.ranking import Rankings
 from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY
 from packwise.schedulers.kai.allocate.state import ClusterState
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.candidates import Silent
     from packwise.schedulers.kai.allocate.fit_errors import FitError
-    from packwise.schedulers.kai.allocate.scene import Pod, QueueShare, Scene
+    from packwise.schedulers.kai.allocate.scene import Pod, Scene
 
-__all__ = ["NOT_PREEMPTIBLE", "JobAnswer", "SessionAnswer", "allocate"]
+__all__ = ["FITS", "JobAnswer", "SessionAnswer", "allocate"]
 
-NOT_PREEMPTIBLE = 100
-"""The priority from which on pods are not preempted."""
+FITS = ("allocated", "partial")
+"""The states of a job that runs."""
 
 
 class JobAnswer(NamedTuple):
@@ -72,23 +73,25 @@ class _Session:
         self._cluster = ClusterState(scene)
         self._rankings = Rankings(self._cluster)
         self._trees = [JobTree(job, index) for index, job in enumerate(scene.jobs)]
-        self._shares: dict[str, QueueShare] = {queue.name: queue for queue in scene.queues}
-        self._used: dict[str, dict[str, int]] = {queue.name: {} for queue in scene.queues}
-        self._kept: dict[str, int] = {}
+        self._queues = Queues(scene)
         self._nodes: list[dict[str, str]] = [{pod.name: pod.node for pod in job.pods} for job in scene.jobs]
         self._errors: list[list[FitError]] = [[] for _ in scene.jobs]
         self._silent: list[list[Silent]] = [[] for _ in scene.jobs]
-        self._refusals: list[dict[str, dict[str, Sequence[str]]]] = [{} for _ in scene.jobs]
+        self._rejections: list[dict[str, Counter[str]]] = [{} for _ in scene.jobs]
         self._before = [0] * len(scene.jobs)
         for tree in self._trees:
-            self._count(tree, [pod for pod in tree.job.pods if pod.node])
+            self._queues.count(tree.job, [pod for pod in tree.job.pods if pod.node])
+            missing = self._queues.missing(tree.job.queue)
+            if missing is not None:
+                self._errors[tree.index].append(missing)
 
     def run(self) -> SessionAnswer:
         """Gives the jobs their turns until none is left."""
         attempts: list[str] = []
-        turns = _Turns(
-            [tree for tree in self._trees if tree.waits and tree.root.is_ready], self._used, self._cluster.total()
-        )
+        tried = [
+            tree for tree in self._trees if tree.waits and tree.root.is_ready and self._queues.is_tried(tree.job.queue)
+        ]
+        turns = _Turns(tried, self._queues.used, self._cluster.total())
         while (tree := turns.next()) is not None:
             attempts.append(tree.job.name)
             if self._try(tree) and tree.waits:
@@ -99,18 +102,18 @@ class _Session:
     def _try(self, tree: JobTree) -> bool:
         pods = tree.root.due()
         self._before[tree.index] = len(self._cluster.placed)
-        refused = self._over_queue(tree, pods)
+        refused = self._queues.refusal(tree.job, pods)
         if refused is not None:
             self._errors[tree.index].append(refused)
             return False
-        attempt = Attempt(self._cluster, self._rankings, tree, self._refusals[tree.index])
+        attempt = Attempt(self._cluster, self._rankings, tree, self._rejections[tree.index])
         mark = len(self._cluster.placed)
         placed = attempt.place(pods)
         self._errors[tree.index] += attempt.errors
         self._silent[tree.index] += attempt.silent
         if placed:
             self._keep(tree, mark)
-            self._count(tree, pods)
+            self._queues.count(tree.job, pods)
         return placed
 
     def _keep(self, tree: JobTree, mark: int) -> None:
@@ -120,29 +123,9 @@ class _Session:
             leaf.placed.append(node.name)
             self._nodes[tree.index][pod.name] = node.name
 
-    def _over_queue(self, tree: JobTree, pods: Sequence[Pod]) -> FitError | None:
-        """The bound of its queue that the job would exceed."""
-        share = self._shares.get(tree.job.queue)
-        asked = _gpus(pods)
-        if share is None or not asked:
-            return None
-        used, kept = self._used[share.name].get(GPU, 0), self._kept.get(share.name, 0)
-        if share.gpu_limit is not None and used + asked > share.gpu_limit:
-            return over_limit(share.name, share.gpu_limit, used, asked)
-        if tree.job.priority >= NOT_PREEMPTIBLE and share.gpu_quota is not None and kept + asked > share.gpu_quota:
-            return over_quota(share.name, share.gpu_quota, kept, asked)
-        return None
-
-    def _count(self, tree: JobTree, pods: Sequence[Pod]) -> None:
-        used = self._used.setdefault(tree.job.queue, {})
-        for pod in pods:
-            add_amounts(used, pod.request)
-        if tree.job.priority >= NOT_PREEMPTIBLE:
-            self._kept[tree.job.queue] = self._kept.get(tree.job.queue, 0) + _gpus(pods)
-
     def _answer(self, tree: JobTree) -> JobAnswer:
         index = tree.index
-        if not tree.waits:
+        if not tree.waits and not tree.is_gated:
             state = "allocated"
         elif not tree.root.is_ready:
             state = "notready"
@@ -166,7 +149,7 @@ class _Turns:
     """
 
     def __init__(
-        self, trees: Sequence[JobTree], used: Mapping[str, Mapping[str, int]], total: Mapping[str, int]
+        self, trees: Sequence[JobTree], used: Mapping[str, Mapping[str, float]], total: Mapping[str, int]
     ) -> None:
         self._used = used
         self._total = total
@@ -188,16 +171,11 @@ class _Turns:
 
     def _rank(self, queue: str) -> tuple[float, float, int, str]:
         used = self._used.get(queue, {})
-        wanted = dict(used)
-        for pod in self._waiting[queue][0][-1].root.due():
-            add_amounts(wanted, pod.request)
+        asked = asked_of(self._waiting[queue][0][-1].root.due(), 0)
+        wanted = {name: used.get(name, 0) + amount for name, amount in asked.items()}
         order = self._order.get(queue, len(self._order))
         return self._share(wanted), self._share(used), order, queue
 
-    def _share(self, amounts: Mapping[str, int]) -> float:
+    def _share(self, amounts: Mapping[str, float]) -> float:
         shares = [amounts.get(name, 0) / self._total[name] for name in (GPU, CPU, MEMORY) if self._total.get(name)]
         return max(shares, default=0.0)
-
-
-def _gpus(pods: Sequence[Pod]) -> int:
-    return sum(dict(pod.request).get(GPU, 0) for pod in pods)

@@ -1,0 +1,355 @@
+"""A pod as KAI reads it: what it asks of its node, which objects it needs, and what of that nobody can tell.
+
+Source: placement.md 9; KAI Scheduler v0.17.0, api/pod_info and k8s_internal/predicates.
+"""
+
+from __future__ import annotations
+
+import re
+
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.record import NamedTuple
+from packwise.kubernetes.pod_requests import amounts, container_requests
+from packwise.schedulers.kai.allocate.neighbours import EVERY_NAMESPACE
+from packwise.schedulers.kai.allocate.scene import (
+    GPU,
+    AffinityTerm,
+    GpuShare,
+    HostPort,
+    LabelRequirement,
+    Pod,
+    PodRules,
+    Toleration,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from krmfn.value import Value
+
+__all__ = ["KnownObjects", "Manifest", "ReadPod", "known_objects", "node_amounts", "read_pod", "with_objects"]
+
+_FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_AMD = "amd.com/gpu"
+_SHARED_CONFIG_MAP = "runai/shared-gpu-configmap"
+
+
+class KnownObjects(NamedTuple):
+    """Objects that pods need, by namespace and name; None where nobody listed those of the kind."""
+
+    config_maps: frozenset[tuple[str, str]] | None = None
+    claims: Mapping[tuple[str, str], Mapping[str, Value]] | None = None
+    namespaces: Mapping[str, Mapping[str, str]] | None = None
+    runtime_classes: Mapping[str, Mapping[str, Value]] | None = None
+
+
+class Manifest(NamedTuple):
+    """What a pod is made from."""
+
+    namespace: str
+    spec: Mapping[str, Value]
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+
+
+class ReadPod(NamedTuple):
+    """A pod, and what was left out of account."""
+
+    pod: Pod
+    notes: tuple[str, ...] = ()
+
+
+def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> KnownObjects:
+    """The objects that pods need among those of a cluster; a kind that is there was listed, also where it is empty."""
+
+    def listed(kind: str) -> dict[tuple[str, str], Mapping[str, Value]] | None:
+        if kind not in by_kind and f"{kind}List" not in by_kind:
+            return None
+        return {
+            (_text(_at(value, "metadata"), "namespace"), _text(_at(value, "metadata"), "name")): value
+            for value in by_kind.get(kind, ())
+        }
+
+    config_maps, namespaces, classes = listed("ConfigMap"), listed("Namespace"), listed("RuntimeClass")
+    return KnownObjects(
+        None if config_maps is None else frozenset(config_maps),
+        listed("PersistentVolumeClaim"),
+        None
+        if namespaces is None
+        else {name: _texts(_at(value, "metadata", "labels")) for (_, name), value in namespaces.items()},
+        None if classes is None else {name: value for (_, name), value in classes.items()},
+    )
+
+
+def with_objects(known: KnownObjects, by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> KnownObjects:
+    """The objects, with those that come with the workloads; that others exist is not known by these."""
+    own = known_objects(by_kind)
+    return KnownObjects(
+        None if known.config_maps is None else known.config_maps | (own.config_maps or frozenset()),
+        None if known.claims is None else {**known.claims, **(own.claims or {})},
+        None if known.namespaces is None else {**known.namespaces, **(own.namespaces or {})},
+        {**(known.runtime_classes or {}), **(own.runtime_classes or {})},
+    )
+
+
+def node_amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
+    """What a node has, as KAI counts it: GPUs of AMD are GPUs."""
+    return _with_gpus(amounts(quantities))
+
+
+def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> ReadPod:
+    """The pod of that name."""
+    namespace, spec, labels, annotations = manifest
+    notes: list[str] = []
+    runtime = _text(spec, "runtimeClassName")
+    if runtime and (known.runtime_classes is None or runtime not in known.runtime_classes):
+        notes.append(
+            f'use the RuntimeClass "{runtime}", which the cluster\'s objects do not show: its overhead and node '
+            "selector are not counted"
+        )
+    elif runtime and known.runtime_classes is not None:
+        spec = _with_class(spec, known.runtime_classes[runtime])
+    if spec.get("resourceClaims"):
+        notes.append("claim devices, which are not counted")
+    request = _with_gpus(container_requests(spec))
+    share = _share(annotations)
+    if share is not None:
+        request.pop(GPU, None)
+    lacks = (
+        *_config_maps(namespace, spec, annotations, known, notes),
+        *_claims(name, namespace, spec, known, notes),
+    )
+    pod = Pod(
+        name,
+        tuple(sorted((key, amount) for key, amount in request.items() if amount > 0)),
+        rules=_rules(spec, namespace, labels, known, notes),
+        labels=labels,
+        namespace=namespace,
+        share=share,
+        is_gated=bool(spec.get("schedulingGates")),
+        lacks=lacks,
+    )
+    return ReadPod(pod, tuple(notes))
+
+
+def _with_gpus(request: Mapping[str, int]) -> dict[str, int]:
+    if _AMD not in request:
+        return dict(request)
+    merged = {key: amount for key, amount in request.items() if key != _AMD}
+    merged[GPU] = merged.get(GPU, 0) + request[_AMD]
+    return merged
+
+
+def _with_class(spec: Mapping[str, Value], runtime: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The spec as admission leaves it: with the overhead, selector and tolerations of its RuntimeClass."""
+    fixed = _at(runtime, "overhead", "podFixed")
+    scheduling = _at(runtime, "scheduling")
+    changed: dict[str, Value] = dict(spec)
+    if fixed and not isinstance(spec.get("overhead"), dict):
+        changed["overhead"] = dict(fixed)
+    selector = _at(scheduling, "nodeSelector")
+    if selector:
+        changed["nodeSelector"] = {**_at(spec, "nodeSelector"), **selector}
+    tolerations = _mappings(scheduling.get("tolerations"))
+    if tolerations:
+        changed["tolerations"] = [*_list(spec.get("tolerations")), *cast("list[Value]", tolerations)]
+    return changed
+
+
+def _share(annotations: Mapping[str, str]) -> GpuShare | None:
+    memory = annotations.get(_MEMORY, "")
+    mebibytes = int(memory) if memory.isascii() and memory.isdigit() else 0
+    written = annotations.get(_FRACTION, "")
+    portion = float(written) if _NUMBER.fullmatch(written) else 0.0
+    if not 0 < portion <= 1:
+        portion = 0.0
+    if not portion and not mebibytes:
+        return None
+    devices = annotations.get(_DEVICES, "")
+    if devices.isascii() and devices.isdigit():
+        return GpuShare(int(devices), portion, mebibytes)
+    return GpuShare(1, portion, 0 if portion else mebibytes)
+
+
+def _rules(
+    spec: Mapping[str, Value], namespace: str, labels: Mapping[str, str], known: KnownObjects, notes: list[str]
+) -> PodRules:
+    required = _at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    return PodRules(
+        tuple(sorted((key, str(text)) for key, text in _at(spec, "nodeSelector").items())),
+        tuple([_node_term(term) for term in _mappings(required.get("nodeSelectorTerms"))]) if required else None,
+        tuple([
+            Toleration(*(_text(entry, key) for key in ("key", "operator", "value", "effect")))
+            for entry in _mappings(spec.get("tolerations"))
+        ]),
+        tuple(_ports(spec)),
+        tuple(_terms(_at(spec, "affinity", "podAffinity"), namespace, labels, known, notes)),
+        tuple(_terms(_at(spec, "affinity", "podAntiAffinity"), namespace, labels, known, notes)),
+    )  # fmt: skip
+
+
+def _node_term(term: Mapping[str, Value]) -> tuple[LabelRequirement, ...]:
+    return (
+        *_requirements(term.get("matchExpressions")),
+        *[("metadata.name", operator, values) for _, operator, values in _requirements(term.get("matchFields"))],
+    )
+
+
+def _ports(spec: Mapping[str, Value]) -> Iterator[HostPort]:
+    sidecars = [each for each in _mappings(spec.get("initContainers")) if each.get("restartPolicy") == "Always"]
+    for container in (*_mappings(spec.get("containers")), *sidecars):
+        for port in _mappings(container.get("ports")):
+            # On the network of its node, every port of a container is one of the node.
+            number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") is True else None)
+            if isinstance(number, int) and number > 0:
+                yield HostPort(number, _text(port, "protocol") or "TCP", _text(port, "hostIP"))
+
+
+def _terms(
+    affinity: Mapping[str, Value], namespace: str, labels: Mapping[str, str], known: KnownObjects, notes: list[str]
+) -> Iterator[AffinityTerm]:
+    for term in _mappings(affinity.get("requiredDuringSchedulingIgnoredDuringExecution")):
+        selector = term.get("labelSelector")
+        requirements = None if not isinstance(selector, dict) else (*_selector(selector), *_own(term, labels))
+        yield AffinityTerm(
+            _text(term, "topologyKey"), requirements, tuple(_namespaces(term, namespace, known, notes))
+        )  # fmt: skip
+
+
+def _selector(selector: Mapping[str, Value]) -> tuple[LabelRequirement, ...]:
+    matching = [(key, "In", (str(text),)) for key, text in sorted(_at(selector, "matchLabels").items())]
+    return (*matching, *_requirements(selector.get("matchExpressions")))
+
+
+def _own(term: Mapping[str, Value], labels: Mapping[str, str]) -> Iterator[LabelRequirement]:
+    """The requirements that the API server adds: the pod's own values of some labels, or others than these."""
+    for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for key in _list(term.get(field)):
+            if isinstance(key, str) and key in labels:
+                yield key, operator, (labels[key],)
+
+
+def _namespaces(term: Mapping[str, Value], own: str, known: KnownObjects, notes: list[str]) -> list[str]:
+    listed = [str(name) for name in _list(term.get("namespaces"))]
+    selector = term.get("namespaceSelector")
+    if not isinstance(selector, dict):
+        return listed or [own]
+    requirements = _selector(selector)
+    if not requirements:
+        return [EVERY_NAMESPACE]
+    if known.namespaces is None:
+        notes.append(
+            "have an affinity to pods of namespaces by label; which these are is not counted, since the cluster's "
+            "objects show no namespaces"
+        )
+        return listed or [own]
+    return sorted({
+        *listed,
+        *(name for name, labels in known.namespaces.items() if _match(requirements, labels)),
+    })  # fmt: skip
+
+
+def _match(requirements: Iterable[LabelRequirement], labels: Mapping[str, str]) -> bool:
+    for key, operator, values in requirements:
+        value = labels.get(key)
+        holds = {"In": value in values, "NotIn": value not in values, "Exists": value is not None}
+        if not holds.get(operator, value is None):
+            return False
+    return True
+
+
+def _config_maps(
+    namespace: str, spec: Mapping[str, Value], annotations: Mapping[str, str], known: KnownObjects, notes: list[str]
+) -> Iterator[str]:
+    """KAI's text about ConfigMaps that the pod needs and that are not there."""
+    shared = annotations.get(_SHARED_CONFIG_MAP)
+    names = sorted({
+        name
+        for name in _needed_config_maps(spec)
+        if known.config_maps is None or (namespace, name) not in known.config_maps
+        if shared is None or not name.startswith(shared)
+    })  # fmt: skip
+    if names and known.config_maps is None:
+        notes.append(f"need the ConfigMaps {_listed(names)}; the cluster's objects do not show whether they exist")
+    elif names:
+        yield f"ConfigMap: Missing required configmaps: [{' '.join(names)}]"
+
+
+def _needed_config_maps(spec: Mapping[str, Value]) -> Iterator[str]:
+    containers = [entry for key in ("initContainers", "containers") for entry in _mappings(spec.get(key))]
+    mounted = {_text(mount, "name") for each in containers for mount in _mappings(each.get("volumeMounts"))}
+    sources: list[Mapping[str, Value]] = []
+    for volume in _mappings(spec.get("volumes")):
+        if _text(volume, "name") in mounted:
+            sources.append(_at(volume, "configMap"))
+            sources += [_at(source, "configMap") for source in _mappings(_at(volume, "projected").get("sources"))]
+    for container in containers:
+        sources += [_at(entry, "valueFrom", "configMapKeyRef") for entry in _mappings(container.get("env"))]
+        sources += [_at(entry, "configMapRef") for entry in _mappings(container.get("envFrom"))]
+    for source in sources:
+        if source and source.get("optional") is not True:
+            yield _text(source, "name")
+
+
+def _claims(
+    pod: str, namespace: str, spec: Mapping[str, Value], known: KnownObjects, notes: list[str]
+) -> Iterator[str]:
+    """KAI's text about a claim of the pod that is not there; a note about those of which nodes decide."""
+    unknown: list[str] = []
+    there: list[str] = []
+    for volume in _mappings(spec.get("volumes")):
+        name = _text(_at(volume, "persistentVolumeClaim"), "claimName")
+        if isinstance(volume.get("ephemeral"), dict):
+            there.append(f"{pod}-{_text(volume, 'name')}" if pod else _text(volume, "name"))
+        if not name:
+            continue
+        if known.claims is None:
+            unknown.append(name)
+        elif (namespace, name) not in known.claims:
+            yield f'VolumeBinding: persistentvolumeclaim "{name}" not found'
+        elif _at(known.claims[namespace, name], "metadata").get("deletionTimestamp"):
+            yield f'VolumeBinding: persistentvolumeclaim "{name}" is being deleted'
+        else:
+            there.append(name)
+    if unknown:
+        notes.append(
+            f"need the PersistentVolumeClaims {_listed(unknown)}; the cluster's objects do not show whether they exist"
+        )
+    if there:
+        notes.append(f"have the volumes {_listed(there)}; which nodes reach them is not counted")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join([f'"{name}"' for name in names])
+
+
+def _requirements(value: Value) -> list[LabelRequirement]:
+    return [
+        (_text(entry, "key"), _text(entry, "operator"), tuple([str(each) for each in _list(entry.get("values"))]))
+        for entry in _mappings(value)
+    ]
+
+
+def _at(value: Mapping[str, Value], *keys: str) -> Mapping[str, Value]:
+    for key in keys:
+        inner = value.get(key)
+        value = inner if isinstance(inner, dict) else {}
+    return value
+
+
+def _texts(value: Mapping[str, Value]) -> dict[str, str]:
+    return {key: str(text) for key, text in value.items()}
+
+
+def _list(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else []
+
+
+def _mappings(value: Value) -> list[Mapping[str, Value]]:
+    return [cast("Mapping[str, Value]", entry) for entry in _list(value) if isinstance(entry, dict)]
+
+
+def _text(value: Mapping[str, Value], key: str) -> str:
+    inner = value.get(key)
+    return inner if isinstance(inner, str) else ""
