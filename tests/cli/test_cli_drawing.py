@@ -394,3 +394,57 @@ def test_levels_of_single_nodes_are_left_out_and_nodes_without_topology_stand_ou
     assert by_hosts["maps"][0]["levels"] == ["zone", "rack"]
     assert [rack[1] for rack in by_hosts["maps"][0]["domains"][0][2]] == ["r1", "r5"]
     assert without["maps"] == [{"topology": "", "levels": [], "domains": [], "outside": [0, 1, 2]}]
+
+
+def test_what_the_page_is_of_stands_on_it(folder: Path, call: Call) -> None:
+    nodes = json.loads(cluster())["items"]
+    for number, each in enumerate(nodes[:2]):
+        each["status"]["conditions"][0]["lastHeartbeatTime"] = f"2026-03-0{number + 1}T10:20:30Z"
+    scheduler = pod("scheduler", "n0", 0)
+    scheduler["spec"]["containers"][0]["image"] = "ghcr.io/kai-scheduler/kai-scheduler/scheduler:v0.16.8"
+    write(folder, {"nodes.json": listed(*nodes, scheduler), "in/topology.yaml": f"{CONFIG}  kai: {{version: v0.15}}\n"})
+    links = "https://example.com/blob/0123456789abcdef0123456789abcdef01234567/{path}#L{line}"
+
+    page = call("report", "in", "--nodes", "nodes.json", "-o", "html", "--source-url", links).stdout
+    bare = call("report", "in", "-o", "html").stdout
+
+    assert (
+        '<p class="about">in on 4 nodes · commit 0123456789ab · Grove grep-244-multi, which nobody named · KAI v0.15 '
+        "or newer · KAI v0.16 in the cluster · cluster as of 2026-03-02 10:20 UTC</p>"
+    ) in page
+    assert '<p class="about">in · Grove grep-244-multi, which nobody named · KAI v0.15 or newer</p>' in bare
+
+
+def test_notes_about_gangs_stand_in_every_format(tmp_path: Path, call: Call) -> None:
+    text = workload("web").replace("containers:", "resourceClaims: [{name: c}]\n          containers:", 1)
+    write(tmp_path, {"in/topology.yaml": CONFIG, "in/web.yaml": text, "nodes.json": cluster()})
+    note = "claim devices, which are not counted"
+
+    assert data_of(call("report", "in", "--nodes", "nodes.json", "-o", "html").stdout)["gangs"][0]["notes"] == [
+        f'pods of "web-0-router" {note}'
+    ]
+    for words in (("report", "-o", "svg"), ("report", "-o", "mermaid"), ("place",), ("place", "-o", "markdown")):
+        assert note in call(words[0], "in", "--nodes", "nodes.json", *words[1:]).stdout
+
+
+def test_an_epoch_that_nothing_tells_yet_is_in_no_title(tmp_path: Path, call: Call) -> None:
+    config = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: t}
+spec: {revision: v0.1.0-alpha.14, topologyAwareScheduling: {enabled: true}}
+---
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopologyBinding
+metadata: {name: t}
+spec: {levels: [{domain: rack, key: example.com/rack}]}
+"""
+    text = workload("web").replace("    topologyConstraint: {packDomain: rack}\n", "")
+    text = text.replace("  namespace: shop", "  namespace: shop\n  labels: {kai.scheduler/queue: default-queue}", 1)
+    write(tmp_path, {"in/topology.yaml": config, "in/web.yaml": text, "nodes.json": cluster()})
+
+    ran = call("report", "in", "--nodes", "nodes.json", "-o", "html")
+
+    gang = data_of(ran.stdout)["gangs"][0]
+    assert gang["name"] == "shop/web-0"
+    assert gang["parts"][0][0] == "web-0-1000000000000000000"

@@ -389,7 +389,7 @@ def test_the_first_of_pods_that_are_near_each_other_goes_anywhere(place: Any) ->
 
 
 def test_a_selector_of_namespaces_that_nobody_shows_is_a_note(place: Any) -> None:
-    selector = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+    selector: Any = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
     text = workload(gpus=1, affinity={"podAntiAffinity": term(**selector)})
     busy = running("busy", "n0", gpus=1, metadata={"labels": {"x": "y"}})
     namespace = {"kind": "Namespace", "metadata": {"name": "other", "labels": {"team": "a"}}}

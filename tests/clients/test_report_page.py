@@ -142,7 +142,7 @@ def test_the_search_shows_what_matches_and_says_how_much(show: Show) -> None:
 
     page.keyboard.press("/")
     page.keyboard.type("b2-r1-N2")
-    eventually(page.locator("#status")).to_have_text("Matching “b2-r1-N2”: 0 gangs, 1 node, 0 findings")
+    eventually(page.locator("#status")).to_have_text("Matching “b2-r1-N2”: 1 gang, 1 node, 0 findings")
 
     assert texts(page, ".node .name") == ["b2-r1-n2"]
     page.keyboard.press("Escape")
@@ -374,3 +374,84 @@ def test_pictures_of_the_docs(
     expect("report/pictures.txt", "".join(pages))
     assert sorted(path.name for path in IMAGES.glob("*.png")) == sorted(SHOTS)
     assert [path.name for path in IMAGES.glob("*.png") if path.stat().st_size > MOST_BYTES] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "gangs"),
+    [
+        ("pre-worker", ["1 inference/llm-0", "2 inference/llm-0-prefill-0"]),
+        ("east.b2.b2-r1", ["3 inference/llm-0-decode-0"]),
+        ("b1-r1-n2", ["1 inference/llm-0"]),
+        ("inference.yaml:106", ["1 inference/llm-0", "2 inference/llm-0-prefill-0"]),
+    ],
+    ids=["pod set", "rack", "node", "line of a file"],
+)
+def test_the_search_finds_what_a_gang_is_made_of_and_where_it_stands(show: Show, text: str, gangs: list[str]) -> None:
+    page = show("plain.html")
+
+    page.fill("#query", text)
+    eventually(page.locator("#status")).to_contain_text(f"{len(gangs)} gang")
+
+    assert texts(page, ".pick") == gangs
+
+
+def test_the_address_leads_back_to_what_is_searched_shown_and_chosen(show: Show, folder: Path) -> None:
+    page = show("change.html")
+    page.fill("#query", "decode")
+    eventually(page.locator("#status")).to_contain_text("Matching")
+    page.get_by_role("button", name="Changes").click()
+    page.get_by_role("button", name="Before").click()
+    page.locator(".pick").first.click()
+    address = page.url
+
+    again = show("change.html")
+    again.goto("about:blank")
+    again.goto(address)
+
+    assert address.partition("#")[2].startswith("search=decode&show=changed&gang=inference%2F")
+    assert again.locator("#query").input_value() == "decode"
+    for selector in (".pick", ".gang.picked .pick", '[aria-pressed="true"][data-state]'):
+        assert texts(again, selector) == texts(page, selector)
+
+    again.goto((folder / "change.html").as_uri() + "#show=allocated")
+    assert (again.locator("#query").input_value(), again.locator(".gang.picked").count()) == ("", 0)
+    again.locator(".skip").focus()
+    again.keyboard.press("Enter")
+    assert texts(again, '[aria-pressed="true"][data-state]')[0].startswith("Fits")
+
+
+BROKEN_WORDS = """() => {
+  const walker = document.createTreeWalker(document.querySelector("#gangs"), NodeFilter.SHOW_TEXT);
+  const broken = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (const match of node.data.matchAll(/[^\\s-]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
+      const rows = new Set([...range.getClientRects()].map((rect) => Math.round(rect.top)));
+      if (rows.size > 1) broken.push(match[0]);
+    }
+  }
+  return broken;
+}"""
+
+
+def test_no_word_of_a_gang_is_broken(show: Show) -> None:
+    page = show("change.html")
+
+    page.evaluate(OPEN_ALL)
+
+    assert page.evaluate(BROKEN_WORDS) == []
+
+
+def test_paper_begins_with_the_cluster(show: Show) -> None:
+    page = show("plain.html")
+
+    page.pdf()
+    page.emulate_media(media="print")
+
+    first, then = page.locator("#cluster").bounding_box(), page.locator("#gangs").bounding_box()
+    assert first is not None
+    assert then is not None
+    assert first["y"] < then["y"]
+    assert page.locator(".node:visible").count() == 16

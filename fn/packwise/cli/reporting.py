@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -32,7 +33,7 @@ from packwise.schedulers.kai.snapshot import Snapshot
 from packwise.settings.recognition import has_topology
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from packwise.cli.arguments import Drawing, Report
     from packwise.cli.inputs import Inputs
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from packwise.select import Package
 
 __all__ = ["report"]
+
+_COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
+"""A commit in the template of links."""
 
 
 def report(command: Report) -> int:
@@ -81,8 +85,27 @@ def _picture(command: Report, inputs: Inputs, rendered: Rendered, snapshot: Snap
         findings=rendered.results,
         baseline=command.named.baseline,
         changes=comparison.changes,
+        facts=tuple(_facts(rendered, snapshot, command.source_url)),
     )
     return picture, after.placing is None or after.placing.fits
+
+
+def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> Iterator[str]:
+    """What the picture is of, as far as the input says it: no clock and no repository is asked."""
+    commit = None if source_url is None else _COMMIT.search(source_url)
+    if commit is not None:
+        yield f"commit {commit[0][:12]}"
+    selection = rendered.selection
+    if selection is not None:
+        if rendered.has_grove:
+            named = selection.settings.revision or selection.revision.name
+            yield f"Grove {named}" if selection.is_named else f"Grove {named}, which nobody named"
+        if selection.settings.kai_version is not None:
+            yield f"KAI {selection.settings.kai_version} or newer"
+    if snapshot.kai is not None:
+        yield f"KAI v0.{snapshot.kai} in the cluster"
+    if snapshot.taken:
+        yield f"cluster as of {snapshot.taken[:10]} {snapshot.taken[11:16]} UTC"
 
 
 class _Comparison(NamedTuple):

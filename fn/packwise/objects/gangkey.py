@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["EPOCH", "GENERATION", "PART_OF", "REPLICA", "ROLE", "has_epoch", "stable_identities"]
+__all__ = [
+    "EPOCH",
+    "GENERATION",
+    "PART_OF",
+    "PLACEHOLDER",
+    "REPLICA",
+    "ROLE",
+    "has_epoch",
+    "stable_identities",
+    "without_epoch",
+]
 
 EPOCH = "grove.io/epoch"
 """Label of PodGangs from PodGangMaps on: the epoch of their entry."""
@@ -31,6 +41,9 @@ ROLE = "grove.io/podgang-role"
 
 PART_OF = "app.kubernetes.io/part-of"
 """Label of what belongs to a PodCliqueSet: its name."""
+
+PLACEHOLDER = "grove-releases.md 3.4, placeholder"
+"""The rule of an epoch that nothing tells yet."""
 
 _ANCHOR = "Anchor"
 _NO_LABELS: Mapping[str, Value] = {}
@@ -55,6 +68,15 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
         _numbered(key, sorted(anchors[key]).index(int(labels[EPOCH]))) if key in anchors and labels is not None else key
         for key, (_, labels) in zip(keys, listed, strict=True)
     ]
+
+
+def without_epoch(name: str, labels: Mapping[str, str]) -> str:
+    """The name of a gang without the epoch in it; the name itself where there is none."""
+    epoch = labels.get(EPOCH, "")
+    before = f"{labels.get(PART_OF, '')}-{labels.get(REPLICA, '')}-"
+    if not epoch or not f"{name}-".startswith(f"{before}{epoch}-"):
+        return name
+    return f"{before}{name.removeprefix(before).removeprefix(epoch).removeprefix('-')}".rstrip("-")
 
 
 def has_epoch(value: Mapping[str, Value]) -> bool:

@@ -76,7 +76,7 @@ def _about(drawn: Drawn) -> str:
     picture = drawn.picture
     on = f" on {counted(len(picture.nodes), 'node')}" if picture.nodes else ""
     than = f", compared with {picture.baseline}" if picture.baseline is not None else ""
-    return f"{' '.join(picture.paths)}{on}{than}"
+    return " · ".join([f"{' '.join(picture.paths)}{on}{than}", *picture.facts])
 
 
 class _Data:
@@ -121,7 +121,7 @@ class _Data:
 
     def _gang(self, gang: GangBox) -> dict[str, Any]:
         return {
-            "name": visible(f"{gang.namespace}/{gang.name}"),
+            "name": visible(f"{gang.namespace}/{gang.title}"),
             "workload": visible(gang.workload),
             "queue": visible(gang.queue),
             "pods": gang.pods,

@@ -29,7 +29,7 @@ LIMIT = 48_000
 """Characters of a chart: Mermaid draws none that is longer than 50,000. Source: Mermaid, `maxTextSize`."""
 
 _MOST_NODES = 200
-_LONGEST = 80
+_LONGEST = 160
 _RESERVED = re.compile(r'["#&<>\[\](){}|`\\;]')
 
 
@@ -119,8 +119,9 @@ class _Chart:
 
 def _gang_label(number: int, gang: GangBox) -> str:
     verdict, domain = verdict_of(gang), place_of(gang)
-    text = f"{number + 1} {_label(f'{gang.namespace}/{gang.name}')}"
-    return f"{text}{f': {verdict}' if verdict else ''}{f' in {_label(domain)}' if domain else ''}"
+    text = f"{number + 1} {_label(f'{gang.namespace}/{gang.title}')}"
+    notes = "".join([f"<br>note: {_label(note)}" for note in gang.notes])
+    return f"{text}{f': {verdict}' if verdict else ''}{f' in {_label(domain)}' if domain else ''}{notes}"
 
 
 def _taken(domain: DomainBox) -> str:

@@ -125,7 +125,11 @@ class _Canvas:
         listed = listed_gangs(self._picture.gangs)
         for number, gang in listed:
             self._gang(number, gang, y)
-            y += _LINE + 4
+            y += _LINE
+            for note in gang.notes:
+                self._write(_PAD + 44, y + 10, _cut(f"note: {note}", 140), "m l")
+                y += _LINE - 4
+            y += 4
         if more := len(self._picture.gangs) - len(listed):
             self._write(_PAD, y + 10, f"and {counted(more, 'more gang')}", "m l")
             y += _LINE
@@ -133,7 +137,7 @@ class _Canvas:
 
     def _gang(self, number: int, gang: GangBox, y: float) -> None:
         self._segment(_PAD, y, 34, number)
-        name = f"{gang.namespace}/{gang.name}"
+        name = f"{gang.namespace}/{gang.title}"
         self._write(_PAD + 44, y + 12, _cut(name, 46), "t k")
         self._write(400, y + 12, verdict_of(gang), "b k" if gang.outcome.state == "pending" else "t")
         where = f"in {domain}" if (domain := place_of(gang)) else ""

@@ -71,6 +71,8 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
     if shortage is None:
         return
     unlabelled = _unlabelled(shortage.topology, situation)
+    if len(unlabelled) < len(situation.scene.nodes):
+        unlabelled = [node for node in unlabelled if not node.unschedulable and not node.unready]
     if unlabelled:
         yield _without_labels(unlabelled, shortage.topology, situation)
         if _have(unlabelled, shortage.missing, free):

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.place.placing import common_domain, topology_of
 from packwise.commands.report.domains import NodeBox, Share, TopologyMap, maps_of
-from packwise.objects.gangkey import stable_identities
+from packwise.objects.gangkey import PLACEHOLDER, stable_identities, without_epoch
 from packwise.objects.kinds import PODGANG
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.objects.identity import Identity
     from packwise.objects.place import Origin, Place
-    from packwise.placement.model import Bounds
+    from packwise.placement.model import Bounds, Gang
     from packwise.schedulers.kai.allocate.scene import Node, Pod
     from packwise.schedulers.kai.gang_jobs import GangJob
 
@@ -74,6 +74,8 @@ class Outcome(NamedTuple):
 class GangBox(NamedTuple):
     """A gang; `parts` begin with the gang itself. `after` is None where the change takes it away.
 
+    `title` is its name, without an epoch that nothing tells yet.
+
     `before` is None where the gang is new, or nothing is compared; `change` says which, and what becomes of it.
     """
 
@@ -88,6 +90,7 @@ class GangBox(NamedTuple):
     before: Outcome | None = None
     change: str = ""
     notes: tuple[str, ...] = ()
+    title: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -108,7 +111,7 @@ class Picture(NamedTuple):
 
     `paths` are what was read, `baseline` what it is compared with, None where nothing is compared. `has_before`:
     whether the gangs before the change are known, and not only its objects. `changes` is None where the states could
-    not be compared.
+    not be compared. `facts` say what the picture is of: releases, when the cluster was looked at, the commit.
     """
 
     paths: tuple[str, ...]
@@ -119,6 +122,7 @@ class Picture(NamedTuple):
     baseline: str | None = None
     has_before: bool = False
     changes: tuple[Changed, ...] | None = None
+    facts: tuple[str, ...] = ()
 
 
 def picture_of(
@@ -129,6 +133,7 @@ def picture_of(
     findings: tuple[Result, ...],
     baseline: str | None = None,
     changes: tuple[Changed, ...] | None = None,
+    facts: tuple[str, ...] = (),
 ) -> Picture:
     """The picture of these states. Gangs that the change takes away follow those that there are."""
     pairs = _pairs(after, before)
@@ -152,7 +157,7 @@ def picture_of(
         for node in after.situation.scene.nodes
     ])  # fmt: skip
     maps = maps_of(after.situation, nodes)
-    return Picture(paths, gangs, nodes, maps, findings, baseline, before is not None, changes)
+    return Picture(paths, gangs, nodes, maps, findings, baseline, before is not None, changes, facts)
 
 
 def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
@@ -224,6 +229,7 @@ class _Drawer:
             earlier,
             "" if before is None else _change(after, before, new, old),
             known.notes if answer is None else answer.notes,
+            _title(known.gang),
         )
 
     def _outcome(self, side: Side, index: int) -> Outcome:
@@ -273,6 +279,12 @@ class _Drawer:
         if key not in self._locations:
             self._locations[key] = place.location()
         return self._locations[key]
+
+
+def _title(gang: Gang) -> str:
+    if gang.naming is None or gang.naming.rule != PLACEHOLDER:
+        return gang.name
+    return without_epoch(gang.name, gang.labels)
 
 
 def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:

@@ -18,7 +18,7 @@ from packwise.frontends.grove.podgangmap import (
     epochs_from,
     placed,
 )
-from packwise.objects.gangkey import EPOCH, GENERATION, PART_OF, REPLICA, ROLE
+from packwise.objects.gangkey import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
@@ -49,7 +49,6 @@ RULES = (MAP, EMPTY, UNKNOWN)
 """Rules of what PodGangs are built from."""
 
 _RECOVERED = "grove-releases.md 3.2, lost PodGangMap"
-_PLACEHOLDER = "grove-releases.md 3.4, placeholder"
 _ENTRY = "grove-releases.md 3.1"
 _ENTRIES = ("spec", "entries")
 _MOST_DIGITS = 20
@@ -107,8 +106,8 @@ class EpochSources:
     def _placeholder(self, workload: KubeObject) -> Origin:
         settings = self._settings
         if settings.podgang_epoch_is_set and settings.item is not None:
-            return Origin(settings_place(settings).below("podGangEpoch"), _PLACEHOLDER)
-        return Origin(Place(workload, ("metadata", "name")), _PLACEHOLDER)
+            return Origin(settings_place(settings).below("podGangEpoch"), PLACEHOLDER)
+        return Origin(Place(workload, ("metadata", "name")), PLACEHOLDER)
 
     def _mapped(
         self, workload: KubeObject, pcs: PodCliqueSet, replica: int, findings: list[Finding]

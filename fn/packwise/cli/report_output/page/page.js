@@ -57,8 +57,8 @@
     const number = (state) => data.gangs.filter((gang) => isOf(gang, state)).length;
     const known = FILTERS.filter(([state]) => !state || number(state));
     states.append(...known.map(([state, text]) => h("button", {
-      type: "button", "data-state": state, "aria-pressed": String(!state),
-      click: () => { view.state = state; view.shown = PER_PAGE; press(states, state); drawGangs(); },
+      type: "button", "data-state": state, "aria-pressed": String(state === view.state),
+      click: () => { view.state = state; view.shown = PER_PAGE; press(states, state); drawGangs(); remember(); },
     }, `${text} ${number(state)}`)));
     states.hidden = known.length < 3;
     const query = byId("query");
@@ -89,6 +89,34 @@
     const found = [drawGangs(), data.maps.length ? drawMap() : null, drawFindings()];
     const words = [counted(found[0], "gang"), found[1] === null ? "" : counted(found[1], "node"), counted(found[2], "finding")];
     say(view.query ? `Matching “${text.trim()}”: ${words.filter(Boolean).join(", ")}` : "");
+    remember();
+  }
+
+  // ---- The address -------------------------------------------------------------------------------------------------
+
+  // What is searched, shown and chosen stands in the fragment, so that a link leads to the same view.
+  const keys = { query: "search", state: "show", picked: "gang", map: "topology", side: "side" };
+
+  function remember() {
+    const set = new URLSearchParams();
+    if (view.query) set.set(keys.query, byId("query").value.trim());
+    if (view.state) set.set(keys.state, view.state);
+    if (view.picked !== null) set.set(keys.picked, data.gangs[view.picked].name);
+    if (view.map) set.set(keys.map, data.maps[view.map].topology);
+    if (view.side !== (data.hasBefore ? "both" : "after")) set.set(keys.side, view.side);
+    const text = set.toString();
+    if (location.hash.slice(1) !== text) history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  }
+
+  function recall() {
+    const set = new URLSearchParams(location.hash.slice(1)), all = (key) => set.get(keys[key]) || "";
+    const map = data.maps.findIndex((each) => each.topology === all("map")), picked = data.gangs.findIndex((gang) => gang.name === all("picked"));
+    byId("query").value = all("query");
+    view.query = all("query").toLowerCase();
+    view.state = FILTERS.some(([state]) => state === all("state")) ? all("state") : "";
+    view.map = Math.max(map, 0);
+    view.side = data.hasBefore && ["before", "after"].includes(all("side")) ? all("side") : data.hasBefore ? "both" : "after";
+    view.picked = picked < 0 ? null : picked;
   }
 
   // ---- Gangs -------------------------------------------------------------------------------------------------------
@@ -98,9 +126,32 @@
   const tone = { allocated: "good", partial: "warn", pending: "bad", notready: "bad" };
   const changeTone = { "no longer fits": "bad", "fits now": "good", moves: "warn", new: "plain", removed: "plain" };
 
+  const sourceText = (file, line) => data.files[file][0] + (line === null ? "" : `:${line}`);
+
+  // The domains that each node is in, by name and as KAI writes them, of all topologies.
+  let homes = null;
+  function homesOf(node) {
+    if (homes === null) {
+      homes = data.nodes.map(() => []);
+      const visit = ([, name, inner, nodes], above, around) => {
+        const id = above ? `${above}.${name}` : name, here = [...around, name, id];
+        inner.forEach((part) => visit(part, id, here));
+        nodes.forEach((each) => homes[each].push(...here));
+      };
+      for (const map of data.maps) for (const domain of map.domains) visit(domain, "", []);
+    }
+    return homes[node];
+  }
+
   function gangMatches(index) {
     const gang = data.gangs[index], where = outcome(gang);
-    return [numberOf(index), gang.name, gang.workload, gang.queue, where.domain, gang.change, ...where.reasons].some(matches);
+    const own = [numberOf(index), gang.name, gang.workload, gang.queue, where.domain, where.nearest, gang.change];
+    return [...own, ...where.reasons, ...gang.notes].some(matches) || gang.parts.some(partMatches);
+  }
+
+  function partMatches([name, , , , required, preferred, file, line, nodes]) {
+    if ([name, required, preferred, sourceText(file, line)].some(matches)) return true;
+    return nodes.some(([node]) => matches(data.nodes[node][0]) || homesOf(node).some(matches));
   }
 
   function drawGangs() {
@@ -146,6 +197,7 @@
         h("span", {}, constraintText(gang)),
         link(gang.parts[0][6], gang.parts[0][7], true)),
       where.reasons.length && gang.after ? h("ul", { class: "why" }, where.reasons.map((reason) => h("li", {}, reason))) : null,
+      gang.notes.length && gang.after ? h("ul", { class: "notes" }, gang.notes.map((note) => h("li", {}, `Note: ${note}`))) : null,
       gangDetails(gang, where));
   }
 
@@ -174,11 +226,10 @@
       h("td", {}, nodes.length ? names(nodes) : ""),
       h("td", {}, link(file, line, true))));
     const body = () => [
-      h("table", { class: "parts" },
+      h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": `Parts of ${gang.name}` }, h("table", { class: "parts" },
         h("thead", {}, h("tr", {}, ["Part", "Pods", "Within", "Nodes", "Source"].map((text) => h("th", { scope: "col" }, text)))),
-        h("tbody", {}, rows())),
+        h("tbody", {}, rows()))),
       where.message.length ? h("p", { class: "aside" }, `KAI: ${where.message.join("\n")}`) : null,
-      gang.notes.map((note) => h("p", { class: "aside" }, `Note: ${note}`)),
     ];
     return lazily(h("details", {}, h("summary", {}, "Parts, nodes, sources" + (where.message.length ? ", KAI’s message" : ""))), body);
   }
@@ -197,6 +248,7 @@
       item.classList.toggle("picked", isPicked);
       item.querySelector(".pick").setAttribute("aria-pressed", String(isPicked));
     }
+    remember();
     if (!data.maps.length) return;
     paint();
     if (view.picked === null) { say(""); return; }
@@ -206,19 +258,19 @@
   // ---- The map -----------------------------------------------------------------------------------------------------
 
   let entries = new Map(), paths = new Map(), bars = [];
+  const open = h("select", { id: "down", change: () => { openTo(open.selectedIndex); } });
+  const fillLevels = () => open.replaceChildren(...[...data.maps[view.map].levels, "nodes"].map((level) => h("option", {}, level)));
 
   function controls() {
     const names = data.maps.map((map) => map.topology || "no topology");
-    const levels = () => [...data.maps[view.map].levels, "nodes"];
-    const open = h("select", { id: "down", change: () => { openTo(open.selectedIndex); } });
-    const fillLevels = () => open.replaceChildren(...levels().map((level) => h("option", {}, level)));
     fillLevels();
-    const choose = () => { view.map = topology.selectedIndex; fillLevels(); drawMap(); };
+    const choose = () => { view.map = topology.selectedIndex; fillLevels(); drawMap(); remember(); };
     const topology = h("select", { id: "topology", change: choose }, names.map((name) => h("option", {}, name)));
-    const sides = h("div", { role: "group", "aria-label": "Show the cluster" });
+    topology.selectedIndex = view.map;
+    const sides = h("div", { id: "sides", role: "group", "aria-label": "Show the cluster" });
     sides.append(...[["both", "Side by side"], ["before", "Before"], ["after", "After"]].map(([side, text]) => h("button", {
       type: "button", "data-state": side, "aria-pressed": String(side === view.side),
-      click: () => { view.side = side; press(sides, side); drawMap(); },
+      click: () => { view.side = side; press(sides, side); drawMap(); remember(); },
     }, text)));
     const sample = (segment, text) => h("li", {}, h("span", { class: "bar", "aria-hidden": "true" }, segment), text);
     byId("cluster").append(
@@ -500,7 +552,7 @@
 
   function drawFindings() {
     const order = Object.keys(severities);
-    const file = (finding) => (finding.file === null ? "" : data.files[finding.file][0]);
+    const file = (finding) => (finding.file === null ? "" : sourceText(finding.file, finding.line));
     const all = data.findings.filter((finding) => [finding.text, finding.rule, finding.severity, file(finding)].some(matches));
     const listed = [...all].sort((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity));
     byId("findings").replaceChildren(byId("findings-head"), listed.length
@@ -521,24 +573,53 @@
         : null);
   }
 
+  // All that depends on the view, after the view has changed from outside.
+  function redraw() {
+    press(byId("states"), view.state);
+    drawGangs();
+    drawFindings();
+    if (!data.maps.length) return;
+    if (byId("topology")) byId("topology").selectedIndex = view.map;
+    fillLevels();
+    if (data.hasBefore) press(byId("sides"), view.side);
+    drawMap();
+    if (view.picked !== null) showOnMap(view.picked);
+  }
+
   // ---- Paper -------------------------------------------------------------------------------------------------------
+
+  // How many levels are printed: all, and the nodes, of a cluster that is not too large; else the domains that are not too many.
+  function printedLevels(domains) {
+    let level = domains, depth = 0;
+    while (level.length) {
+      const below = level.flatMap((domain) => domain[2]), nodes = level.reduce((total, domain) => total + domain[3].length, 0);
+      if (below.length + nodes > MOST_OPEN) break;
+      level = below;
+      depth += 1;
+    }
+    return depth;
+  }
 
   function expand() {
     view.shown = Infinity;
     drawGangs();
-    if (data.maps.length && data.nodes.length <= MOST_OPEN) openTo(data.maps[view.map].levels.length);
+    if (data.maps.length) openTo(printedLevels(data.maps[view.map].domains));
     for (const details of document.querySelectorAll(".gang details, .change details, .finding details")) {
       details.fill?.();
       details.open = true;
     }
   }
 
+  recall();
   figures();
   tools();
   drawGangs();
   if (data.maps.length) { controls(); drawMap(); } else { byId("cluster").hidden = true; byId("main").classList.add("alone"); }
   drawChanges();
   drawFindings();
+  if (view.picked !== null && data.maps.length) showOnMap(view.picked);
   if (data.findings.some((finding) => finding.severity === "error")) byId("main").prepend(byId("findings"));
   addEventListener("beforeprint", expand);
+  // A link to another view of the page that is open; the link to the gangs is none.
+  addEventListener("hashchange", () => { if (!byId(location.hash.slice(1))) { recall(); redraw(); } });
 })();

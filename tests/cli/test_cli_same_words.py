@@ -1,0 +1,73 @@
+"""`comment` and `report` say of every example what `place` says: verdicts, reasons, notes, in the same words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.calling import Call
+from tests.cli.test_cli_drawing import data_of
+from tests.places import ROOT
+
+EXAMPLES = [
+    "disaggregated-inference",
+    "dynamo-graph",
+    "dynamo-services",
+    "first-design",
+    "osmo-training",
+    "podgroups",
+    "second-design",
+    "several-topologies",
+    "two-topologies",
+]
+
+
+@pytest.fixture(params=EXAMPLES)
+def package(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An example beside a cluster that shows few objects, so that gangs have notes."""
+    shutil.copytree(ROOT / "examples" / request.param, tmp_path / "in" / "package")
+    nodes = (ROOT / "examples" / "nodes.yaml").read_text(encoding="utf-8")
+    (tmp_path / "nodes.yaml").write_text(nodes.partition("- apiVersion: scheduling.run.ai")[0], encoding="utf-8")
+    return "in/package"
+
+
+def placed(call: Call, package: str) -> tuple[int, dict[str, Any]]:
+    ran = call("place", package, "--nodes", "nodes.yaml", "-o", "json")
+    assert ran.stdout, ran.stderr
+    return ran.code, json.loads(ran.stdout)
+
+
+def test_a_comment_says_what_place_says(call: Call, package: str) -> None:
+    code, answer = placed(call, package)
+
+    alone = call("place", package, "--nodes", "nodes.yaml", "-o", "markdown").stdout
+    comment = call("comment", package, "--nodes", "nodes.yaml")
+
+    assert alone[alone.index("### Where") :].strip() in comment.stdout
+    assert not code or comment.code
+    for gang in answer["gangs"]:
+        assert gang["notes"]
+        for line in (*gang["reasons"], *gang["notes"]):
+            assert line in comment.stdout
+
+
+def test_a_report_says_what_place_says(call: Call, package: str) -> None:
+    code, answer = placed(call, package)
+
+    ran = call("report", package, "--nodes", "nodes.yaml", "-o", "html")
+
+    assert ran.code == code
+    for gang, drawn in zip(answer["gangs"], data_of(ran.stdout)["gangs"], strict=True):
+        outcome = drawn["after"]
+        assert drawn["parts"][0][0] == gang["name"]
+        assert (outcome["state"], outcome["placed"], outcome["domain"]) == (
+            gang["state"],
+            gang["placedPods"],
+            gang["domain"],
+        )
+        assert (outcome["reasons"], drawn["notes"]) == (gang["reasons"], gang["notes"])
+        assert outcome["message"] == gang["message"].splitlines()
