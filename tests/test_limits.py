@@ -22,6 +22,7 @@ from packwise.settings import no_configuration
 from packwise.topology.slurm import MAX_NAMES
 from packwise.validate import expression, read
 from packwise.validate.cost import MAX_COST, MAX_ITERATIONS
+from packwise.validate.patterns import MOST_STATES
 from packwise.wording import MOST_COMPARED, MOST_LISTED
 from tests.places import ROOT
 
@@ -52,6 +53,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),
+    ("characters of a text times states of its CRD's pattern", MOST_STATES, "the text is taken to match"),
     ("characters of a CRD's rule", expression.LONGEST, "it is longer than 4000 characters"),
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
     ("MiB that a rule may take", MAX_COST >> 20, "it may ask for more than 128 MiB of memory"),

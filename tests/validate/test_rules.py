@@ -210,6 +210,13 @@ HOSTILE = {
     "texts in upper case": ("self.set.map(x, self.a.upperAscii()).size() > 0", TOO_MUCH),
     "a split that is split": ("self.a.split('').map(x, x.split('')).size() > 0", TOO_MUCH),
     "values with a name": ("self.?a" + ".optMap(a, a + a)" * 30 + ".hasValue()", "it calls optMap"),
+    "texts that are looked for": ("self.set.all(x, !self.a.contains(self.a + 'y'))", TOO_MUCH),
+    "places of texts": ("self.set.all(x, self.a.indexOf(self.a.substring(1) + 'y') < 0)", TOO_MUCH),
+    "last places of texts": ("self.set.all(x, self.a.lastIndexOf('y' + self.a) < 0)", TOO_MUCH),
+    "texts split by texts": ("self.a.split(self.a.substring(1) + 'y').size() == 1", TOO_MUCH),
+    "patterns that repeat": ("self.set.all(x, !self.a.matches('(x?){500}x{500}y'))", TOO_MUCH),
+    "patterns of the object": ("self.set.all(x, !self.a.matches(x + self.a))", TOO_MUCH),
+    "a text that is looked for": ("!self.a.contains('y') && self.a.indexOf('xx') == 0 && self.a.matches('^x')", None),
     "an empty text split": ("self.set.all(x, ''.split('').size() > 0)", None),
     "a text split alone": ("self.a.split('').size() > 0", None),
     "texts that are compared": ("self.a == self.a + '' && self.set.exists(x, x == 'x8999')", None),
@@ -232,6 +239,13 @@ def test_a_hostile_message_ends_within_its_memory() -> None:
     messages = limited(with_rule("false", message="the rule", messageExpression=expression), spec)
 
     assert messages == ["must keep a rule of its CRD: the rule"]
+
+
+def test_a_pattern_that_repeats_ends_within_its_time() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(x?){500}x{500}y"}}}
+
+    assert limited(schema, {"a": "x" * 10_000_000}) == []
+    assert limited(schema, {"a": "xxx"}) == ['must match the pattern (x?){500}x{500}y; got "xxx"']
 
 
 LIMITED = """

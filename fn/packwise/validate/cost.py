@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
+from packwise.validate.patterns import match_cost
 from packwise.validate.syntax import Call, Comprehension, Constant, Ident, ListOf, Select
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ _PLAIN = frozenset({
 })  # fmt: skip
 """Functions whose value is a scalar of no length."""
 
+_SEARCHES = frozenset({"contains", "indexOf", "lastIndexOf", "matches", "split"})
+"""Functions that may look at the second argument again at each place of the first."""
+_LOOKED_AT_ONCE = 64
+"""Bytes of two texts that the runtime compares in the time of one: Kubernetes' estimate of `contains` takes 100."""
+
 _TEXTS = frozenset({
     "bytes", "charAt", "lowerAscii", "reverse", "string", "strings.quote", "substring", "trim", "upperAscii",
 })  # fmt: skip
@@ -53,6 +59,11 @@ class _Bound(NamedTuple):
     weight: int
     entry: int
     value: Value = None
+
+    @property
+    def text(self) -> str | None:
+        """The text that it is, where that is known."""
+        return self.value if isinstance(self.value, str) else None
 
     @property
     def length(self) -> int:
@@ -101,7 +112,7 @@ class _Bounding:
     def of(self, node: Node, names: Mapping[str, _Bound], times: int) -> _Bound:
         """The bound of what `node` gives, which is evaluated so many times."""
         if isinstance(node, Constant):
-            return _Bound(_SCALAR + node.size, 0)
+            return _Bound(_SCALAR + node.size, 0, node.text)
         if isinstance(node, Ident):
             # Any other name is that of a type.
             return names.get(node.name, _FLAT)
@@ -123,6 +134,8 @@ class _Bounding:
         arguments = [self.of(argument, names, times) for argument in node.arguments]
         first = arguments[0] if arguments else _FLAT
         weight = sum([argument.weight for argument in arguments])
+        if function in _SEARCHES:
+            self._add(_search_cost(function, arguments), times)
         if function in _PLAIN:
             is_looked_at = len(arguments) > 1 or not isinstance(first.value, (dict, list))
             self._add(weight if is_looked_at else _SCALAR, times)
@@ -203,6 +216,16 @@ class _Bounding:
             )
             known = self._weights[id(value)] = _SCALAR + sum([self._weight(part) for part in parts])
         return known
+
+
+def _search_cost(function: str, arguments: list[_Bound]) -> int:
+    """What a search costs beyond a look at each of its arguments."""
+    if len(arguments) < 2:
+        return 0
+    text, wanted = arguments[:2]
+    if function == "matches":
+        return match_cost(wanted.text, wanted.weight, text.weight)
+    return text.weight * wanted.weight // _LOOKED_AT_ONCE
 
 
 def _largest(bounds: list[_Bound]) -> _Bound:

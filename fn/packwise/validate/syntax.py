@@ -17,9 +17,10 @@ __all__ = ["Call", "Comprehension", "Constant", "Ident", "ListOf", "Node", "Sele
 
 
 class Constant(NamedTuple):
-    """A literal; its bytes are what it takes in memory beyond a scalar."""
+    """A literal; its bytes are what it takes in memory beyond a scalar. `text` is what one of a text says."""
 
     size: int
+    text: str | None = None
 
 
 class Ident(NamedTuple):
@@ -79,7 +80,8 @@ def _node(data: bytes) -> Node:
 
 
 def _constant(data: bytes) -> Node:
-    return Constant(len(data))
+    texts = [content.decode() for number, content in _fields(data) if number == 6 and isinstance(content, bytes)]
+    return Constant(len(data), texts[0] if texts else None)
 
 
 def _ident(data: bytes) -> Node:
