@@ -8,9 +8,9 @@ from functools import lru_cache
 __all__ = ["quantity_fault"]
 
 # Kubernetes takes a suffix without a number for nothing of it.
-_QUANTITY = re.compile(r"[+-]?[0-9]*\.?[0-9]*([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+_QUANTITY = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]++)?")
 # What it takes apart before it looks at the suffix.
-_SHAPE = re.compile(r"[+-]?[0-9]*\.?[0-9]*[eEinumkKMGTP]*[+-]?[0-9]*")
+_SHAPE = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?[eEinumkKMGTP]*+[+-]?[0-9]*+")
 
 _FORMAT_TEXT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _SUFFIX_TEXT = "unable to parse quantity's suffix"
