@@ -1,4 +1,4 @@
-"""`comment` and `report` say of every example what `place` says: verdicts, reasons, notes, in the same words."""
+"""`comment`, `report` and `fleet place` say of every example what `place` says, in the same words."""
 
 from __future__ import annotations
 
@@ -71,3 +71,25 @@ def test_a_report_says_what_place_says(call: Call, package: str) -> None:
         )
         assert (outcome["reasons"], drawn["notes"]) == (gang["reasons"], gang["notes"])
         assert outcome["message"] == gang["message"].splitlines()
+
+
+def test_a_fleet_says_what_place_says(call: Call, package: str) -> None:
+    _, answer = placed(call, package)
+    gangs = answer["gangs"]
+
+    ran = call("fleet", "place", "in", "--nodes", "nodes.yaml", "-o", "json", "--no-cache")
+
+    if not any("kind: TopologyRender" in file.read_text() for file in Path("in").rglob("*.yaml")):
+        assert "must hold packages" in ran.stderr
+        return
+    (result,) = json.loads(ran.stdout)["packages"]
+    assert result["placed"] == {
+        "gangs": len(gangs),
+        "pending": [full_name(gang) for gang in gangs if gang["state"] in ("pending", "notready")],
+        "noLongerFit": [],
+        "noted": [full_name(gang) for gang in gangs if gang["notes"]],
+    }
+
+
+def full_name(gang: dict[str, Any]) -> str:
+    return f"{gang['namespace']}/{gang['name']}"

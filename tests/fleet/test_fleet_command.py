@@ -313,8 +313,13 @@ def test_nodes_have_a_file_for_each_package(call: Call, tmp_path: Path, fleet: P
     ran = call("fleet", "place", "clusters", "--nodes", "nodes", "-o", "json", "--exclude", "south*")
 
     packages = {each["package"]: each for each in json.loads(ran.stdout)["packages"]}
-    assert packages["clusters/east"]["placed"] == {"gangs": 1, "pending": [], "noLongerFit": []}
-    assert packages["clusters/deep/a"]["placed"] == {"gangs": 0, "pending": [], "noLongerFit": []}
+    assert packages["clusters/east"]["placed"] == {
+        "gangs": 1,
+        "pending": [],
+        "noLongerFit": [],
+        "noted": ["shop/web-0"],
+    }
+    assert packages["clusters/deep/a"]["placed"] == {"gangs": 0, "pending": [], "noLongerFit": [], "noted": []}
     assert packages["clusters/north"]["status"] == "failing"
     assert packages["clusters/north"]["findings"][0]["file"] == "nodes/north.json"
     del packages["clusters/north"]

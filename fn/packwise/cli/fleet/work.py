@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from packwise.cli.fleet.side import SideRead
     from packwise.cli.folder import FolderPlan
     from packwise.commands.diff import Change, State
+    from packwise.commands.place.placing import GangAnswer
     from packwise.pipeline import Rendered
 
 __all__ = ["work"]
@@ -190,10 +191,10 @@ def _with_places(
         fitted: set[str] = set()
         if before is not None and not exit_code(before.results):
             _, earlier = _places(package_of(before, None), nodes)
-            fitted = {name for name, fits in earlier.items() if fits}
+            fitted = {name for name, gang in earlier.items() if gang.fits}
     except (UsageError, TooManyPodsError) as error:
         return _judged(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
-    pending = tuple([name for name, fits in gangs.items() if not fits])
+    pending = tuple([name for name, gang in gangs.items() if not gang.fits])
     counted = _judged(result, rendered.results, after) if judges else result
     return counted._replace(
         workloads=rendered.workloads,
@@ -201,11 +202,12 @@ def _with_places(
         gangs=len(gangs),
         pending=pending,
         no_longer_fits=tuple([name for name in pending if name in fitted]),
+        noted=tuple([name for name, gang in gangs.items() if gang.notes]),
     )
 
 
-def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[str, bool]]:
-    """The render on the nodes, and whether each gang fits by its name. Raises UsageError, TooManyPodsError."""
+def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[str, GangAnswer]]:
+    """The render on the nodes, and what becomes of each gang by its name. Raises UsageError, TooManyPodsError."""
     from packwise.cli.cluster_files import objects_in, read_cluster
     from packwise.commands.place.placing import place_gangs, situation
 
@@ -216,8 +218,8 @@ def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[
     if exit_code(rendered.results):
         return rendered, {}
     placing = place_gangs(situation(rendered, snapshot))
-    jobs = [(gang.gang.job, gang.fits) for gang in placing.gangs]
-    return rendered, {f"{job.namespace}/{job.name}": fits for job, fits in jobs}
+    jobs = [(gang.gang.job, gang) for gang in placing.gangs]
+    return rendered, {f"{job.namespace}/{job.name}": gang for job, gang in jobs}
 
 
 def _judged(result: PackageResult, results: Iterable[Result], read: SideRead | None) -> PackageResult:

@@ -40,6 +40,7 @@ def as_json(report: FleetReport) -> Iterator[str]:
                 "gangs": summary.gangs,
                 "pending": summary.pending,
                 "noLongerFit": summary.no_longer_fits,
+                "noted": summary.noted,
             },
             "filesWritten": summary.written,
         },
@@ -78,6 +79,7 @@ def _package(result: PackageResult) -> dict[str, Any]:
             "gangs": result.gangs,
             "pending": list(result.pending),
             "noLongerFit": list(result.no_longer_fits),
+            "noted": list(result.noted),
         },
         "filesWritten": result.written,
     }

@@ -113,6 +113,9 @@ def numbers(report: FleetReport) -> Iterator[str]:
         if summary.no_longer_fits:
             gangs = summary.no_longer_fits
             yield f"{counted(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
+        if summary.noted:
+            has = "has a note" if summary.noted == 1 else "have notes"
+            yield f"{counted(summary.noted, 'gang')} {has} about what is not counted: see packwise place PACKAGE"
     if summary.written:
         yield f"{counted(summary.written, 'file')} written"
     if report.orphans is not None and report.orphans.folders:

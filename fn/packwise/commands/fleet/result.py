@@ -35,7 +35,8 @@ class PackageResult(NamedTuple):
 
     `workloads` and `objects` are how many it has, the latter with what was generated. `recreated` are the topologies
     that must be deleted and created, the four numbers of gangs those of a comparison; `dropped` is how many constraints
-    are lost. `pending` are the gangs that do not fit on the nodes, `no_longer_fits` those that did before the change.
+    are lost. `pending` are the gangs that do not fit on the nodes, `no_longer_fits` those that did before the change,
+    `noted` those whose answer leaves something out of account.
     `placed` tells that there were nodes to ask. `digest` is that of the output, "" where there is none. `written` is
     how many files of a render changed on disk.
     """
@@ -60,6 +61,7 @@ class PackageResult(NamedTuple):
     pending: tuple[str, ...] = ()
     no_longer_fits: tuple[str, ...] = ()
     written: int = 0
+    noted: tuple[str, ...] = ()
 
     def to_value(self) -> dict[str, Any]:
         """The result as JSON has it."""
@@ -70,7 +72,8 @@ class PackageResult(NamedTuple):
     def from_value(cls, value: Mapping[str, Any]) -> PackageResult:
         """The result that `to_value` wrote. Raises KeyError, TypeError or ValueError where it is another value."""
         texts = {
-            name: tuple([str(each) for each in value[name]]) for name in ("recreated", "pending", "no_longer_fits")
+            name: tuple([str(each) for each in value[name]])
+            for name in ("recreated", "pending", "no_longer_fits", "noted")
         }
         fields: dict[str, Any] = {**value, **texts, "status": Status(value["status"])}
         fields["findings"] = tuple([Result.from_value(each) for each in value["findings"]])

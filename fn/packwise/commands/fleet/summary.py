@@ -48,6 +48,7 @@ class Summary(NamedTuple):
     pending: int = 0
     with_pending: int = 0
     no_longer_fits: int = 0
+    noted: int = 0
     written: int = 0
     groups: tuple[Group, ...] = ()
 
@@ -126,6 +127,7 @@ def _numbers(result: PackageResult) -> dict[str, int]:
         "pending": len(result.pending),
         "with_pending": int(bool(result.pending)),
         "no_longer_fits": len(result.no_longer_fits),
+        "noted": len(result.noted),
         "written": result.written,
     }
 
