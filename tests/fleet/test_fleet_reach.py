@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.fleet import kustomize as module
+from packwise.cli.fleet.confinement import NONE, Confinement, confinements, start
 from packwise.commands.doctor import Problem
 from packwise.commands.fleet import Packages
 from packwise.commands.fleet.kustomization import copy_of
@@ -376,3 +377,74 @@ def test_folders_of_plugins_lead_through_a_hundred_others_at_most() -> None:
     assert [problem.message.partition(" ")[2] for problem in problems] == [
         "must lead through at most 100 folders to the configuration of plugins"
     ]
+
+
+@pytest.mark.client
+def test_the_system_shuts_kustomize_in(tmp_path: Path, asked: tuple[int, list[str]]) -> None:
+    """Even where packwise would hand over an address, or a folder outside: neither is among what it may reach."""
+    port, paths = asked
+    confinement = module.confinement_of(module.kustomize_program())
+    if not confinement.landlock or not confinement.wrapper:
+        pytest.skip("this system has no Landlock, or makes no network namespaces")
+    write(tmp_path, {"outside/kustomization.yaml": "resources: [s.yaml]\n", "outside/s.yaml": OUTSIDE})
+    up = "../" * 20
+
+    with pytest.raises(module.KustomizeError, match=r"network is unreachable|permission denied"):
+        module.build({}, "a/kustomization.yaml", {"resources": [f"http://127.0.0.1:{port}/x.yaml"]})
+    with pytest.raises(module.KustomizeError, match=r"permission denied|must build at directory|unable to find one"):
+        module.build({}, "a/kustomization.yaml", {"resources": [f"{up}{tmp_path}/outside"]})
+
+    assert paths == []
+
+
+@pytest.mark.client
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize("confinement", confinements())
+def test_each_confinement_builds_the_same_or_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, confinement: Confinement
+) -> None:
+    monkeypatch.setattr(module, "confinements", lambda: [confinement, NONE])
+    taken = module.try_out(module.kustomize_program())[1]
+
+    def take(program: str) -> Confinement:
+        return taken if program else NONE
+
+    monkeypatch.setattr(module, "confinement_of", take)
+
+    built = module.build({"a/s.yaml": OUTSIDE.encode()}, "a/kustomization.yaml", {"resources": ["./s.yaml"]})
+
+    assert taken in (confinement, NONE)
+    assert b"name: taken" in built
+
+
+@pytest.mark.skipif(not any(each.landlock for each in confinements()), reason="this system has no Landlock")
+@pytest.mark.parametrize(
+    ("words", "may"),
+    [
+        (["/bin/cat", "inside"], True),
+        (["/bin/cat", "../outside"], False),
+        (["/bin/cat", "link"], False),
+        (["/bin/ls", ".."], False),
+        (["/bin/sh", "-c", "echo x > inside"], False),
+        (["/bin/sh", "-c", "/bin/ls ."], False),
+    ],
+)
+def test_a_program_that_is_shut_in_reads_its_folder_alone(tmp_path: Path, words: list[str], may: bool) -> None:
+    """And this process, whose thread started it, reads on."""
+    (tmp_path / "in").mkdir()
+    write(tmp_path, {"in/inside": "x", "outside": "y"})
+    (tmp_path / "in/link").symlink_to(tmp_path / "outside")
+
+    with start(words, Confinement(landlock=True), tmp_path / "in", {}) as process:
+        output, _ = process.communicate()
+
+    assert (process.returncode == 0) is may
+    assert (b"x" in output) is may
+    assert (tmp_path / "outside").read_text("utf-8") == "y"
+
+
+def test_a_system_without_any_of_that_starts_programs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "confinements", lambda: [Confinement(("/absent",)), NONE])
+    monkeypatch.setattr(module, "_environment", dict)
+
+    assert module.try_out("/bin/echo") == ("version", NONE)

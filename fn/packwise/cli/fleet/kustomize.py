@@ -2,7 +2,9 @@
 
 The files are a copy of exactly those that the kustomization names, without links, in a folder of their own. Functions
 and plugins are switched off, PATH is empty, so that no git is there to fetch with, and HTTP goes to a proxy that does
-not exist. Source: kustomize v5.8.2, `build --help`, internal/loader; net/http, ProxyFromEnvironment.
+not exist. Where the system can, it is shut in as well: it has no network, and may read nothing else.
+
+Source: kustomize v5.8.2, `build --help`, internal/loader; net/http, ProxyFromEnvironment.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.cli.fleet.confinement import NONE, Confinement, confinements, start
 from packwise.cli.git import program_on_path
 from packwise.commands.fleet.kustomization import as_json
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["KustomizeError", "build", "kustomize_version"]
+__all__ = ["KustomizeError", "build", "confinement_of", "kustomize_program", "kustomize_version", "try_out"]
 
 _ADVICE = (
     "must be on PATH to build kustomizations: https://kubectl.docs.kubernetes.io/installation/kustomize, or "
@@ -43,7 +46,7 @@ class KustomizeError(Exception):
 @cache
 def kustomize_version() -> str:
     """The version of kustomize on PATH. Raises KustomizeError where there is none."""
-    return _run(["version"], None).decode("utf-8", "replace").strip()
+    return try_out(kustomize_program())[0]
 
 
 def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Collection[str] = ()) -> bytes:
@@ -61,23 +64,44 @@ def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Col
             # Where a file system takes two names for one, the second would replace what the first said.
             with at.open("xb") as file:
                 file.write(content if name in data else content.replace(_LOCAL, _KEPT))
-        built = _run(["build", str((top / path).parent)], top)
+        program = kustomize_program()
+        built = _run(program, ["build", str((top / path).parent)], top, confinement_of(program))
         return built.replace(_KEPT, _LOCAL)
 
 
-def _run(words: list[str], top: Path | None) -> bytes:
+def kustomize_program() -> str:
+    """Where kustomize is. Raises KustomizeError where it is not on PATH."""
     program = program_on_path("kustomize")
     if program is None:
         raise KustomizeError(f"kustomize {_ADVICE}")
+    return program
+
+
+@cache
+def confinement_of(program: str) -> Confinement:
+    """How the program is shut in on this system."""
+    return try_out(program)[1]
+
+
+def try_out(program: str) -> tuple[str, Confinement]:
+    """The version of the program, and the tightest confinement in which it tells that. Raises KustomizeError.
+
+    Its libraries may stand elsewhere, or a container may allow no namespaces: then it must run without.
+    """
+    for confinement in confinements():
+        try:
+            version = _run(program, ["version"], None, confinement).decode("utf-8", "replace").strip()
+        except (KustomizeError, OSError):
+            if confinement == NONE:
+                raise
+        else:
+            return version, confinement
+    raise KustomizeError(f"kustomize {_ADVICE}")
+
+
+def _run(program: str, words: list[str], top: Path | None, confinement: Confinement) -> bytes:
     try:
-        with subprocess.Popen(  # noqa: S603
-            [program, *words],
-            cwd=top,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
+        with start([program, *words], confinement, top, _environment()) as process:
             try:
                 output, complaint = process.communicate(timeout=_MOST_SECONDS)
             except BaseException:
