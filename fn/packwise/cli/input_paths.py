@@ -39,6 +39,8 @@ __all__ = [
     "exists",
     "find_files",
     "folder_of",
+    "from_top",
+    "landmark_text",
     "landmarks_above",
     "real",
     "top_of",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.run import MAX_INPUT
-from packwise.cli.input_paths import contains, landmarks_above, real
+from packwise.cli.input_paths import contains, landmark_text, landmarks_above, real
 from packwise.cli.lock import JOURNAL, refuse_interrupted
 from packwise.commands.fleet.packages import SAYING
 from packwise.commands.fleet.tree import below
@@ -180,8 +180,9 @@ class DiskTree:
         if JOURNAL in names:
             refuse_interrupted(at)
         prefix = f"{folder}/" if folder else ""
-        if GITIGNORE in names:
-            rules = rules.within(folder, self.read(prefix + GITIGNORE).decode("utf-8", "replace"))
+        ignoring = landmark_text(at / GITIGNORE) if GITIGNORE in names else None
+        if ignoring is not None:
+            rules = rules.within(folder, ignoring)
         inner: list[tuple[str, Ignored]] = []
         for entry in entries:
             path = prefix + entry.name
