@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,15 @@ N = 1_000_000
 VALUES = {
     "a quantity": "from packwise.kubernetes.quantity import quantity_fault as f\n"
     "assert f('1' * N + '!') and f('.' + '1' * N + '!')",
+    "a label selector": "from krmfn.selector import Selector\n"
+    "try: Selector(labels='a in (' + ' ' * N + '!')\n"
+    "except ValueError: pass\n"
+    "else: raise AssertionError",
+    "a duration": "from packwise.kubernetes.duration import duration_fault as f\n"
+    "assert f('1h' * N + '!') and f('1' * N + '!')",
+    "topology.conf": "from packwise.topology import slurm\n"
+    "assert slurm._CONF.match(' #a\\r\\n' * N + ' ') is None\n"
+    "assert not list(slurm._PAIR.finditer('a' * N))",
     "a quantity of a pod": "from packwise.kubernetes.pod_requests import amounts as f\n"
     "assert f({'cpu': '1' * N + '!'}) == {}",
 }
@@ -25,3 +35,26 @@ VALUES = {
 @pytest.mark.parametrize("code", VALUES.values(), ids=VALUES)
 def test_a_long_value_is_answered(code: str) -> None:
     subprocess.run([sys.executable, "-c", CHILD + code], cwd=ROOT, check=True)
+
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: x}
+spec:
+  group: grove.io
+  names: {kind: {}}
+"""
+
+
+def test_a_definition_whose_kind_is_no_text_is_that_of_no_kind(tmp_path: Path) -> None:
+    (tmp_path / "crd.yaml").write_text(CRD, encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "packwise", "check", "--crds", str(tmp_path), str(ROOT / "examples" / "first-design")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode in (0, 1, 2)
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr

@@ -25,9 +25,9 @@ _ANNOTATIONS = ("metadata", "annotations")
 _KEY = r"[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?"
 _VALUE = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 _REQUIREMENT = re.compile(
-    rf"\s*(?:(?P<absent>!)\s*(?P<no>{_KEY})"
-    rf"|(?P<key>{_KEY})(?:\s*(?P<sign>==?|!=)\s*(?P<value>{_VALUE})"
-    rf"|\s+(?P<set>in|notin)\s*\((?P<values>\s*{_VALUE}\s*(?:,\s*{_VALUE}\s*)*)\))?)\s*(?:,|\Z)"
+    rf"\s*+(?:(?P<absent>!)\s*+(?P<no>{_KEY})"
+    rf"|(?P<key>{_KEY})(?:\s*+(?P<sign>==?|!=)\s*+(?P<value>{_VALUE})"
+    rf"|\s++(?P<set>in|notin)\s*+\((?P<values>\s*+{_VALUE}\s*+(?:,\s*+{_VALUE}\s*+)*)\))?)\s*+(?:,|\Z)"
 )
 
 

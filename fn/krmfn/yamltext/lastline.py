@@ -9,7 +9,7 @@ from krmfn.yamltext.events import ScalarEvent, StreamEndEvent, start_of_document
 
 __all__ = ["ends_in_block_scalar", "stripped", "with_last_break"]
 
-_HEADER = re.compile(r"([|>][0-9]*)\+?([0-9]*)(?![-0-9+])")
+_HEADER = re.compile(r"([|>][0-9]*+)\+?([0-9]*+)(?![-0-9+])")
 
 
 def with_last_break(text: str, newline: str = "\n") -> str:

@@ -18,7 +18,7 @@ _UNITS = {
     "h": 3_600_000_000_000,
 }
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_ANY_PART = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]*)")
+_ANY_PART = re.compile(r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)([^0-9.]*)")
 _MAX = 1 << 63
 
 
@@ -45,13 +45,13 @@ def parse_duration(text: str) -> int | None:
 
 def duration_fault(text: str) -> str:
     """What Go says of `text`, which is no duration."""
-    rest = text[1:] if text[:1] in {"-", "+"} else text
-    while part := _ANY_PART.match(rest):
+    at = 1 if text[:1] in {"-", "+"} else 0
+    while part := _ANY_PART.match(text, at):
         unit = part[1]
         if unit not in _UNITS:
             fault = f"unknown unit {_quoted(unit)}" if unit else "missing unit"
             return f"time: {fault} in duration {_quoted(text)}"
-        rest = rest[part.end() :]
+        at = part.end()
     return f"time: invalid duration {_quoted(text)}"
 
 

@@ -23,8 +23,8 @@ MAX_NAMES = 200_000
 _DEEPEST = 16
 """How many switches are above a node at most: no topology has more levels."""
 
-_CONF = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:SwitchName|BlockName|BlockSizes)[ \t]*=", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z]+)[ \t]*=[ \t]*(\S+)")
+_CONF = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+[ \t]*+(?:SwitchName|BlockName|BlockSizes)[ \t]*=", re.IGNORECASE)
+_PAIR = re.compile(r"(?<![A-Za-z])([A-Za-z]++)[ \t]*+=[ \t]*+(\S+)")
 _MARKS = re.compile(r"([\[\],])")
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 

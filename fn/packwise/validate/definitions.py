@@ -54,7 +54,8 @@ def is_definition(item: KubeObject) -> bool:
     group, _, _ = str(value.get("apiVersion")).partition("/")
     if (group, value.get("kind")) != (_GROUP, _KIND):
         return False
-    return (item.get("spec.group"), item.get("spec.names.kind")) in _KINDS
+    named, kind = item.get("spec.group"), item.get("spec.names.kind")
+    return isinstance(named, str) and isinstance(kind, str) and (named, kind) in _KINDS
 
 
 def definitions_of(beside: tuple[KubeObject, ...], index: Index) -> Definitions:
