@@ -451,6 +451,29 @@ def test_a_gpu_that_pods_share_is_no_whole_one_and_what_is_left_of_it_is_shared_
     assert (half.state, more.state) == ("allocated", "pending")
 
 
+def test_pods_without_gpus_go_where_gpus_are_shared(place: Any) -> None:
+    """KAI's order of nodes asks whether the pod fits on a GPU that is shared, which one without GPUs does."""
+    nodes = [node("n0"), node("n1")]
+    bound = shared("f", "0.3", "g")
+    bound["spec"]["nodeName"] = "n1"
+
+    assert place(workload(gpus=0), *nodes, queue("q"), bound).nodes == {("w-0-a", "n1"): 1}
+    assert place(workload(gpus=1), *nodes, queue("q")).nodes == {("w-0-a", "n0"): 1}
+
+
+def test_shares_of_memory_count_in_hundredths_of_a_gpu(place: Any) -> None:
+    text = workload(gpus=0, clique={"annotations": {"gpu-memory": "30000"}})
+    bound = shared("f", "", "g")
+    bound["metadata"]["annotations"] = {"gpu-memory": "30000", "pod-group-name": "g"}
+    items = [node("n0", 8, {"nvidia.com/gpu.memory": "80000"}), bound, podgroup("g", "q")]
+
+    answer = place(text, *items, queue("q", resources={"gpu": {"limit": 0.5}}))
+
+    assert answer.message.endswith(
+        "Limit is 0.5 GPUs, currently 0.38 GPUs allocated and workload requested 0.375 GPUs."
+    )
+
+
 def test_shares_count_in_queues(place: Any) -> None:
     text = workload(pods=3, gpus=0, clique={"annotations": {"gpu-fraction": "0.5"}})
 

@@ -8,7 +8,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.domains import add_amounts
-from packwise.schedulers.kai.allocate.queues import asked_of
+from packwise.schedulers.kai.allocate.queues import taken_of
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Job, Scene
 from packwise.schedulers.kai.allocate.session import FITS
 from packwise.schedulers.kai.cluster_use import evictable, eviction_notes, noted, with_use
@@ -205,9 +205,9 @@ def _used_queues(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueSh
     """The queues, with what their jobs use then."""
     used: dict[str, dict[str, float]] = {}
     kept: dict[str, dict[str, float]] = {}
-    memory = max((node.gpu_memory for node in scene.nodes if node.has_gpu_memory), default=0)
+    nodes = {node.name: node for node in scene.nodes}
     for job, answer in zip(scene.jobs, answers, strict=True):
-        asked = asked_of([pod for pod in job.pods if answer.nodes.get(pod.name)], memory)
+        asked = taken_of([(pod, nodes[node]) for pod in job.pods if (node := answer.nodes.get(pod.name)) in nodes])
         for total in (used, kept) if job.is_kept else (used,):
             own = total.setdefault(job.queue, {})
             for name, amount in asked.items():

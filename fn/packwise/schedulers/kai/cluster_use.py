@@ -6,7 +6,7 @@ Source: placement.md 9.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.schedulers.kai.allocate.queues import asked_of, existing_queues
+from packwise.schedulers.kai.allocate.queues import existing_queues, taken_of
 from packwise.schedulers.kai.allocate.scene import NOT_PREEMPTIBLE
 from packwise.schedulers.kai.snapshot import Priorities
 
@@ -26,13 +26,13 @@ _NODE_POOL = "kai.scheduler/node-pool"
 
 def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot: Snapshot) -> tuple[QueueShare, ...]:
     """The queues with what pods of other PodGroups use of them."""
-    memory = max((node.gpu_memory for node in snapshot.nodes if node.has_gpu_memory), default=0)
+    nodes = {node.name: node for node in snapshot.nodes}
     used: dict[str, dict[str, float]] = {}
     kept: dict[str, dict[str, float]] = {}
     for bound in others:
         if not bound.group or bound.is_ending:
             continue
-        asked = asked_of([bound.pod], memory)
+        asked = taken_of([(bound.pod, nodes[bound.node])])
         for total in (used, kept) if _is_kept(bound, snapshot) else (used,):
             own = total.setdefault(_queue(bound, snapshot), {})
             for name, amount in asked.items():

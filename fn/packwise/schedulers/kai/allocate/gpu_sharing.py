@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     from packwise.schedulers.kai.allocate.scene import GpuShare, Node, Pod
 
-__all__ = ["MIG", "fitting_gpus", "free_portions", "gpus_of", "is_gpu_pod", "memory_of", "portion_of"]
+__all__ = [
+    "MIG",
+    "fitting_gpus",
+    "free_portions",
+    "gpus_of",
+    "gpus_taken",
+    "is_gpu_pod",
+    "joins_shared_gpu",
+    "memory_of",
+    "portion_of",
+]
 
 MIG = "nvidia.com/mig-"
 """How the names of resources begin that are slices of GPUs."""
@@ -33,6 +43,21 @@ def gpus_of(pod: Pod, gpu_memory: int) -> float:
         for name, amount in pod.request
         if name == GPU or name.startswith(MIG)
     ])  # fmt: skip
+
+
+def gpus_taken(pod: Pod, node: Node) -> float:
+    """The GPUs that the pod takes of its node, by which queues are bounded: shares by memory in hundredths of a GPU."""
+    if pod.share is None or not pod.share.memory:
+        return gpus_of(pod, 0)
+    return pod.share.devices * ceil(pod.share.memory * 100 / node.gpu_memory) / 100
+
+
+def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
+    """Whether KAI prefers the node, since a GPU that is shared there has room for the pod: one without GPUs has it."""
+    if pod.share is None and any(name == GPU for name, _ in pod.request):
+        return False
+    memory = 0 if pod.share is None else memory_of(pod.share, node)
+    return any(used > 0 and used + memory <= node.gpu_memory for used in shared.values())
 
 
 def _slices(name: str) -> int:

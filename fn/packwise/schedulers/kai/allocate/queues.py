@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.schedulers.kai.allocate.fit_errors import missing_queue, over_limit, over_quota
-from packwise.schedulers.kai.allocate.gpu_sharing import gpus_of
+from packwise.schedulers.kai.allocate.gpu_sharing import gpus_of, gpus_taken
 from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, QueueShare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.fit_errors import FitError
-    from packwise.schedulers.kai.allocate.scene import Job, Pod, Scene, Share
+    from packwise.schedulers.kai.allocate.scene import Job, Node, Pod, Scene, Share
 
-__all__ = ["Queues", "asked_of", "existing_queues"]
+__all__ = ["Queues", "asked_of", "existing_queues", "taken_of"]
 
 _CHECKED = (CPU, MEMORY, GPU)
 """The resources that a queue bounds, in KAI's order."""
@@ -29,6 +29,7 @@ class Queues:
         self._by_name = existing_queues(scene.queues)
         self._has_all = scene.has_all_queues
         self._parents = {queue.parent for queue in scene.queues if queue.name in self._by_name}
+        self._nodes = {node.name: node for node in scene.nodes}
         self._memory = max((node.gpu_memory for node in scene.nodes if node.has_gpu_memory), default=0)
         self.used: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
         self._kept: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
@@ -61,9 +62,9 @@ class Queues:
                     return over_quota(queue.title or queue.name, name, quota, kept, asked[name])
         return None
 
-    def count(self, job: Job, pods: Iterable[Pod]) -> None:
-        """Takes in that the pods of the job run."""
-        asked = asked_of(pods, self._memory)
+    def count(self, job: Job, placed: Iterable[tuple[Pod, str]]) -> None:
+        """Takes in that the pods of the job run on these nodes."""
+        asked = taken_of([(pod, self._nodes[node]) for pod, node in placed if node in self._nodes])
         names = [queue.name for queue in self._lineage(job.queue)] or [job.queue]
         for name in names:
             _add(self.used.setdefault(name, {}), asked)
@@ -98,6 +99,17 @@ def asked_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
                 asked[name] += amount
         asked[GPU] += gpus_of(pod, gpu_memory)
     return asked
+
+
+def taken_of(placed: Iterable[tuple[Pod, Node]]) -> dict[str, float]:
+    """What pods take of the resources that queues bound, on their nodes."""
+    taken: dict[str, float] = dict.fromkeys(_CHECKED, 0)
+    for pod, node in placed:
+        for name, amount in pod.request:
+            if name in (CPU, MEMORY):
+                taken[name] += amount
+        taken[GPU] += gpus_taken(pod, node)
+    return taken
 
 
 def _share(queue: QueueShare, name: str) -> Share:

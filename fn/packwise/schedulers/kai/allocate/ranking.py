@@ -11,7 +11,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.schedulers.kai.allocate.gpu_sharing import is_gpu_pod
+from packwise.schedulers.kai.allocate.gpu_sharing import is_gpu_pod, joins_shared_gpu
 from packwise.schedulers.kai.allocate.predicates import refusals
 from packwise.schedulers.kai.allocate.scene import CPU, GPU
 
@@ -45,8 +45,10 @@ class Rankings:
         return min(taking, key=_Order(pod, scored_nodes(nodes, scores), scores).key, default=None)
 
     def is_plain(self, pod: Pod) -> bool:
-        """Whether no other pod, and no shared GPU, has a say in which nodes take the pod."""
-        return pod.share is None and not self._cluster.neighbours.concern(pod)
+        """Whether no other pod, and no shared GPU, has a say in which node the pod goes to."""
+        if pod.share is not None or self._cluster.neighbours.concern(pod):
+            return False
+        return not self._cluster.shares_gpus or any(name == GPU for name, _ in pod.request)
 
     def of(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> Ranking:
         """The ranking of `nodes` for a plain pod."""
@@ -97,7 +99,7 @@ class _Order:
     def key(self, node: NodeState) -> tuple[int, int, int, int, int, int]:
         """The place of a node in the order, by KAI's scores from the weightiest on."""
         pod, has = self._pod, node.node.allocatable.get
-        shares = pod.share is not None and any(node.gpus_for(pod.share) or ())
+        shares = joins_shared_gpu(pod, node.node, node.shared)
         left = node.idle.get(self._main, 0) if self._most > 0 else 0
         return (
             -(0 if self._scores is None else self._scores.of(node) or 0),

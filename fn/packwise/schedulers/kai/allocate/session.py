@@ -80,7 +80,7 @@ class _Session:
         self._rejections: list[dict[str, Counter[str]]] = [{} for _ in scene.jobs]
         self._before = [0] * len(scene.jobs)
         for tree in self._trees:
-            self._queues.count(tree.job, [pod for pod in tree.job.pods if pod.node])
+            self._queues.count(tree.job, [(pod, pod.node) for pod in tree.job.pods if pod.node])
             missing = self._queues.missing(tree.job.queue)
             if missing is not None:
                 self._errors[tree.index].append(missing)
@@ -113,7 +113,7 @@ class _Session:
         self._silent[tree.index] += attempt.silent
         if placed:
             self._keep(tree, mark)
-            self._queues.count(tree.job, pods)
+            self._queues.count(tree.job, [(pod, node.name) for pod, node in self._cluster.placed[mark:]])
         return placed
 
     def _keep(self, tree: JobTree, mark: int) -> None:

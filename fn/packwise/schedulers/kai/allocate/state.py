@@ -126,6 +126,9 @@ class ClusterState:
         self.nodes = [NodeState(node, rank) for rank, node in enumerate(ordered)]
         self.by_name = {node.name: node for node in self.nodes}
         self.names_taints = scene.names_taints
+        self.shares_gpus = any(node.shared for node in scene.nodes) or any(
+            pod.share is not None for job in scene.jobs for pod in job.pods
+        )
         running = [pod for job in scene.jobs for pod in job.pods if pod.node in self.by_name]
         for pod in running:
             add_amounts(self.by_name[pod.node].idle, (*pod.request, (PODS, 1)), -1)
