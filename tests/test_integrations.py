@@ -61,7 +61,6 @@ def test_schemas(schema: str, text: str, tmp_path: Path) -> None:
 def test_the_pre_commit_hooks() -> None:
     whole, changed = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     shared = {
-        "entry": "packwise check",
         "language": "python",
         "additional_dependencies": [".[crds]"],
         "files": r"\.(yaml|yml|json)$",
@@ -71,6 +70,8 @@ def test_the_pre_commit_hooks() -> None:
     assert (whole["id"], whole["args"], whole["pass_filenames"]) == ("packwise-check", ["."], False)
     assert {**shared, **changed} == changed
     assert (changed["id"], changed["require_serial"]) == ("packwise-check-changed", True)
+    # Whatever arguments a user adds, no name of a file that follows is an option.
+    assert changed["entry"].endswith(" --")
     (repository,) = yaml.safe_load(snippet("pre-commit.md"))["repos"]
     (hook,) = repository["hooks"]
     assert hook == {"id": "packwise-check", "args": ["clusters/west"], "files": "^clusters/west/"}
@@ -212,17 +213,40 @@ def history(runner: Path) -> Path:
     return work
 
 
+HOSTILE = (
+    "--include=a.yaml", "-x.yaml", "--config=a.yaml", "wörk.yaml", "a\nb.yaml", "a\tb.yaml", 'a"b.yaml', "a\\b.yaml",
+    " a .yaml", ":(glob)*.yaml", "$(touch pwned).yaml", "`touch pwned`.yaml", "-.yaml", os.fsdecode(b"\xff.yaml"),
+)  # fmt: skip
+"""Names of files, each of which once hid itself or others from a script."""
+
 CHANGES: dict[str, tuple[dict[str, str], list[str]]] = {
     "nothing": ({}, []),
     "another kind of file": ({"clusters/README.md": "a\n"}, []),
     "a workload": ({"clusters/my west/web.yaml": f"{BROKEN}# more\n"}, ["clusters/my west/web.yaml"]),
     "a configuration": ({"clusters/east/topology.yaml": f"{CONFIG}# more\n"}, ["clusters/east/web.yaml"]),
-    "a file that looks like an option": (
-        {"clusters/east/-x.yaml": BROKEN.replace("web", "x")},
-        ["clusters/east/-x.yaml"],
+    **{
+        f"a file {name!r}": ({f"clusters/east/{name}": BROKEN.replace("web", "x")}, [f"clusters/east/{name}"])
+        for name in HOSTILE
+    },
+    "files of such names beside another": (
+        {f"clusters/east/{name}": WORKLOAD.replace("web", f"x{at}") for at, name in enumerate(HOSTILE)}
+        | {"clusters/east/plain.yaml": BROKEN.replace("web", "plain")},
+        ["clusters/east/plain.yaml"],
     ),
 }
 """What a commit changes, and the files whose errors are reported then."""
+
+
+def shown(name: str) -> str:
+    """A file's name as a finding has it."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def warned(work: Path, done: subprocess.CompletedProcess[str]) -> set[str]:
+    """The files of which something is wrong. What was wrong before is a warning where there is a baseline."""
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    assert list(work.rglob("pwned")) == []
+    return {shown(finding["file"]) for finding in found if finding["severity"] != "info"}
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -233,21 +257,37 @@ def test_the_action_checks_what_changed(change: str, runner: Path, history: Path
 
     done = check(runner, CHANGED_ONLY="true", BASELINE="git:HEAD^1", FORMAT="json")
 
-    if done.stdout == "no changed files to check\n":
-        assert (done.returncode, reported) == (0, [])
-        return
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    # What was wrong before is a warning now.
-    assert {finding["file"] for finding in found if finding["severity"] != "info"} == set(reported)
+    assert warned(history, done) == {shown(name) for name in reported}
+    assert done.returncode == int(any("east" in name and "web" not in name for name in reported)), done.stderr
 
 
-def test_the_action_checks_the_folder_of_a_file_that_went(runner: Path, history: Path) -> None:
+def test_the_action_checks_more_files_than_a_command_line_holds(runner: Path, history: Path) -> None:
+    folder = history / "clusters/east" / "deep".ljust(200, "x")
+    write(folder, {f"{at}".ljust(200, "y") + ".yaml": "a: 1\n" for at in range(6000)})
+    write(folder, {"web.yaml": BROKEN.replace("web", "x")})
+    committed(history)
+
+    done = check(runner, CHANGED_ONLY="true", BASELINE="git:HEAD^1", FORMAT="json")
+
+    assert warned(history, done) == {f"clusters/east/{folder.name}/web.yaml"}
+
+
+def test_the_action_checks_what_a_file_that_went_judged(runner: Path, history: Path) -> None:
     (history / "clusters/east/topology.yaml").unlink()
     committed(history)
 
     done = check(runner, CHANGED_ONLY="true", BASELINE="git:HEAD^1", FORMAT="json")
 
     assert {finding["file"] for finding in json.loads(done.stdout)} == {"clusters/east/web.yaml"}
+
+
+def test_the_action_has_nothing_to_check_in_a_folder_that_went(runner: Path, history: Path) -> None:
+    git(history, "rm", "-r", "--quiet", "clusters")
+    committed(history)
+
+    done = check(runner, CHANGED_ONLY="true", BASELINE="git:HEAD^1", FORMAT="json")
+
+    assert (done.returncode, done.stdout) == (0, "[]\n")
 
 
 @pytest.mark.parametrize("baseline", ["", "clusters", "git:nothing"])
@@ -257,19 +297,35 @@ def test_the_action_wants_a_commit_to_tell_what_changed(baseline: str, runner: P
     assert check(runner, CHANGED_ONLY="true", BASELINE=baseline).returncode not in (0, 1)
 
 
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The repository that GitLab's component installs packwise from, and the commit before the newest."""
+    folder = tmp_path_factory.mktemp("source")
+    write(folder, {"requirements.lock": "a==1\n", "requirements-build.lock": "b==1\n"})
+    git(folder, "init", "--quiet")
+    commit = committed(folder)
+    write(folder, {"requirements.lock": "a==2\n"})
+    committed(folder)
+    return folder, commit
+
+
 def component(runner: Path, packwise: Path, part: str = "script", **variables: str) -> subprocess.CompletedProcess[str]:
-    """A script of GitLab's component, with `pip` that installs nothing."""
+    """A script of GitLab's component, with `pip` that installs nothing and keeps the files that it is given."""
     _, job = yaml.safe_load_all(COMPONENT)
     script = "\n".join(job["packwise"][part])
     (runner / "bin").mkdir(exist_ok=True)
-    (runner / "bin/pip").write_text('#!/bin/sh\necho "$@" >> "$PIP_LOG"\n', encoding="utf-8")
+    pip = (
+        '#!/bin/sh\necho "$*" | sed "s|/[^ ]*/||g" >> "$PIP_LOG"\n'
+        'for word; do [ ! -f "$word" ] || cat "$word" >> "$PIP_LOG"; done\n'
+    )
+    (runner / "bin/pip").write_text(pip, encoding="utf-8")
     (runner / "bin/pip").chmod(0o755)
     environment = {
         **os.environ,
         "PATH": os.pathsep.join([str(runner / "bin"), str(packwise.parent), os.environ["PATH"]]),
         "PIP_LOG": str(runner / "pip.log"),
+        "TMPDIR": str(runner / "temp"),
         "PACKWISE_PATH": "clusters",
-        "PACKWISE_REQUIREMENT": "packwise[crds] @ git+https://a.com/packwise",
         "PACKWISE_CHANGED_ONLY": "false",
         "PACKWISE_COMMENT": "true",
         "PACKWISE_NODES": "",
@@ -282,15 +338,46 @@ def component(runner: Path, packwise: Path, part: str = "script", **variables: s
     )
 
 
+def test_the_component_installs_a_commit_by_its_locks(runner: Path, packwise: Path, source: tuple[Path, str]) -> None:
+    folder, commit = source
+
+    done = component(runner, packwise, "before_script", PACKWISE_REPOSITORY=str(folder), PACKWISE_COMMIT=commit)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (runner / "pip.log").read_text(encoding="utf-8").splitlines()[:4] == [
+        "install --quiet --require-hashes --requirement requirements-build.lock",
+        "b==1",
+        "install --quiet --require-hashes --requirement requirements.lock",
+        "a==1",
+    ]
+    assert (
+        (runner / "pip.log")
+        .read_text(encoding="utf-8")
+        .splitlines()[4]
+        .startswith("install --quiet --no-deps --no-build-isolation --no-index ")
+    )
+
+
+def test_the_component_installs_nothing_where_the_commit_is_not_there(
+    runner: Path, packwise: Path, source: tuple[Path, str]
+) -> None:
+    done = component(runner, packwise, "before_script", PACKWISE_REPOSITORY=str(source[0]), PACKWISE_COMMIT="0" * 40)
+
+    assert done.returncode != 0
+    assert not (runner / "pip.log").exists()
+
+
 def test_the_component_checks_and_reports(runner: Path, history: Path, packwise: Path) -> None:
     done = component(runner, packwise)
 
-    report: list[dict[str, Any]] = json.loads((history / "gl-code-quality-report.json").read_text(encoding="utf-8"))
     assert done.returncode == 1
-    assert (runner / "pip.log").read_text() == "install --quiet packwise[crds] @ git+https://a.com/packwise\n"
-    assert {entry["location"]["path"] for entry in report if entry["check_name"] == "topology-domain-unknown"} == {
-        "clusters/east/web.yaml", "clusters/my west/web.yaml"
-    }  # fmt: skip
+    assert "clusters/east/web.yaml:10:38" in done.stdout
+    assert reported_by_the_component(history) == {"clusters/east/web.yaml", "clusters/my west/web.yaml"}
+
+
+def reported_by_the_component(work: Path) -> set[str]:
+    report: list[dict[str, Any]] = json.loads((work / "gl-code-quality-report.json").read_text(encoding="utf-8"))
+    return {entry["location"]["path"] for entry in report if entry["severity"] != "info"}
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -302,9 +389,43 @@ def test_the_component_checks_what_changed(change: str, runner: Path, history: P
 
     done = component(runner, packwise, PACKWISE_CHANGED_ONLY="true", CI_MERGE_REQUEST_DIFF_BASE_SHA=base)
 
-    report: list[dict[str, Any]] = json.loads((history / "gl-code-quality-report.json").read_text(encoding="utf-8"))
-    assert done.returncode == (1 if change == "a file that looks like an option" else 0), done.stderr
-    assert {entry["location"]["path"] for entry in report if entry["severity"] != "info"} == set(reported)
+    assert done.returncode == int(any("east" in name and "web" not in name for name in reported)), done.stderr
+    assert {shown(name) for name in reported_by_the_component(history)} == {shown(name) for name in reported}
+    assert list(history.rglob("pwned")) == []
+
+
+WRITTEN = (
+    "gl-code-quality-report.json", ".packwise-new", "packwise-comment.md", "packwise-answer.json", "packwise-body.json",
+    "packwise-changed.txt",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "folder", "link to a folder"])
+def test_the_component_writes_through_no_link_of_the_checkout(
+    kind: str, runner: Path, history: Path, packwise: Path, remote: Forge
+) -> None:
+    victim = runner / "victim"
+    inner = victim / "inner"
+    inner.mkdir(parents=True)
+    (victim / "file").write_text("mine", encoding="utf-8")
+    for name in WRITTEN:
+        if kind == "folder" and name != ".packwise-new":
+            (history / name).mkdir()
+        elif kind != "folder":
+            at = {"link": victim / "file", "link to nothing": victim / "new", "link to a folder": inner}[kind]
+            (history / name).symlink_to(at)
+    base = committed(history)
+
+    checked = component(runner, packwise, CI_MERGE_REQUEST_DIFF_BASE_SHA=base, PACKWISE_CHANGED_ONLY="true")
+    noted = note(runner, remote, packwise)
+
+    assert (checked.returncode, noted.returncode) == (0, 0), checked.stderr + noted.stderr
+    assert {path.name: path.is_file() and path.read_text(encoding="utf-8") for path in victim.rglob("*")} == {
+        "file": "mine", "inner": False
+    }  # fmt: skip
+    assert (history / "gl-code-quality-report.json").read_text(encoding="utf-8") == "[]\n"
+    assert not (history / "gl-code-quality-report.json").is_symlink()
+    assert len(remote.bodies) == 1
 
 
 def test_the_component_fails_where_git_does(runner: Path, history: Path, packwise: Path) -> None:

@@ -212,6 +212,23 @@ def test_version(call: Call) -> None:
     assert (ran.code, ran.stdout, ran.stderr) == (0, f"packwise {version('packwise')}\n", "")
 
 
+@pytest.mark.parametrize("name", ["-q.yaml", "--config=x.yaml", "-o.yaml", "--.yaml", "--help", "-v"])
+@pytest.mark.parametrize(
+    "words", ["check -q --", "check --", "check -o json -- a.yaml", "check a.yaml --", "render --"]
+)
+def test_what_follows_two_dashes_is_no_option(name: str, words: str, call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {name: "a: [\n", "a.yaml": "a: 1\n"})
+
+    ran = call(*words.split(), name)
+
+    assert ran.code == 1
+    assert f"{name}:" in ran.stdout + ran.stderr or f'"file": "{name}"' in ran.stdout
+
+
+def test_one_dash_is_stdin_after_two(call: Call) -> None:
+    assert call("check", "--", "-", stdin="a: [\n").stdout.startswith("error: <stdin>")
+
+
 @pytest.mark.parametrize(
     ("words", "near"), [("chek in", "check"), ("render in -o x --in-plce", "--in-place"), ("inti", "init")]
 )

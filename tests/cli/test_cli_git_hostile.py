@@ -152,6 +152,22 @@ def test_settings_of_the_repository_run_nothing(settings: str, call: Call, repos
 
 @pytest.mark.usefixtures("age")
 @pytest.mark.parametrize("settings", SETTINGS)
+def test_asking_what_changed_runs_nothing(settings: str, call: Call, repository: Path, marker: Path) -> None:
+    arm(repository / ".git", SETTINGS[settings], marker)
+    write(repository, {".gitattributes": "* filter=x diff=x\n"})
+
+    unchanged = call("check", "in", "--changed-since", "main")
+    write(repository, {"in/web/workload.yaml": "a: 1\n"})
+    changed = call("check", "in", "--changed-since", "main")
+
+    assert not marker.exists()
+    # What stands on disk as it was is not asked for.
+    assert (unchanged.code, "reaches nothing" in unchanged.stderr) == (0, True)
+    assert (changed.code, "git lacks one, as in a partial clone" in changed.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("age")
+@pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("extra", ["", "[core]\n\tbare = false\n\tworktree = .\n", "[core]\n\tworktree = ../..\n"])
 def test_a_folder_that_looks_like_a_repository_is_none(
     settings: str, extra: str, call: Call, repository: Path, marker: Path

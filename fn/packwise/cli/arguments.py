@@ -159,7 +159,10 @@ class Choice(NamedTuple):
 
 
 class Check(NamedTuple):
-    """`packwise check`; `fix` is None where nothing is mended. `jobs`: as of a render."""
+    """`packwise check`; `fix` is None where nothing is mended. `jobs`: as of a render.
+
+    `changed_since` is a commit: only what the change since then reaches is reported.
+    """
 
     named: Named
     outputs: tuple[Output, ...] = (Output(),)
@@ -168,6 +171,7 @@ class Check(NamedTuple):
     verbosity: Verbosity = Verbosity.NORMAL
     nodes: tuple[str, ...] = ()
     jobs: int | None = None
+    changed_since: str | None = None
 
 
 class Diff(NamedTuple):

@@ -57,6 +57,7 @@ def check(command: Check) -> int:
         coloured=is_coloured(sys.stdout),
         closing=judgement.closing,
         verbosity=command.verbosity,
+        changed_since=command.changed_since,
     )
     # Workloads are there, and neither a baseline nor a status tells what changed.
     is_compared = command.named.baseline is not None or exit_code(checkup.results) or not judgement.is_new
@@ -82,7 +83,12 @@ def _judged(command: Check) -> tuple[Checkup, Judgement]:
 
 
 def _read(command: Check, leaves: int | None) -> Checkup:
-    checkup = read_groups(command.named, leaves=leaves)
+    if command.changed_since is None:
+        checkup = read_groups(command.named, leaves=leaves)
+    else:
+        from packwise.cli.changed import read_changed
+
+        checkup = read_changed(command.named, command.changed_since, command.nodes)
     if not command.nodes:
         return checkup
     from packwise.cli.cluster_files import read_nodes

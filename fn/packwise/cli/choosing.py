@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.arguments import Choice
 
-__all__ = ["Chosen", "choose", "divided", "findings_text", "refuse_unknown"]
+__all__ = ["Chosen", "choose", "divided", "findings_text", "prevents", "refuse_unknown"]
 
 
 class Chosen(NamedTuple):
@@ -62,7 +62,7 @@ def divided(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
     known: list[Result] = []
     never: list[Result] = []
     for result in results:
-        (never if _prevents(result) else known).append(result)
+        (never if prevents(result) else known).append(result)
     return known, never
 
 
@@ -70,11 +70,11 @@ def _is_chosen(result: Result, choice: Choice) -> bool:
     rule = result.tags.get("rule", "")
     if result.severity is Severity.ERROR:
         # Where no rule is judged, nothing of those selected is no good news.
-        return not choice.selected or rule in choice.selected or _prevents(result)
+        return not choice.selected or rule in choice.selected or prevents(result)
     return rule not in choice.ignored and (not choice.selected or rule in choice.selected)
 
 
-def _prevents(result: Result) -> bool:
+def prevents(result: Result) -> bool:
     """Whether it says that the input or its configuration cannot be read, so that no rule is judged."""
     rule = result.tags.get("rule", "")
     return result.severity is Severity.ERROR and (not rule or rule in precondition_rules())

@@ -21,7 +21,7 @@ from packwise.globs import Globs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Commit", "files_in_commit", "left_out_of", "program_on_path"]
+__all__ = ["MARKERS", "Commit", "files_in_commit", "left_out_of", "merge_bases", "program_on_path", "work_tree"]
 
 _OPTIONS = (
     "--no-pager",
@@ -48,17 +48,24 @@ _VARIABLES = {
 }
 
 
+_WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
+"""How a checkout of CI gets all commits."""
+
+
 class Commit:
     """The files of a commit by path: `blobs` has git's name of each content. Links are not listed.
 
-    Reads through one process of git that lives until `close`. Raises UsageError: no git, no repository, no commit.
+    `modules` are the folders of submodules, each with the name of the commit that stands there. Reads through one
+    process of git that lives until `close`. Raises UsageError: no git, no repository, no commit.
     """
 
     def __init__(self, commit: str, path: str) -> None:
         self.name = commit
         at = Path(path)
         self.top = _top(_nearest_folder(at), path)
-        self.blobs = {str(entry.path): entry.blob for entry in _entries(self.top, _commit(self.top, commit), [])}
+        files, modules = _tree(self.top, _commit(self.top, commit), [])
+        self.blobs = {str(entry.path): entry.blob for entry in files}
+        self.modules = {str(entry.path): entry.blob for entry in modules}
         self._reader: subprocess.Popen[bytes] | None = None
 
     def content(self, blob: str) -> bytes:
@@ -94,6 +101,27 @@ class _Entry(NamedTuple):
     blob: str
 
 
+def work_tree(path: str) -> str:
+    """The top of the work tree that `path` stands in, or stood. Raises UsageError where there is none."""
+    return str(_top(_nearest_folder(Path(path)), path))
+
+
+def merge_bases(commit: str, path: str) -> list[str]:
+    """The commits from which `commit` and the checkout around `path` have gone apart; one, but for crossing merges.
+
+    Raises UsageError: no git, no repository, no commit, nothing in common.
+    """
+    top = _top(_nearest_folder(Path(path)), path)
+    revision, head = _commit(top, commit), _commit(top, "HEAD")
+    try:
+        return _git(top, "merge-base", "--all", revision, head).decode().split()
+    except _GitError:
+        raise UsageError(
+            f'"{commit}" must have a commit in common with what is checked out, and git knows none here: in CI, fetch '
+            f"the whole history ({_WHOLE})"
+        ) from None
+
+
 def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list[tuple[InputPath, bytes]]:
     """The files that `path` named in `commit`, with their content; none where it was not there yet.
 
@@ -104,8 +132,8 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
     revision = _commit(top, commit)
     target = PurePosixPath(_within(at, top, path))
     listed = _entries(top, revision, [str(target)])
-    markers = [entry for entry in listed if entry.path.name in _MARKERS]
-    markers += _entries(top, revision, [str(above / name) for above in target.parents for name in sorted(_MARKERS)])
+    markers = [entry for entry in listed if entry.path.name in MARKERS]
+    markers += _entries(top, revision, [str(above / name) for above in target.parents for name in sorted(MARKERS)])
     below = [(entry, entry.path.relative_to(target)) for entry in listed]
     files = [
         entry
@@ -139,19 +167,29 @@ def _lacking(commit: str, path: str) -> str:
     )
 
 
-_MARKERS = frozenset({GITIGNORE, *LANDMARKS})
+MARKERS = frozenset({GITIGNORE, *LANDMARKS})
+"""Names of files that say which others are judged."""
 
 
 def _entries(top: Path, revision: str, paths: Iterable[str]) -> list[_Entry]:
     """The files at and below `paths` in a commit, without links."""
+    return _tree(top, revision, paths)[0]
+
+
+def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry], list[_Entry]]:
+    """The files at and below `paths` in a commit, without links; and the submodules there, each with its commit."""
     output = _git(top, "ls-tree", "-r", "-z", "--full-tree", revision, "--", *paths)
     entries: list[_Entry] = []
+    modules: list[_Entry] = []
     for line in output.split(b"\0")[:-1]:
         about, _, name = line.partition(b"\t")
         mode, kind, blob = about.decode().split(" ")
-        if kind == "blob" and mode != "120000":
-            entries.append(_Entry(PurePosixPath(name.decode("utf-8", "surrogateescape")), blob))
-    return entries
+        entry = _Entry(PurePosixPath(name.decode("utf-8", "surrogateescape")), blob)
+        if kind == "commit":
+            modules.append(entry)
+        elif kind == "blob" and mode != "120000":
+            entries.append(entry)
+    return entries, modules
 
 
 def left_out_of(
@@ -206,8 +244,8 @@ def _commit(folder: Path, commit: str) -> str:
         )
     except _GitError:
         raise UsageError(
-            f'"git:{commit}" must be a commit that git knows here: in CI, fetch it first, since a shallow clone has '
-            "the newest commit only"
+            f'"git:{commit}" must be a commit that git knows here: in CI, fetch it first ({_WHOLE}), since a shallow '
+            "clone has the newest commit only"
         ) from None
 
 

@@ -42,20 +42,26 @@ if TYPE_CHECKING:
     from packwise.discovery import LeftOut
     from packwise.select import Configured
 
-__all__ = ["Checkup", "Group", "read_groups"]
+__all__ = ["Checkup", "Group", "judged_together", "read_groups", "readable"]
 
 
 class Group(NamedTuple):
     """Files that one configuration judges; `configurations` are the names of its files, empty where there is none.
 
     `around` are the names of files that are read for their definitions, and not judged. `unread` are files that are
-    judged, and of which the package has nothing yet.
+    judged, and of which the package has nothing yet. Of the `files`, those whose names are `unchanged` are judged with
+    the others, and what is said of them counts where it is new to the package as it stood `before` the change. `root`
+    is the folder of the configuration, below which all is one package; "": everything is, None: each folder is its own.
     """
 
     package: Package
     configurations: tuple[str, ...] = ()
     around: frozenset[str] = frozenset()
     unread: tuple[Unread, ...] = ()
+    files: tuple[InputFile, ...] = ()
+    unchanged: frozenset[str] = frozenset()
+    before: tuple[Package, ...] = ()
+    root: str | None = ""
 
     def after(self, configured: Configured | None) -> Group:
         """The group, whose baseline was configured so."""
@@ -63,7 +69,10 @@ class Group(NamedTuple):
 
 
 class Checkup(NamedTuple):
-    """What is judged, and what could not be read; the readable rest is judged all the same."""
+    """What is judged, and what could not be read; the readable rest is judged all the same.
+
+    `around` are files that are read for their definitions, and not judged.
+    """
 
     groups: tuple[Group, ...]
     files: tuple[InputFile, ...]
@@ -71,6 +80,7 @@ class Checkup(NamedTuple):
     read: tuple[InputFile, ...]
     left_out: tuple[tuple[str, LeftOut], ...]
     unread: tuple[Unread, ...] = ()
+    around: tuple[InputFile, ...] = ()
 
     @property
     def number(self) -> int:
@@ -86,7 +96,13 @@ class Checkup(NamedTuple):
 
     def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
         """What is judged, on a cluster of these objects."""
-        groups = [group._replace(package=group.package._replace(nodes=nodes)) for group in self.groups]
+        groups = [
+            group._replace(
+                package=group.package._replace(nodes=nodes),
+                before=tuple([package._replace(nodes=nodes) for package in group.before]),
+            )
+            for group in self.groups
+        ]
         return self._replace(groups=tuple(groups))
 
 
@@ -102,6 +118,7 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
+    around: tuple[InputFile, ...] = ()
     if exit_code(reader.results[read:]):
         # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
         groups = []
@@ -117,7 +134,14 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
         ]
     values = assigned(named.values)
     groups = [group._replace(package=group.package._replace(values=values)) for group in groups]
-    return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out, unread)
+    return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out, unread, around)
+
+
+def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
+    """The folder whose configuration each of `files` is judged by; where one `is_chosen` for all, none."""
+    if is_chosen:
+        return dict.fromkeys(files)
+    return nearest_folders({path: traits_of(file) for path, file in files.items()})
 
 
 def _groups(
@@ -151,7 +175,7 @@ def _groups(
             crds,
             is_part=folder is None and is_split,
             unread=left.get(folder, ()),
-        )
+        )._replace(root=folder)
         for folder, own in mine.items()
         if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
     ]
@@ -194,24 +218,23 @@ def _group(
 ) -> Group:
     files, around = list(files), list(around)
     package = Package(
-        _readable(files),
+        readable(files),
         None if chosen is None else chosen.function_config,
-        None if before is None else _readable(before),
+        None if before is None else readable(before),
         crds,
         (*documents_of(files), *documents_of(around)),
         documents_of(before or ()),
-        context=(*(() if chosen is None else chosen.context), *_readable(around)),
+        context=(*(() if chosen is None else chosen.context), *readable(around)),
         is_part=is_part,
     )
     configuring = [*(() if chosen is None else (chosen.function_config, *chosen.context))]
     names = [str(item.location().file) for item in configuring if item is not None]
     names += [str(file.path.name) for file in (*files, *around) if chosen is None and traits_of(file).configures]
-    return Group(
-        package, tuple(dict.fromkeys(names)), frozenset([str(file.path.name) for file in around]), tuple(unread)
-    )
+    around_names = frozenset([str(file.path.name) for file in around])
+    return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(unread), tuple(files))
 
 
-def _readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     """The objects that can be read."""
     return tuple([item for file in files for item in readable_items(file)])
 

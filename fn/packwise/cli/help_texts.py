@@ -90,6 +90,7 @@ CHECK_EPILOG = """\
 examples:
   packwise check examples/disaggregated-inference
   packwise check clusters/west --baseline git:origin/main
+  packwise check . --changed-since origin/main      # what a pull request reaches, of many clusters
   packwise check clusters/west -o github            # shown beside the changed lines of a pull request
   packwise check clusters/west -o text -o sarif=packwise.sarif -o junit=packwise.xml
   packwise check clusters/west --crds ../grove/operator/api/core/v1alpha1/crds

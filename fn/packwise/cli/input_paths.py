@@ -42,6 +42,7 @@ __all__ = [
     "from_top",
     "landmark_text",
     "landmarks_above",
+    "names_files",
     "real",
     "top_of",
 ]
@@ -120,6 +121,14 @@ def find_files(
         InputPath(walk.name_of(target), target, left_out, is_named=False, at=at)
         for target, (at, left_out) in sorted(by_target.items())
     ], walk.results
+
+
+def names_files(path: str) -> bool:
+    """Whether `path` names something to read."""
+    try:
+        return bool(find_files(path))
+    except UsageError:
+        return False
 
 
 def _excluded(patterns: Iterable[str]) -> Globs | None:

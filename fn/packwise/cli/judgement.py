@@ -8,8 +8,11 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import Verbosity
+from packwise.cli.input_paths import contains, folder_of, real
 from packwise.discovery import summary
 from packwise.findings.consequences import without_echoes
+from packwise.findings.fingerprint import fingerprints
+from packwise.findings.known import compare
 from packwise.objects.identity import identity
 from packwise.objects.index import ONCE
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
@@ -82,7 +85,10 @@ def verdict_of(group: Group, rendered: Rendered) -> Verdict:
     """What a check says of the render of a group."""
     workloads = [item for item in group.package.items if item.get("kind") in _JUDGED]
     is_new = any(not item.get("status") for item in workloads)
-    return Verdict(reported(rendered.results, group), rendered.workloads, judge_of(rendered), is_new)
+    number = rendered.workloads
+    if group.unchanged:
+        number = sum(plan.workload.location().file not in group.unchanged for plan in rendered.plans)
+    return Verdict(reported(rendered.results, group), number, judge_of(rendered), is_new)
 
 
 def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
@@ -139,12 +145,35 @@ def left_out_lines(left_out: Iterable[tuple[str, LeftOut]]) -> list[str]:
 
 def reported(results: Iterable[Result], group: Group) -> tuple[Result, ...]:
     """Those of the results of a group that are about what the user named, or keep it from being judged."""
+    results = _changed(results, group) if group.unchanged else results
     kept = tuple([result for result in results if _is_reported(result, group)])
-    if group.configurations or not any(result.tags.get("rule") == ONCE.name for result in kept):
+    if not group.root and group.root is not None:
         return kept
-    # Folders that no configuration holds together, samples or a base and its build, are not applied together.
-    names = _names_by_folder(group)
-    return tuple([result for result in kept if result.tags.get("rule") != ONCE.name or _is_repeated(result, names)])
+    repeated = [result for result in kept if result.tags.get("rule") == ONCE.name and result.field is not None]
+    if not repeated:
+        return kept
+    # Objects of two packages, samples or a base and its build, are not applied together.
+    packages = _packages(group)
+    apart = {id(result) for result in repeated if not _is_repeated(result, group, packages)}
+    return tuple([result for result in kept if id(result) not in apart])
+
+
+def _changed(results: Iterable[Result], group: Group) -> list[Result]:
+    """The results but for those on unchanged files that were there before; what keeps others from being judged stays.
+
+    A change can break a file that it does not touch: a second object of a name is reported at either.
+    """
+    # Most checks are about everything.
+    from packwise.cli.choosing import prevents
+
+    results = list(results)
+    about = [result for result in results if result.file is not None and result.file.path in group.unchanged]
+    new: set[int] = set()
+    for package in group.before if about else ():
+        known = fingerprints(render(package, is_listed=False).results)
+        new.update([id(result) for result in compare(results, frozenset(known)).new])
+    passed = {id(result) for result in about if not prevents(result)} - new
+    return [result for result in results if id(result) not in passed]
 
 
 def _is_reported(result: Result, group: Group) -> bool:
@@ -155,17 +184,23 @@ def _is_reported(result: Result, group: Group) -> bool:
     return file in group.configurations and result.severity is Severity.ERROR
 
 
-def _names_by_folder(group: Group) -> Counter[tuple[str, ...]]:
-    """How often each kind, namespace and name stands in a folder."""
-    return Counter((*identity(item.value)[1:], (item.file or "").rpartition("/")[0]) for item in group.package.items)
+def _packages(group: Group) -> Counter[tuple[str, ...]]:
+    """How often each kind, namespace and name stands in a package."""
+    return Counter((*identity(item.value)[1:], _package(item.file or "", group)) for item in group.package.items)
 
 
-def _is_repeated(result: Result, names: Counter[tuple[str, ...]]) -> bool:
-    """Whether the object that a result is about stands twice in one folder."""
+def _package(file: str, group: Group) -> str:
+    """The folder that is the package of a file: that of the configuration which the file stands below, or its own."""
+    folder = folder_of(real(file))
+    return group.root if group.root and contains(group.root, folder) else folder
+
+
+def _is_repeated(result: Result, group: Group, packages: Counter[tuple[str, ...]]) -> bool:
+    """Whether the object that a result is about stands twice in its package."""
     ref, file = result.resource_ref, result.file
     if ref is None or file is None:
         return True
-    return names[ref.kind, ref.namespace or "default", ref.name, file.path.rpartition("/")[0]] > 1
+    return packages[ref.kind, ref.namespace or "default", ref.name, _package(file.path, group)] > 1
 
 
 def _judged(number: int, judge: str | None, *, is_first: bool = True) -> str:

@@ -49,6 +49,7 @@ def parse(arguments: Sequence[str]) -> Command:
     """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
     if arguments and arguments[0] == "help":
         arguments = [*arguments[1:], "--help"]
+    arguments = _divided(arguments)
     name = arguments[0] if arguments else ""
     parser, commands = parsers([name] if name in _OPTIONS else None)
     if name in commands:
@@ -59,6 +60,18 @@ def parse(arguments: Sequence[str]) -> Command:
     if parsed.command in _REFUSALS:
         _option(_OPTIONS[parsed.command][0], _REFUSALS[parsed.command])(commands[parsed.command], parsed)
     return _COMMANDS[parsed.command](parsed)
+
+
+def _divided(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments without `--`, after which nothing is an option: a path there that looks like one does no longer.
+
+    argparse forgets `--` where options may stand among the paths.
+    """
+    if "--" not in arguments:
+        return arguments
+    at = arguments.index("--")
+    paths = [f"./{word}" if word.startswith("-") and word != STDIN else word for word in arguments[at + 1 :]]
+    return [*arguments[:at], *paths]
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
@@ -80,6 +93,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         Verbosity(parsed.verbosity),
         tuple(parsed.nodes),
         parsed.jobs,
+        parsed.changed_since,
     ),
     "diff": lambda parsed: Diff(
         parsed.before,

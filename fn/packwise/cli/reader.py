@@ -121,9 +121,10 @@ class Reader:
             {file: data for path in paths for file, data in files_in_commit(commit, path, self._exclude)}
         )
 
-    def read_contents(self, contents: Mapping[InputPath, bytes]) -> list[InputFile]:
-        """Each file of which the content is at hand, in their order."""
-        return self._kept([_decoded(file, contents[file]) for file in self._listed(contents)])
+    def read_contents(self, contents: Mapping[InputPath, bytes | InputFile]) -> list[InputFile]:
+        """Each file of which the content, or what was read of that, is at hand, in their order."""
+        listed = [(path, contents[path]) for path in self._listed(contents)]
+        return self._kept([_decoded(path, held) if isinstance(held, bytes) else (held, None) for path, held in listed])
 
     def _listed(self, paths: Iterable[InputPath]) -> list[InputPath]:
         """The paths to read; the others are kept as left out."""

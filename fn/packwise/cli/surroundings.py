@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from packwise.cli.document import Document
     from packwise.cli.unread import Unread
 
-__all__ = ["Surroundings", "is_broken_configuration", "path_of", "surroundings_of", "traits_of"]
+__all__ = ["Surroundings", "defining", "is_broken_configuration", "path_of", "surroundings_of", "traits_of"]
 
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
 _DEFINITION = re.compile(
@@ -159,8 +159,7 @@ class _Search:
                 file = read_file(path)
                 if is_broken_configuration(file):
                     self.errors += _errors_of(file)
-                else:
-                    file = _definitions(file)
+                file = defining(file)
             except FieldError as error:
                 self.errors += [error] if _CONFIGURATION.search(data) else []
                 continue
@@ -204,8 +203,10 @@ def _relative(folder: str) -> str:
     return folder
 
 
-def _definitions(file: InputFile) -> InputFile:
-    """The file with those documents alone that define what workloads name."""
+def defining(file: InputFile) -> InputFile:
+    """The file with those documents alone that define what workloads name; all where its configuration is broken."""
+    if is_broken_configuration(file):
+        return file
     return file._replace(documents=tuple([document for document in file.documents if _defines(document)]))
 
 

@@ -155,7 +155,10 @@ def replace_file(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Short, so that it fits wherever the name itself does.
     temporary = path.parent / ".packwise-new"
-    temporary.write_bytes(content)
+    # Whoever sent the folder may have put a link there.
+    temporary.unlink(missing_ok=True)
+    with temporary.open("xb") as file:
+        file.write(content)
     if path.exists():
         # What is written is read, and never run.
         temporary.chmod(stat.S_IMODE(path.stat().st_mode) & 0o666)

@@ -62,6 +62,12 @@ def add_check(commands: Any) -> None:
         "for people, json for scripts, github as workflow commands, gitlab as a Code Quality report, sarif as SARIF "
         "2.1.0, junit as JUnit XML, markdown as a comment on a pull request (default: text)",
     )
+    check.add_argument(
+        "--changed-since",
+        metavar="REF",
+        help="report only what the change since this commit reaches: files that differ from it in the checkout, and "
+        "those that a changed configuration or definition judges; a branch means the commit where HEAD left it",
+    )
     _add_fixes(check)
     _add_choice(check)
     add_context(check)
@@ -143,6 +149,8 @@ def refuse_unlike(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -
     """Ends with usage where options of `check` do not go together."""
     if not parsed.fix and (parsed.diff or parsed.unsafe_fixes):
         parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
+    if parsed.fix and parsed.changed_since is not None:
+        parser.error("--fix must not go with --changed-since: it mends every file that is named")
     if parsed.known is not None and parsed.write_findings is not None:
         parser.error("--write-findings must not go with --known: it writes all findings there are")
     outputs: list[Output] = parsed.output or []

@@ -21,7 +21,7 @@ class Checked(NamedTuple):
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
     for the colours of a terminal, where a format has any. `closing` is what was judged by which configuration and what
     was left out. `verbosity` is how much of the results people read; `known` counts those that are left out since they
-    were there before.
+    were there before. With `changed_since`, files are those that the change since this commit reaches.
     """
 
     results: tuple[Result, ...]
@@ -31,6 +31,7 @@ class Checked(NamedTuple):
     closing: str = ""
     verbosity: Verbosity = Verbosity.NORMAL
     known: int = 0
+    changed_since: str | None = None
 
     @property
     def last_line(self) -> str:
@@ -39,4 +40,8 @@ class Checked(NamedTuple):
         if self.known:
             counted += f", {self.known} known"
         where = "1 file" if self.files == 1 else f"{self.files} files"
+        if self.changed_since is not None:
+            if not self.files and not self.results and not self.known:
+                return f"no findings: the change since {self.changed_since} reaches nothing that is checked"
+            where += f" that the change since {self.changed_since} reaches"
         return "; ".join([f"{counted} in {where}", *([self.closing] if self.closing else [])])

@@ -1,0 +1,527 @@
+"""`check --changed-since REF`: what a change reaches is checked, and nothing else; git itself says what changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import CONFIG, WORKLOAD, Call, Ran, write
+from tests.cli.test_cli_git import git
+
+BROKEN = WORKLOAD.replace("rack", "block")
+OTHER = BROKEN.replace("name: web", "name: other")
+RULE = "topology-domain-unknown"
+
+FILES = {
+    "clusters/west/topology.yaml": CONFIG,
+    "clusters/west/web.yaml": BROKEN,
+    "clusters/east/topology.yaml": CONFIG,
+    "clusters/east/web.yaml": BROKEN,
+    "clusters/east/fine.yaml": WORKLOAD.replace("name: web", "name: fine"),
+}
+
+
+def committed(root: Path, message: str = "more") -> None:
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", message)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two packages with an error in each, committed as `main`; the branch `change` is checked out."""
+    write(tmp_path, FILES)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    committed(tmp_path)
+    git(tmp_path, "checkout", "--quiet", "-b", "change")
+    return tmp_path
+
+
+def found(ran: Ran) -> list[tuple[str, str]]:
+    return sorted({(finding["rule"], finding["file"]) for finding in ran.findings if finding["severity"] != "info"})
+
+
+def of(*files: str) -> list[tuple[str, str]]:
+    return [(RULE, file) for file in sorted(files)]
+
+
+ODD = (
+    "--include=a.yaml", "-.yaml", "-o.yaml", "--config=x.yaml", "-q.yaml", "a\nb.yaml", "a\tb.yaml", 'a"b.yaml',
+    "a\\b.yaml", "wörk.yaml", "$(touch x).yaml", "`touch x`.yaml", " a .yaml", ":(glob)*.yaml", ":!a.yaml", "*.yaml",
+    "[a].yaml", "\\n.yaml", "'.yaml", "a;b.yaml", "a|b&.yaml", "\u202ea.yaml", "a b.yml", "é.json.yaml", "a\r.yaml",
+    "\x07.yaml", "git:main.yaml", "~.yaml",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*ODD, os.fsdecode(b"\xff\xfe.yaml")])
+@pytest.mark.parametrize("state", ["committed", "untracked"])
+def test_a_file_of_any_name_is_checked(call: Call, repository: Path, name: str, state: str) -> None:
+    (repository / "clusters/east" / name).write_text(OTHER, encoding="utf-8")
+    if state == "committed":
+        committed(repository)
+
+    ran = call("check", "clusters", "--changed-since", "main", "-o", "json")
+
+    assert (ran.code, [rule for rule, _ in found(ran)]) == (1, [RULE])
+    (file,) = {finding["file"] for finding in ran.findings}
+    assert os.fsencode(file).decode("utf-8", "replace").startswith("clusters/east/")
+    assert "in 1 file that the change since main reaches; 1 workload judged" in ran.closing
+
+
+def test_an_odd_name_hides_no_other_file(call: Call, repository: Path) -> None:
+    for name in (*ODD, "plain.yaml"):
+        (repository / "clusters/east" / name).write_text(OTHER.replace("other", f"n{len(name)}"), encoding="utf-8")
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert {finding["file"] for finding in ran.findings} == {f"clusters/east/{name}" for name in (*ODD, "plain.yaml")}
+
+
+@pytest.mark.parametrize("reference", ["main", "git:main", "HEAD~1", "change~1", "main^{commit}", "@~1"])
+def test_only_what_changed_is_reported(call: Call, repository: Path, reference: str) -> None:
+    write(repository, {"clusters/east/more.yaml": OTHER})
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", reference, "-o", "json")
+
+    assert (ran.code, found(ran)) == (1, of("clusters/east/more.yaml"))
+
+
+@pytest.mark.parametrize(
+    "words", [["."], ["clusters"], ["clusters/west"], ["clusters/west/web.yaml"], ["clusters/east", "."]]
+)
+@pytest.mark.parametrize("form", ["json", "text", "github", "gitlab", "sarif", "junit", "markdown"])
+def test_nothing_changed_is_an_answer(call: Call, repository: Path, words: list[str], form: str) -> None:
+    write(repository, {"README.md": "a\n"})
+    committed(repository)
+
+    ran = call("check", *words, "--changed-since", "main", "-o", form)
+
+    assert (ran.code, ran.stderr) == (0, "no findings: the change since main reaches nothing that is checked\n")
+    assert RULE not in ran.stdout
+    if form == "json":
+        assert ran.stdout == "[]\n"
+
+
+EAST = ("clusters/east/web.yaml",)
+WEST = ("clusters/west/web.yaml",)
+CHANGES: dict[str, tuple[dict[str, str | None], tuple[str, ...]]] = {
+    "a workload": ({"clusters/west/web.yaml": f"{BROKEN}# more\n"}, WEST),
+    "a workload mended": ({"clusters/west/web.yaml": WORKLOAD}, ()),
+    "a workload renamed": (
+        {"clusters/west/web.yaml": None, "clusters/west/was.yaml": BROKEN}, ("clusters/west/was.yaml",)
+    ),
+    "a workload to another cluster": (
+        {"clusters/west/web.yaml": None, "clusters/east/m/web.yaml": OTHER}, ("clusters/east/m/web.yaml",)
+    ),
+    "a workload gone": ({"clusters/west/web.yaml": None}, ()),
+    "a configuration": ({"clusters/east/topology.yaml": f"{CONFIG}# more\n"}, EAST),
+    "a configuration gone": ({"clusters/east/topology.yaml": None}, EAST),
+    "a configuration that is new": (
+        {"clusters/east/m/topology.yaml": CONFIG, "clusters/east/m/x.yaml": OTHER}, ("clusters/east/m/x.yaml",)
+    ),
+    "a configuration above": ({"clusters/east/topology.yaml": None, "clusters/topology.yaml": CONFIG}, EAST),
+    "both configurations for one above": (
+        {"clusters/east/topology.yaml": None, "clusters/west/topology.yaml": None, "topology.yaml": CONFIG}, EAST + WEST
+    ),
+    "a definition beside it": (
+        {"clusters/west/queue.yaml": "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a}\nspec: {}\n"},
+        WEST,
+    ),
+    "another kind of file": ({"clusters/east/README.md": "a\n", "clusters/east/.hidden.yaml": OTHER}, ()),
+    "another object": ({"clusters/east/service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"}, ()),
+}  # fmt: skip
+"""What a change writes, None for what it takes away, and the files whose errors are reported."""
+
+
+def change(root: Path, files: dict[str, str | None]) -> None:
+    write(root, {name: text for name, text in files.items() if text is not None})
+    for name, text in files.items():
+        if text is None:
+            (root / name).unlink()
+
+
+@pytest.mark.parametrize("state", ["committed", "staged", "in the work tree"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_a_change_reaches(call: Call, repository: Path, name: str, state: str) -> None:
+    files, reported = CHANGES[name]
+    change(repository, files)
+    if state == "committed":
+        committed(repository)
+    elif state == "staged":
+        git(repository, "add", "--all")
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert {file for rule, file in found(ran) if rule == RULE} == set(reported), ran.stderr
+
+
+@pytest.mark.parametrize("name", [each for each in CHANGES if "configuration" in each])
+def test_a_change_above_what_is_named_reaches_it(call: Call, repository: Path, name: str) -> None:
+    files, reported = CHANGES[name]
+    change(repository, files)
+    committed(repository)
+
+    ran = call("check", "clusters/east/web.yaml", "--changed-since", "main", "-o", "json")
+
+    assert {file for rule, file in found(ran) if rule == RULE} == {each for each in reported if each in EAST}
+
+
+def test_a_configuration_gone_is_said(call: Call, repository: Path) -> None:
+    """Its workloads are judged otherwise, though no byte of them changed."""
+    change(repository, {"clusters/east/topology.yaml": None})
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", "main")
+
+    assert "that the change since main reaches" in ran.closing
+    assert "clusters/east/web.yaml" in ran.stdout
+
+
+def test_a_branch_means_where_it_was_left(call: Call, repository: Path) -> None:
+    """What others did to main since is no change of this branch."""
+    write(repository, {"clusters/east/more.yaml": OTHER})
+    committed(repository)
+    git(repository, "checkout", "--quiet", "main")
+    write(repository, {"clusters/west/web.yaml": WORKLOAD})
+    committed(repository)
+    git(repository, "checkout", "--quiet", "change")
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert found(ran) == of("clusters/east/more.yaml")
+
+
+def test_of_several_commits_that_branches_left_each_counts(call: Call, repository: Path) -> None:
+    """Crossing merges; a file that is as one of them had it is changed since the other."""
+    git(repository, "commit", "--quiet", "--allow-empty", "--message", "a")
+    git(repository, "checkout", "--quiet", "main")
+    write(repository, {"clusters/west/web.yaml": WORKLOAD})
+    committed(repository)
+    git(repository, "branch", "mended")
+    git(repository, "merge", "--quiet", "--no-edit", "change")
+    git(repository, "checkout", "--quiet", "change")
+    git(repository, "merge", "--quiet", "--no-edit", "mended")
+    write(repository, {"clusters/west/web.yaml": BROKEN})
+    committed(repository)
+    done = subprocess.run(
+        ["git", "merge-base", "--all", "main", "change"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    assert len(done.stdout.split()) == 2
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert found(ran) == of("clusters/west/web.yaml")
+
+
+def test_the_mode_alone_is_no_change(call: Call, repository: Path) -> None:
+    (repository / "clusters/west/web.yaml").chmod(0o755)
+    committed(repository)
+
+    assert "reaches nothing" in call("check", ".", "--changed-since", "main").stderr
+
+
+def test_a_link_in_the_place_of_a_file(call: Call, repository: Path) -> None:
+    write(repository, {"clusters/west/real.yaml": BROKEN})
+    (repository / "clusters/west/web.yaml").unlink()
+    (repository / "clusters/west/web.yaml").symlink_to("real.yaml")
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert found(ran) == of("clusters/west/real.yaml")
+
+
+def test_a_folder_in_the_place_of_a_link_and_the_other_way_round(call: Call, repository: Path) -> None:
+    (repository / "link").symlink_to("clusters/west")
+    committed(repository)
+    git(repository, "branch", "--force", "main")
+    (repository / "link").unlink()
+    write(repository, {"link/web.yaml": OTHER, "link/topology.yaml": CONFIG})
+    committed(repository)
+    assert found(call("check", ".", "--changed-since", "main", "-o", "json")) == of("link/web.yaml")
+
+    git(repository, "branch", "--force", "main")
+    (repository / "link/web.yaml").unlink()
+    (repository / "link/topology.yaml").unlink()
+    (repository / "link").rmdir()
+    (repository / "link").symlink_to("clusters/west")
+    ran = call("check", "link", "--changed-since", "main", "-o", "json")
+    assert (ran.code, ran.stdout) == (0, "[]\n")
+
+
+def test_a_second_object_of_a_name_is_reported_wherever_it_is_said(call: Call, repository: Path) -> None:
+    """The finding is about the file that comes later, which nobody touched."""
+    write(repository, {"clusters/east/a.yaml": WORKLOAD.replace("name: web", "name: fine")})
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert (ran.code, found(ran)) == (1, [("object-once", "clusters/east/fine.yaml")])
+
+
+def test_a_second_object_that_was_there_is_not_new(call: Call, repository: Path) -> None:
+    write(repository, {"clusters/west/x.yaml": WORKLOAD.replace("name: web", "name: x")})
+    committed(repository)
+
+    assert call("check", ".", "--changed-since", "main").code == 0
+
+
+@pytest.mark.parametrize("broken", [CONFIG.replace("levels:", "levels: ["), CONFIG.replace("rack", "!!")])
+def test_a_configuration_that_keeps_a_change_from_being_judged_is_reported(
+    call: Call, repository: Path, broken: str
+) -> None:
+    write(repository, {"clusters/west/topology.yaml": broken})
+    committed(repository)
+    git(repository, "branch", "--force", "main")
+    write(repository, {"clusters/west/more.yaml": OTHER})
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert (ran.code, {finding["file"] for finding in ran.findings}) == (1, {"clusters/west/topology.yaml"})
+
+
+def test_what_cannot_be_read_and_is_unchanged_says_nothing(call: Call, repository: Path) -> None:
+    write(repository, {"clusters/west/a.yaml": "a: [\n"})
+    committed(repository)
+    git(repository, "branch", "--force", "main")
+    write(repository, {"clusters/west/more.yaml": OTHER, "clusters/west/b.yaml": "b: [\n"})
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert {finding["file"] for finding in ran.findings} == {"clusters/west/more.yaml", "clusters/west/b.yaml"}
+
+
+LEFT: dict[str, tuple[dict[str, str | None], dict[str, str | None]]] = {
+    ".gitignore": ({".gitignore": "web.yaml\n"}, {".gitignore": None}),
+    "a kustomization's patch": (
+        {"clusters/east/kustomization.yaml": "patches: [{path: web.yaml}]\n"},
+        {"clusters/east/kustomization.yaml": "resources: [web.yaml]\n"},
+    ),
+    "a configuration's exclude": (
+        {"topology.yaml": f"{CONFIG}  exclude: [clusters/east/web.yaml]\n"},
+        {"topology.yaml": CONFIG},
+    ),
+}
+
+
+@pytest.mark.parametrize("by", LEFT)
+def test_what_is_no_longer_left_out_is_checked(call: Call, repository: Path, by: str) -> None:
+    before, after = LEFT[by]
+    change(repository, before)
+    git(repository, "add", "--all", "--force")
+    git(repository, "commit", "--quiet", "--message", "left out")
+    git(repository, "branch", "--force", "main")
+    change(repository, after)
+    committed(repository)
+
+    ran = call("check", "clusters/east", "--changed-since", "main", "-o", "json")
+    everything = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert (RULE, "clusters/east/web.yaml") in found(everything)
+    if by != "a configuration's exclude":
+        assert found(ran) == of("clusters/east/web.yaml")
+
+
+def test_a_configuration_that_is_ignored_now_no_longer_judges(call: Call, repository: Path) -> None:
+    write(repository, {".gitignore": "clusters/east/topology.yaml\n"})
+    committed(repository)
+
+    ran = call("check", "clusters", "--changed-since", "main")
+
+    assert "clusters/east/web.yaml" in ran.stdout
+    assert "reaches; " in ran.closing
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [({}, {"c.yaml": CONFIG}), ({"c.yaml": CONFIG}, {"c.yaml": f"{CONFIG}# more\n"})],
+    ids=["new", "changed"],
+)
+def test_a_configuration_that_is_named_reaches_everything(
+    call: Call, repository: Path, before: dict[str, str], after: dict[str, str]
+) -> None:
+    write(repository, before)
+    committed(repository)
+    git(repository, "branch", "--force", "main")
+    write(repository, after)
+    committed(repository)
+
+    ran = call("check", "clusters/east/web.yaml", "--config", "c.yaml", "--changed-since", "main", "-o", "json")
+
+    assert found(ran) == of("clusters/east/web.yaml")
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_configuration_that_is_named_and_unchanged_reaches_nothing(call: Call) -> None:
+    words = ("check", "clusters/east/web.yaml", "--config", "clusters/west/topology.yaml", "--changed-since", "main")
+
+    assert "reaches nothing" in call(*words).stderr
+
+
+def test_a_path_that_went_is_no_mistake_and_one_that_never_was_is(call: Call, repository: Path) -> None:
+    change(repository, {name: None for name in FILES if "west" in name})
+    committed(repository)
+
+    gone = call("check", "clusters/west", "--changed-since", "main")
+    never = call("check", "clusters/north", "--changed-since", "main")
+
+    assert (gone.code, gone.stderr) == (0, "no findings: the change since main reaches nothing that is checked\n")
+    assert never.code == 2
+    assert '"clusters/north" does not exist' in never.stderr
+
+
+def test_a_submodule(call: Call, repository: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    write(inner, {"topology.yaml": CONFIG, "web.yaml": BROKEN})
+    git(inner, "init", "--quiet", "--initial-branch=main")
+    committed(inner)
+    write(repository, {".gitignore": "/inner\n"})
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "--quiet", str(inner), "modules/apps")
+    committed(repository)
+    git(repository, "branch", "--force", "main")
+    assert "reaches nothing" in call("check", ".", "--changed-since", "main").stderr
+
+    write(repository / "modules/apps", {"more.yaml": OTHER})
+    dirty = call("check", ".", "--changed-since", "main", "-o", "json")
+    committed(repository / "modules/apps")
+    committed(repository)
+    moved = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert found(dirty) == found(moved) == of("modules/apps/more.yaml")
+
+
+def test_a_submodule_whose_commit_is_not_here_is_new(call: Call, repository: Path, tmp_path: Path) -> None:
+    inner = repository / "modules/apps"
+    write(inner, {"topology.yaml": CONFIG, "web.yaml": BROKEN})
+    git(inner, "init", "--quiet", "--initial-branch=main")
+    committed(inner)
+    committed(repository)
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},modules/apps")
+    git(repository, "commit", "--quiet", "--message", "elsewhere")
+    git(repository, "branch", "--force", "main")
+
+    ran = call("check", "modules", ".", "--changed-since", "main", "-o", "json")
+
+    assert found(ran) == of("modules/apps/web.yaml")
+    assert tmp_path.exists()
+
+
+UNKNOWN = (
+    'must be a commit that git knows here: in CI, fetch it first (fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab), '
+    "since a shallow clone has the newest commit only\n"
+)
+
+
+@pytest.mark.parametrize(
+    "reference", ["nothing", "main..change", "main:clusters", "HEAD^9", ":(glob)*", "$(touch x)", "a b"]
+)
+def test_a_reference_that_is_no_commit(call: Call, repository: Path, reference: str) -> None:
+    ran = call("check", ".", "--changed-since", reference)
+
+    assert (ran.code, ran.stdout, ran.stderr) == (2, "", f'error: "git:{reference}" {UNKNOWN}')
+    assert not (repository / "x").exists()
+
+
+@pytest.mark.parametrize("reference", ["", "git:", "--help", "-x", "git:--output=x"])
+def test_a_reference_that_is_none(call: Call, repository: Path, reference: str) -> None:
+    ran = call("check", ".", f"--changed-since={reference}")
+
+    assert (ran.code, "must name a commit: a branch, a tag, a hash" in ran.stderr) == (2, True)
+    assert not (repository / "x").exists()
+
+
+def test_a_shallow_clone_says_what_to_fetch(call: Call, repository: Path, tmp_path: Path) -> None:
+    write(repository, {"clusters/east/more.yaml": OTHER})
+    committed(repository)
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{repository}", "shallow")
+    git(tmp_path / "shallow", "fetch", "--quiet", "--depth=1", "origin", "main:main")
+
+    absent = call("check", "shallow", "--changed-since", "HEAD~1")
+    apart = call("check", "shallow", "--changed-since", "main")
+
+    assert absent.stderr == f'error: "git:HEAD~1" {UNKNOWN}'
+    assert (absent.code, apart.code) == (2, 2)
+    assert apart.stderr == (
+        'error: "main" must have a commit in common with what is checked out, and git knows none here: in CI, fetch '
+        'the whole history (fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab)\n'
+    )
+
+
+def test_a_parent_is_enough_of_a_shallow_clone(call: Call, repository: Path, tmp_path: Path) -> None:
+    """What the page for GitHub says: fetch-depth: 2, and the first parent."""
+    git(repository, "checkout", "--quiet", "main")
+    write(repository, {"README.md": "a\n"})
+    committed(repository)
+    git(repository, "checkout", "--quiet", "change")
+    write(repository, {"clusters/east/more.yaml": OTHER})
+    committed(repository)
+    git(repository, "checkout", "--quiet", "main")
+    git(repository, "merge", "--quiet", "--no-edit", "change")
+    git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{repository}", "shallow")
+
+    ran = call("check", "shallow", "--changed-since", "HEAD^1", "-o", "json")
+
+    assert found(ran) == of("shallow/clusters/east/more.yaml")
+
+
+def test_what_does_not_go_together(call: Call, repository: Path, tmp_path: Path) -> None:
+    write(tmp_path.parent / f"{tmp_path.name}-other", {"a.yaml": WORKLOAD})
+    elsewhere = f"../{tmp_path.name}-other"
+
+    stdin = call("check", "-", "--changed-since", "main", stdin=WORKLOAD)
+    outside = call("check", elsewhere, "--changed-since", "main")
+    both = call("check", ".", elsewhere, "--changed-since", "main")
+
+    assert stdin.stderr == (
+        'error: --changed-since "main" must go with files or folders: git does not know what stdin held\n'
+    )
+    assert "must be in a git repository to be read from a commit" in outside.stderr
+    assert [ran.code for ran in (stdin, outside, both)] == [2, 2, 2]
+    assert repository.exists()
+
+
+def test_the_baseline_holds_the_rules_for_updates(call: Call, repository: Path) -> None:
+    write(repository, {"clusters/east/fine.yaml": FILES["clusters/east/fine.yaml"].replace("rack", "zone")})
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", "main", "--baseline", "git:main", "-o", "json")
+
+    assert found(ran) == [("update-topology-constraint", "clusters/east/fine.yaml")]
+
+
+def test_git_runs_nothing_of_the_repository(call: Call, repository: Path) -> None:
+    marker = repository.parent / f"{repository.name}.ran"
+    trap = repository / "trap"
+    write(repository, {"trap": f"#!/bin/sh\ntouch {marker}\n", ".gitattributes": "* diff=x filter=x\n"})
+    trap.chmod(0o755)
+    for setting in (
+        "diff.external", "diff.x.textconv", "diff.x.command", "filter.x.clean", "filter.x.process", "core.fsmonitor",
+        "core.pager", "alias.merge-base", "alias.ls-tree",
+    ):  # fmt: skip
+        git(repository, "config", setting, str(trap))
+    git(repository, "config", "diff.renames", "copies")
+    write(repository, {"clusters/east/more.yaml": OTHER})
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert found(ran) == of("clusters/east/more.yaml")
+    assert not marker.exists()
+
+
+def test_mending_is_another_matter(call: Call, repository: Path) -> None:
+    assert call("check", ".", "--changed-since", "main", "--fix").code == 2
+    assert repository.exists()
+
+
+def test_the_environment_moves_no_repository(call: Call, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(repository, {"clusters/east/more.yaml": OTHER})
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
+        monkeypatch.setenv(name, "/nowhere")
+
+    assert found(call("check", ".", "--changed-since", "main", "-o", "json")) == of("clusters/east/more.yaml")
