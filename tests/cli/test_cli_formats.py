@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -17,6 +19,7 @@ from packwise.cli.report.junit import as_junit
 from packwise.cli.report.sarif import as_sarif
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.findings.fingerprint import fingerprints
+from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.places import ROOT, TESTDATA, TOOLS, missing
 
 FULL = Result(
@@ -220,3 +223,17 @@ def test_junit_without_findings_has_a_case_that_passes() -> None:
         '  <testsuite name="packwise" tests="1" failures="0" errors="0" skipped="0" time="0">',
         '    <testcase classname="packwise" name="no findings" time="0" />',
     ]
+
+
+@pytest.mark.parametrize("words", ["check -o sarif", "check -o json", "comment", "report -o page.html"])
+def test_a_name_that_is_not_utf8_is_no_traceback(words: str, call: Call, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / os.fsdecode(b"w\xff.yaml")).write_text(WORKLOAD.replace("rack", "block"), encoding="utf-8")
+    write(tmp_path, {"in/c.yaml": CONFIG})
+
+    ran = call(*words.split(), "in")
+
+    assert ran.code == 1
+    assert "Traceback" not in ran.stderr
+    if "sarif" in words:
+        assert "in/w%FF.yaml" in ran.stdout

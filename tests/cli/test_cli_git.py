@@ -75,8 +75,8 @@ def test_what_was_not_there_yet_is_new(call: Call, repository: Path) -> None:
     [
         (
             "nothing",
-            'error: "git:nothing" must be a commit that git knows here: in CI, fetch it first (fetch-depth: 0 on GitHub, '
-            'GIT_DEPTH: "0" on GitLab), since a shallow clone has the newest commit only\n',
+            'error: "git:nothing" must be a commit that git knows here: in CI, fetch it first (fetch-depth: 0 on '
+            'GitHub, GIT_DEPTH: "0" on GitLab), since a shallow clone has the newest commit only\n',
         ),
         ("", 'error: "git:" must name a commit: a branch, a tag, a hash\n'),
         ("--help", 'error: "git:--help" must name a commit: a branch, a tag, a hash\n'),

@@ -65,7 +65,7 @@ def comment(command: Comment) -> int:
 
 def _marker(paths: Sequence[str]) -> str:
     """What tells the comment on these paths from those on others: no text that could end an HTML comment."""
-    named = " ".join([quote(path, safe="/._~") for path in paths])[:_LONGEST]
+    named = " ".join([quote(path, safe="/._~", errors="surrogateescape") for path in paths])[:_LONGEST]
     return f"packwise comment {named}".replace("--", "-%2D")
 
 

@@ -112,8 +112,8 @@ def _physical(result: Result) -> dict[str, Any]:
 
 def _artifact(path: str) -> dict[str, str]:
     if PurePosixPath(path).is_absolute():
-        return {"uri": f"file://{quote(path)}"}
-    return {"uri": quote(path), "uriBaseId": _ROOT}
+        return {"uri": f"file://{quote(path, errors='surrogateescape')}"}
+    return {"uri": quote(path, errors="surrogateescape"), "uriBaseId": _ROOT}
 
 
 def _logical(result: Result) -> dict[str, Any]:

@@ -79,10 +79,10 @@ class Drawn(NamedTuple):
         if file is None or (commit and file.startswith(f"{commit}:")):
             return ""
         if self.source_url is not None:
-            return self.source_url.replace("{path}", quote(posixpath.normpath(file)))
+            return self.source_url.replace("{path}", quote(posixpath.normpath(file), errors="surrogateescape"))
         path = posixpath.normpath(posixpath.join(self.root, file))
         # Two slashes would begin the name of a host.
-        return f"{quote('/' + path.lstrip('/') if path.startswith('/') else path)}#L{{line}}"
+        return f"{quote('/' + path.lstrip('/') if path.startswith('/') else path, errors='surrogateescape')}#L{{line}}"
 
     @property
     def headline(self) -> str:
