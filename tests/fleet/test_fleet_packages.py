@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from packwise.commands.fleet import Client, Packages
+from packwise.commands.fleet.packages import configuration_of
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD
 from tests.fleet.trees import FLEET, FUNCTION, KPTFILE, overlay, tree
 
@@ -406,3 +407,59 @@ def test_what_a_fleet_would_not_render_as_kpt_does(kptfile: str, files: dict[str
     package = Packages(tree({"a/Kptfile": kptfile, "a/topology.yaml": CONFIG, **files}), "").package("a")
 
     assert [problem.message for problem in package.problems] == problems
+
+
+ABOVE = {
+    "c/x/topology.yaml": CONFIG,
+    "c/x/llm/kustomization.yaml": "resources: [../base]\n",
+    "c/x/base/kustomization.yaml": "resources: [w.yaml]\n",
+    "c/x/base/w.yaml": WORKLOAD,
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "clients"),
+    [
+        pytest.param({}, {"c/x/llm": KUSTOMIZE}, id="above a kustomization"),
+        pytest.param({"c/x/plain.yaml": WORKLOAD}, {"c/x": FOLDER, "c/x/llm": KUSTOMIZE}, id="and of plain files"),
+        pytest.param({"c/topology.yaml": CONFIG}, {"c": FOLDER, "c/x/llm": KUSTOMIZE}, id="the nearest counts"),
+        pytest.param(
+            {"c/x/llm/topology.yaml": CONFIG}, {"c/x": FOLDER, "c/x/llm": KUSTOMIZE}, id="one beside it counts first"
+        ),
+        pytest.param(
+            {"c/x/llm/kustomization.yaml": "kind: Component\nresources: [../base]\n"},
+            {"c/x": FOLDER},
+            id="a component is no package",
+        ),
+        pytest.param(
+            {"c/x/llm/kustomization.yaml": "transformers: [t.yaml]\n", "c/x/llm/t.yaml": FUNCTION},
+            {"c/x/base": KUSTOMIZE, "c/x/llm": KUSTOMIZE},
+            id="one that runs packwise itself",
+        ),
+    ],
+)
+def test_a_configuration_is_that_of_the_kustomizations_below_it(
+    more: dict[str, str], clients: dict[str, Client]
+) -> None:
+    assert Packages(tree(ABOVE | more), "").clients == clients
+
+
+def test_a_package_reads_the_configuration_above_it_and_what_is_built_is_in_no_other() -> None:
+    packages = Packages(tree(ABOVE | {"c/x/plain.yaml": WORKLOAD}), "")
+
+    assert packages.package("c/x/llm").files == (
+        "c/x/base/kustomization.yaml",
+        "c/x/base/w.yaml",
+        "c/x/llm/kustomization.yaml",
+        "c/x/topology.yaml",
+    )
+    assert packages.package("c/x").files == ("c/x/plain.yaml", "c/x/topology.yaml")
+
+
+def test_the_configuration_above_configures_the_build() -> None:
+    files = tree(ABOVE)
+
+    item = configuration_of(files, "c/x/llm", KUSTOMIZE).item
+
+    assert item is not None
+    assert item.file == "c/x/topology.yaml"

@@ -44,7 +44,17 @@ if TYPE_CHECKING:
     from packwise.commands.fleet.fields import Shape
     from packwise.commands.fleet.tree import Tree
 
-__all__ = ["Copy", "Inputs", "Kustomizations", "PluginEntry", "as_json", "copy_of", "file_of", "plugin_entries"]
+__all__ = [
+    "Copy",
+    "Inputs",
+    "Kustomizations",
+    "PluginEntry",
+    "as_json",
+    "copy_of",
+    "file_of",
+    "folders_named_by",
+    "plugin_entries",
+]
 
 _MOST_BASES = 100
 """How many kustomizations may build on each other, and how many folders an entry of plugins may lead through."""
@@ -140,6 +150,19 @@ def as_json(value: object) -> str:
     """The value as JSON on one line that readers of YAML 1.1 and 1.2 take for the same."""
     text = json.dumps(value, ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def folders_named_by(tree: Tree, folder: str) -> set[str]:
+    """The folders that the kustomization of `folder` builds on or takes plugins from; a component names itself too."""
+    file = file_of(tree, folder) or folder
+    try:
+        value = mapping_at(tree, file)
+    except YamlError:
+        return set()
+    walk = _Walk(tree, file)
+    walk.copy(value)
+    plugins = {posixpath.dirname(path) for entry in plugin_entries(tree, folder, value) for path, _ in entry.folders}
+    return {*walk.bases, *plugins, *([folder] if value.get("kind") == "Component" else [])}
 
 
 def plugin_entries(tree: Tree, folder: str, value: Mapping[str, Value]) -> list[PluginEntry]:

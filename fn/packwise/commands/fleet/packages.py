@@ -18,14 +18,14 @@ from packwise.commands.doctor.kpt import kpt_clients
 from packwise.commands.doctor.kustomize import kustomize_clients
 from packwise.commands.fleet.documents import mapping_at, objects_at
 from packwise.commands.fleet.fields import PLUGINS, same_name
-from packwise.commands.fleet.kustomization import Kustomizations, file_of, plugin_entries
+from packwise.commands.fleet.kustomization import Kustomizations, file_of, folders_named_by, plugin_entries
 from packwise.commands.fleet.tree import below
-from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS
+from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, nearest_folder_among
 from packwise.discovery.landmarks import RENDERED_LIST
 from packwise.settings.recognition import has_topology, is_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.commands.fleet.tree import Tree
@@ -90,7 +90,7 @@ def configuration_of(tree: Tree, folder: str, client: Client) -> Configuration:
 class Packages:
     """The packages in a folder of a tree: `clients` has the client of each by its folder, in order of folders."""
 
-    __slots__ = ("_built", "_folders", "_kustomizations", "_left_out", "_mentioning", "_tree", "clients")
+    __slots__ = ("_above", "_built", "_folders", "_kustomizations", "_left_out", "_mentioning", "_tree", "clients")
 
     def __init__(self, tree: Tree, root: str) -> None:
         self._tree = tree
@@ -98,6 +98,8 @@ class Packages:
         self._built: dict[str, FleetPackage] = {}
         self._left_out: tuple[set[str], set[str]] = set(), set()
         self._mentioning: set[str] = set()
+        # Files of the configuration above, by the folders of kustomizations that have none of their own.
+        self._above: dict[str, list[str]] = {}
         self.clients: dict[str, Client] = {}
         self.clients = dict(sorted(self._clients(tree.files_below(root)).items()))
         self._folders = list(self.clients)
@@ -109,11 +111,13 @@ class Packages:
         clients: dict[str, Client] = {}
         configured: dict[str, list[str]] = {}
         taken: set[str] = set()
+        kustomizations: list[str] = []
         for path in paths:
             folder, name = posixpath.split(path)
             if self._is_left_out(folder):
                 continue
             if name in KUSTOMIZATIONS:
+                kustomizations.append(folder)
                 named = self._named_by_kustomization(folder)
                 taken |= named
                 if named:
@@ -133,7 +137,44 @@ class Packages:
             if folder not in clients and not taken.issuperset(files):
                 has_build = file_of(self._tree, folder) is not None
                 clients[folder] = Client.KUSTOMIZE if has_build else Client.FOLDER
-        return clients
+        free = {folder: files for folder, files in configured.items() if not taken.issuperset(files)}
+        return self._with_builds_below(clients, free, kustomizations)
+
+    def _with_builds_below(
+        self, clients: dict[str, Client], configured: Mapping[str, list[str]], kustomizations: Sequence[str]
+    ) -> dict[str, Client]:
+        """The packages, and the outermost kustomizations below a configuration: it is theirs, as `check` has it.
+
+        A folder of which nothing is left then is no package of its own.
+        """
+        bounds = configured.keys() | {folder for folder, client in clients.items() if client is Client.KPT}
+        nearest = {folder: nearest_folder_among(bounds, folder) for folder in kustomizations if folder not in clients}
+        below_any = {folder: above for folder, above in nearest.items() if above is not None and above in configured}
+        if not below_any:
+            return clients
+        bases = set[str]().union(*[folders_named_by(self._tree, folder) for folder in kustomizations])
+        self._above = {folder: configured[above] for folder, above in below_any.items() if folder not in bases}
+        built = clients | dict.fromkeys(self._above, Client.KUSTOMIZE)
+        used = {below_any[folder] for folder in self._above}
+        return {
+            folder: client for folder, client in built.items() if folder not in used or self._has_more(folder, built)
+        }
+
+    def _has_more(self, folder: str, clients: Mapping[str, Client]) -> bool:
+        """Whether the folder has more to render than its configuration, and what kustomize builds below it."""
+        if clients[folder] is not Client.FOLDER:
+            return True
+        own = self._own_files(folder, [other for other in clients if other != folder and _is_below(other, folder)])
+        return any(path.endswith(SUFFIXES) and not (self._mentions(path) and self._configures(path)) for path in own)
+
+    def _own_files(self, folder: str, inner: Iterable[str]) -> list[str]:
+        """The files of a folder without those of the packages in it, and without what these build on."""
+        others = {path for other in inner for path in self._tree.files_below(other)}
+        for other in self._above:
+            if _is_below(other, folder):
+                reached = self._kustomizations.inputs(other).files
+                others.update(path for path in reached if path not in self._above[other])
+        return [path for path in self._tree.files_below(folder) if path not in others]
 
     def package(self, folder: str) -> FleetPackage:
         """The package in a folder, with all that it reads."""
@@ -141,8 +182,7 @@ class Packages:
         if client is Client.KUSTOMIZE:
             return self._built.get(folder) or self._kustomized(folder)
         inner = {other for other in below(self._folders, folder) if other != folder}
-        others = {path for other in inner for path in self._tree.files_below(other)}
-        own = [path for path in self._tree.files_below(folder) if path not in others]
+        own = self._own_files(folder, inner)
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
         problems = _unfit_kpt(self._tree, folder, own, self._mentions) if client is Client.KPT else []
         return FleetPackage(folder, client, tuple(sorted({*files, *_above(self._tree, folder)})), tuple(problems))
@@ -151,6 +191,7 @@ class Packages:
         inputs = self._kustomizations.inputs(folder)
         files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
         files.update(path for path in _beside(self._tree, folder) if self._mentions(path) and self._configures(path))
+        files.update(self._above.get(folder, ()))
         return FleetPackage(folder, Client.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
 
     def _is_left_out(self, folder: str) -> bool:
@@ -278,11 +319,25 @@ def _of_kustomization(tree: Tree, folder: str) -> Configuration:
         if chosen:
             return Configuration(chosen[0].objects[0], validates=field == "validators")
     listed = set(Kustomizations(tree).inputs(folder).files)
-    # What the kustomization lists comes out of its build.
-    beside = [path for path in _beside(tree, folder) if path not in listed]
-    items = [item for path in beside for item in objects_at(tree, path) if _is_configuration(item)]
-    settings = [item for item in items if is_settings(item)] or items
-    return Configuration(settings[0] if settings else None)
+    for at in (folder, *_folders_above(folder)):
+        # What the kustomization lists comes out of its build.
+        beside = [(path, item) for path in _beside(tree, at) for item in objects_at(tree, path)]
+        configuring = [(path, item) for path, item in beside if _is_configuration(item)]
+        if configuring:
+            items = [item for path, item in configuring if path not in listed]
+            settings = [item for item in items if is_settings(item)] or items
+            return Configuration(settings[0] if settings else None)
+    return Configuration()
+
+
+def _folders_above(folder: str) -> Iterator[str]:
+    while folder:
+        folder = posixpath.dirname(folder)
+        yield folder
+
+
+def _is_below(folder: str, other: str) -> bool:
+    return not other or folder.startswith(f"{other}/")
 
 
 def _of_kptfile(tree: Tree, folder: str) -> Configuration:
