@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.fleet.test_fleet_command import git
 
 CHECKED = "1 package: 1 passing\n  1 workload judged\n"
 
@@ -42,3 +43,28 @@ def test_what_is_no_file_ignores_nothing(
     ran = call("fleet", "check", "repo/a")
 
     assert (ran.code, ran.stdout, ran.stderr) == (0, CHECKED, "")
+
+
+def _commit_all(folder: Path) -> None:
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "x")
+
+
+@pytest.mark.parametrize("kind", ["worktree", "submodule"])
+def test_a_worktree_and_a_submodule_are_repositories(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    write(tmp_path, {"repo/a/topology.yaml": CONFIG, "repo/a/w.yaml": WORKLOAD, "outer/b.yaml": WORKLOAD})
+    for each in ("repo", "outer"):
+        git(tmp_path / each, "init")
+        _commit_all(tmp_path / each)
+    if kind == "worktree":
+        git(tmp_path / "repo", "worktree", "add", "../outer/inner", "--detach")
+    else:
+        git(tmp_path / "outer", "-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "repo"), "inner")
+    write(tmp_path / "outer", {"inner/a/w.yaml": WORKLOAD.replace("replicas: 1", "replicas: 2")})
+
+    ran = call("fleet", "diff", "outer/inner", "--changed-since", "git:HEAD")
+
+    assert ran.stdout.splitlines()[0] == "1 package: 1 changed"
