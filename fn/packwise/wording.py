@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["MOST_COMPARED", "MOST_LISTED", "closest", "list_known", "told_known"]
+__all__ = ["MOST_COMPARED", "MOST_LISTED", "closest", "letters_apart", "list_known", "near_miss", "told_known"]
 
 MOST_COMPARED = 64
 """Among more names than these the nearest one is not looked for."""
@@ -26,6 +26,8 @@ _FEW = 3
 _LEAST = 0.6
 """How alike two names must be, as difflib counts it."""
 _LONGEST = 100
+_MOST_APART = 2
+_SHORT = 5
 """Characters of a name that a message shows, and beyond which it has no nearest one."""
 
 
@@ -62,6 +64,37 @@ def told_known(name: str, known: Sequence[str]) -> str:
     """What follows an unknown name: the names that are known, and the nearest; of many, the nearest alone."""
     near = closest(name, known)
     return near if near and len(known) > _MANY else f", known: {list_known(known)}{near}"
+
+
+def near_miss(name: str, known: Collection[str]) -> str:
+    """`; did you mean "x"?` for the one of `known` from which `name` is a slip of the pen away, or nothing.
+
+    Letters' case is such a slip, an end that is left out, and up to two letters; of a short name one.
+    """
+    begun = [each for each in known if len(name) >= _SHORT and each.casefold().startswith(name.casefold())]
+    if len(begun) == 1:
+        return f'; did you mean "{begun[0]}"?'
+    best = min(
+        [(letters_apart(name.casefold(), each.casefold()), each) for each in known], default=(_MOST_APART + 1, "")
+    )
+    most = _MOST_APART if len(best[1]) > _SHORT else 1
+    return f'; did you mean "{best[1]}"?' if best[0] <= most else ""
+
+
+def letters_apart(left: str, right: str) -> int:
+    """How many letters are to be put in, left out, changed or swapped with the next; 3 stands for all more than 2."""
+    if len(left) > 100 or abs(len(left) - len(right)) > _MOST_APART:
+        return _MOST_APART + 1
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for at, letter in enumerate(left, 1):
+        older, before, row = before, row, [at]
+        for to, other in enumerate(right, 1):
+            cost = min(before[to] + 1, row[to - 1] + 1, before[to - 1] + (letter != other))
+            if at > 1 and to > 1 and letter == right[to - 2] and left[at - 2] == other:
+                cost = min(cost, older[to - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def _short(name: str) -> str:

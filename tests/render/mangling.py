@@ -53,13 +53,13 @@ spec:
         roleName: worker
         replicas: 2
         startsAfter: [leader]
-        podSpec: {containers: [{name: main}]}
+        podSpec: {containers: [{name: main, image: "registry.example.com/app:1"}]}
     - name: alone
       spec:
         roleName: alone
         replicas: 1
         autoScalingConfig: {minReplicas: 1, maxReplicas: 3, metrics: []}
-        podSpec: {containers: [{name: main}]}
+        podSpec: {containers: [{name: main, image: "registry.example.com/app:1"}]}
     podCliqueScalingGroups:
     - name: g
       cliqueNames: [leader, worker]

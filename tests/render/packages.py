@@ -119,7 +119,8 @@ def workloads(draw: st.DrawFn, name: str) -> str:
         f"apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\n{metadata}spec:\n"
         f"  replicas: {draw(st.integers(0, 2))}{comment}\n  template:\n{outer}    cliques:\n    - name: a\n{inner}"
         f"      spec:\n        roleName: a\n        replicas: 0x1\n        podSpec: &pod{comment}\n"
-        f"          containers:\n          - name: c\n            anything:{draw(scalars(12))}"
+        f"          containers:\n          - name: c\n            image: a\n"
+        f"            anything:{draw(scalars(12))}"
         "    - name: b\n      spec: {roleName: b, replicas: 1, podSpec: *pod}\n" + draw(st.sampled_from(["", group]))
     )
 

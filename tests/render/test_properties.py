@@ -34,7 +34,8 @@ kind: PodCliqueSet
 metadata: {{name: w, namespace: team-a, annotations: {{{CONDITIONS}: "[]", z: "1"}}}}
 spec:
   replicas: 1
-  template: {{cliques: [{{name: a, spec: {{roleName: a, replicas: 1, podSpec: {{containers: [{{name: c}}]}}}}}}]}}
+  template:
+    cliques: [{{name: a, spec: {{roleName: a, replicas: 1, podSpec: {{containers: [{{name: c, image: a}}]}}}}}}]
 """
 IN_JSON = [flow_list([UNCONSTRAINED], config(revision="design-2"), indent=indent) for indent in (None, 2, -1)]
 """A workload whose conditions go: that revision has none for workloads without constraints."""

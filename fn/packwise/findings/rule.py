@@ -21,6 +21,8 @@ class Stage(StrEnum):
     """The API server, by the schema of the resource."""
     WEBHOOK = "webhook"
     """The operator's webhook."""
+    POD = "pod"
+    """The API server, each time that the operator creates a pod of the workload, which itself is taken."""
 
 
 class Rule(NamedTuple):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["amounts", "container_requests"]
+__all__ = ["amounts", "container_requests", "quantity_of"]
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?")
 _BINARY = {f"{letter}i": Fraction(1024**power) for power, letter in enumerate("KMGTPE", 1)}
@@ -51,10 +51,16 @@ def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
     """Quantities as whole numbers, millicores of `cpu`, rounded up; what is no quantity is left out."""
     read: dict[str, int] = {}
     for name, written in quantities.items():
-        number = _number(str(written)) if isinstance(written, str | int | float) else None
+        number = quantity_of(written)
         if number is not None:
             read[name] = ceil(number * 1000 if name == "cpu" else number)
     return read
+
+
+def quantity_of(written: Value) -> Fraction | None:
+    """The number that a quantity says; None where it is none."""
+    is_written = isinstance(written, str | int | float) and not isinstance(written, bool)
+    return _number(str(written)) if is_written else None
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import KINDS, POD
-from packwise.wording import list_known
+from packwise.wording import letters_apart, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -146,7 +146,7 @@ def _groups_of(kind: str | None) -> list[str]:
 
 def _is_near_group(group: str, right: str) -> bool:
     words = group.replace("-", ".").split(".")
-    return any(right in _WORDS.get(word, ()) for word in words) or _distance(group, right) <= _FEW
+    return any(right in _WORDS.get(word, ()) for word in words) or letters_apart(group, right) <= _FEW
 
 
 def _nearest(name: str, known: tuple[str, ...] | list[str]) -> str | None:
@@ -156,22 +156,6 @@ def _nearest(name: str, known: tuple[str, ...] | list[str]) -> str | None:
             return each
     for each in known:
         most = _FEW if len(each) > _SHORT else 1
-        if abs(len(name) - len(each)) <= most and _distance(name.casefold(), each.casefold()) <= most:
+        if abs(len(name) - len(each)) <= most and letters_apart(name.casefold(), each.casefold()) <= most:
             return each
     return None
-
-
-def _distance(left: str, right: str) -> int:
-    """How many letters are to be put in, left out, changed or swapped with the next. Names in clusters are short."""
-    if len(left) > 100 or abs(len(left) - len(right)) > _FEW:
-        return _FEW + 1
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for at, letter in enumerate(left, 1):
-        older, before, row = before, row, [at]
-        for to, other in enumerate(right, 1):
-            cost = min(before[to] + 1, row[to - 1] + 1, before[to - 1] + (letter != other))
-            if at > 1 and to > 1 and letter == right[to - 2] and left[at - 2] == other:
-                cost = min(cost, older[to - 2] + 1)
-            row.append(cost)
-    return row[-1]

@@ -109,9 +109,11 @@ def _osmo_rules() -> Iterable[Rule]:
 
 
 def _dynamo() -> FrontEnd:
+    from packwise.frontends.dynamo.convert import MAIN
     from packwise.frontends.dynamo.frontend import dynamo
+    from packwise.frontends.grove.frontend import grove_for
 
-    return dynamo(_grove())
+    return dynamo(grove_for(MAIN))
 
 
 def _dynamo_omissions() -> OmissionsOf:

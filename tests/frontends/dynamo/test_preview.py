@@ -21,7 +21,7 @@ spec:
   template:
     cliques:
     - name: a
-      spec: {roleName: a, replicas: 1, podSpec: {containers: [{name: c}]}}
+      spec: {roleName: a, replicas: 1, podSpec: {containers: [{name: c, image: "registry.example.com/app:1"}]}}
 """
 OLDER = {"grove": "v0.1.0-alpha.10", "dynamo": "1.4"}
 LOCAL = "config.kubernetes.io/local-config"

@@ -30,6 +30,7 @@ _SPEAKERS = {
     Stage.DECODE: "the operator's webhook, which cannot decode it",
     Stage.SCHEMA: "the API server",
     Stage.WEBHOOK: "the operator's webhook",
+    Stage.POD: "the API server, of each pod that the operator creates",
 }
 
 _SETTINGS = "TopologyRender"

@@ -170,11 +170,13 @@ def _pod_template(
         template["metadata"] = merged
     pod = {key: part for key, part in extra.items() if key not in ("mainContainer", "containers")}
     main = _main_container(service, old, (*at, "spec", "containers", 0), entries)
-    others = mappings(extra.get("containers"))
-    for index in range(len(others)):
-        entries[*at, "spec", "containers", index + bool(main)] = Written(
-            (*old, "extraPodSpec", "containers", index), through=True
-        )
+    others: list[Mapping[str, Value]] = []
+    for index, container in enumerate(mappings(extra.get("containers"))):
+        # The operator drops an entry of the name that mainContainer has.
+        if container.get("name") != MAIN:
+            place = (*at, "spec", "containers", len(others) + bool(main))
+            entries[place] = Written((*old, "extraPodSpec", "containers", index), through=True)
+            others.append(container)
     if main or others:
         pod["containers"] = ([main] if main else []) + others
     volumes = _claims(service)
@@ -194,7 +196,7 @@ def _main_container(
     entries[*at, "name"] = Written((*old, "extraPodSpec", "mainContainer"))
     resources = _resources(service, old, at, entries)
     if resources:
-        main["resources"] = {**mapping(main.get("resources")), **resources}
+        main["resources"] = _merged(resources, mapping(main.get("resources")), (*at, "resources"), entries)
     for field, key in (("envs", "env"), ("livenessProbe", "livenessProbe"), ("readinessProbe", "readinessProbe")):
         if field in service and service[field] is not None and (key not in main or key == "env"):
             entries[*at, key] = Written((*old, field), through=True)
@@ -237,6 +239,22 @@ def _resources(
     if isinstance(written.get("claims"), list):
         resources["claims"] = written["claims"]
     return resources
+
+
+def _merged(
+    dedicated: Mapping[str, Any], main: Mapping[str, Value], at: FieldPath, entries: dict[FieldPath, Written]
+) -> dict[str, Any]:
+    """The resources of a service under those of its mainContainer, which win key by key."""
+    merged: dict[str, Any] = {**dedicated, **{key: part for key, part in main.items() if part}}
+    for side in ("requests", "limits"):
+        amounts = mapping(main.get(side))
+        if side in dedicated:
+            merged[side] = {**dedicated[side], **amounts}
+        for name in amounts:
+            entries.pop((*at, side, name), None)
+            container = entries[at[:-1]].path
+            entries[*at, side, name] = Written((*container, "resources", side, name))
+    return merged
 
 
 def _claims(service: Mapping[str, Value]) -> list[dict[str, Any]]:

@@ -173,7 +173,7 @@ class Graph(NamedTuple):
         """The backend of a component: the one that its command runs, else the graph's; "" where it is no worker."""
         if component.type not in WORKERS:
             return ""
-        return component.backends[0] if component.backends else self.backend
+        return component.backends[0] if len(component.backends) == 1 else self.backend
 
 
 def _component(place: int, value: Mapping[str, Value]) -> Component:
@@ -228,14 +228,16 @@ def _backends(template: Mapping[str, Value]) -> tuple[str, ...]:
         if container.get("name") == MAIN:
             parts = [container.get("command"), container.get("args")]
             words = [word for part in parts if isinstance(part, list) for word in part if isinstance(word, str)]
-            commands = [_backend_of(command) for command in _COMMAND_ENDS.split(" ".join(words))]
-            return tuple(dict.fromkeys([backend for backend in commands if backend]))
+            commands = _COMMAND_ENDS.split(" ".join(words))
+            return tuple(dict.fromkeys([backend for command in commands for backend in _backends_of(command)]))
     return ()
 
 
-def _backend_of(command: str) -> str:
-    """The backend whose module one command runs with Python; "" where it runs none. In linear time."""
+def _backends_of(command: str) -> list[str]:
+    """The backends that one command names after a module that Python runs: the operator has a pattern for each.
+
+    In linear time.
+    """
     python = _PYTHON.search(command)
     module = _MODULE.search(command, python.end()) if python else None
-    backends = _BACKEND.findall(command, module.end()) if module else []
-    return backends[-1] if backends else ""
+    return _BACKEND.findall(command, module.end()) if module else []

@@ -236,8 +236,6 @@ class _Builder:
                 own["nvidia.com/dynamo-sub-component-type"] = component.type
         if self._has_epp and component.type in WORKERS:
             own["nvidia.com/dynamo-component-class"] = "worker"
-        if graph.annotations.get("nvidia.com/enable-metrics") != "false":
-            own["nvidia.com/metrics-enabled"] = "true"
         queue = self._queue(component)
         if queue is not None:
             own["kai.scheduler/queue"] = queue
@@ -248,6 +246,9 @@ class _Builder:
         for key in graph.own_labels:
             self._from((*at, "labels", key), ("spec", "labels", key), through=True)
         users = {**graph.own_labels, **pods}
+        if graph.annotations.get("nvidia.com/enable-metrics") != "false":
+            # The one label of the operator that others win over.
+            users.setdefault("nvidia.com/metrics-enabled", "true")
         return dict(sorted({**users, **own}.items()))
 
     def _queue(self, component: Component) -> str | None:

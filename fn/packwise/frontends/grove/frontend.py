@@ -20,7 +20,10 @@ from packwise.frontends.grove.removed_fields import REMOVED, removed_fields, wit
 from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
 from packwise.frontends.grove.rules import Context, all_rules
 from packwise.frontends.grove.rules.check import rules_of
+from packwise.frontends.grove.scalars import pod_specs
 from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.pod_rules import RULES as POD_RULES
+from packwise.frontends.pod_rules import pod_problems
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Definitions
 
-__all__ = ["GROVE", "KIND", "RULES"]
+__all__ = ["GROVE", "KIND", "RULES", "grove_for"]
 
 KIND = POD_CLIQUE_SET.name
 
@@ -66,6 +69,11 @@ Named = tuple[str, str]
 
 
 class _Grove:
+    """PodCliqueSets; `image_of` is the container to which another operator brings the image, "" where there is none."""
+
+    def __init__(self, image_of: str = "") -> None:
+        self._image_of = image_of
+
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
     ) -> Iterable[WorkloadPlan]:
@@ -73,7 +81,7 @@ class _Grove:
         items = inventory.items.of_kind(*POD_CLIQUE_SET.key)
         if not items:
             return []
-        planner = _Planner(inventory, cluster, settings, definitions.of_kind(*POD_CLIQUE_SET.key))
+        planner = _Planner(inventory, cluster, settings, definitions.of_kind(*POD_CLIQUE_SET.key), self._image_of)
         named = sorted([(identity(item.value)[2:], place) for place, item in enumerate(items)])
         plans = planner.plans([planner.judgement(name, items[place]) for name, place in named])
         if planner.placeholders:
@@ -180,15 +188,21 @@ class _Planner:
     """What all workloads of one run have in common."""
 
     __slots__ = (
-        "_baseline", "_before", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_live", "_records",
-        "_scheduled", "_settings", "placeholders",
+        "_baseline", "_before", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_image_of", "_live",
+        "_records", "_scheduled", "_settings", "placeholders",
     )  # fmt: skip
 
     def __init__(
-        self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definition: Definition | None
+        self,
+        inventory: Inventory,
+        cluster: Cluster,
+        settings: TopologyRender,
+        definition: Definition | None,
+        image_of: str,
     ) -> None:
         self._settings = settings
         self._definition = definition
+        self._image_of = image_of
         self._cluster = cluster
         self._context = Context(
             enabled=cluster.enabled,
@@ -252,9 +266,24 @@ class _Planner:
         findings += self._advice(workload, admitted.pcs, context)
         if self._before is not None:
             findings += findings_of(self._before.problems(value, baseline, admitted.pcs, context), workload)
+        findings += self._about_pods(workload, is_refused=any(each.stage is not None for each in findings))
         if has_errors(findings):
             return _Judgement(workload, findings)
         return _Judgement(workload, findings, admitted, record.record_of(admitted.pcs), history.record is not None)
+
+    def _about_pods(self, workload: KubeObject, *, is_refused: bool) -> tuple[Finding, ...]:
+        """What is wrong with the pods of a workload. Of one that `is_refused` itself nobody creates any."""
+        findings = findings_of(
+            [
+                (rule, problem._replace(path=(*path, *problem.path)).bounded)
+                for path, spec in pod_specs(workload)
+                for rule, problem in pod_problems(spec, self._image_of)
+            ],
+            workload,
+        )
+        if not is_refused:
+            return findings
+        return tuple([each._replace(operator_message=None, stage=None) for each in findings])
 
     def _advice(self, workload: KubeObject, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
         """What people want to know, a warning where it changes what they do."""
@@ -379,8 +408,13 @@ def rule_table() -> list[Rule]:
     from packwise.frontends.grove import epoch_sources, gang_names, stored
 
     rules = (*epoch_sources.RULES, *gang_names.RULES, *all_rules())
-    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(stored.STORED)]
+    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(stored.STORED), *POD_RULES]
 
 
 GROVE: FrontEnd = _Grove()
 """Grove's front end."""
+
+
+def grove_for(image_of: str) -> FrontEnd:
+    """Grove's front end for the PodCliqueSets of an operator that brings the image of the container `image_of`."""
+    return _Grove(image_of)

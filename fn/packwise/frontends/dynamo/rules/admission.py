@@ -183,6 +183,9 @@ def _backend(at: Subject) -> Iterator[Problem]:
         path = component.path("podTemplate", "spec", "containers")
         first = component.backends[0]
         if len(component.backends) > 1:
+            # What the graph says settles it.
+            if at.graph.backend:
+                continue
             message = f"must run one backend; its command runs {list_known(component.backends)}"
             shown = " ".join(component.backends)
             yield refused(path, message, f"multiple backend frameworks detected from command: [{shown}]")

@@ -1,0 +1,234 @@
+"""What the API server refuses in a pod that an operator creates, and what no node of a cluster answers to.
+
+A pod template inside a custom resource is not validated as a pod: the workload is taken, and each of its pods is
+refused when the operator creates it. Source: Kubernetes v1.34, pkg/apis/core/validation
+(ValidateContainerResourceRequirements, validateContainerCommon, ValidateTolerations).
+"""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule, Severity, Stage
+from packwise.frontends.resource_names import misspelt_resource, near_resource
+from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.pod_requests import quantity_of
+from packwise.kubernetes.quantity import canonical_quantity
+from packwise.kubernetes.validation import dns_label, qualified_name
+from packwise.objects.identity import is_placeholder
+from packwise.wording import list_known, near_miss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from fractions import Fraction
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+__all__ = ["RULES", "pod_problems"]
+
+_SOURCE = "Kubernetes v1.34, core/validation"
+_CONTAINER = Rule("pod-container", "Each container of a pod has a name and an image.", _SOURCE)
+_RESOURCE = Rule("pod-resource", "The API server takes the resources that a container asks for.", _SOURCE)
+_TOLERATION = Rule("pod-toleration", "The API server takes the tolerations of a pod.", _SOURCE)
+_NAME = Rule(
+    "pod-resource-name",
+    "A resource has the name that its device plugin gives it.",
+    "placement.md 9",
+    Severity.WARNING,
+)
+RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME)
+"""The rules of pods, whoever creates them."""
+
+_CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_HUGE_PAGES = "hugepages-"
+_OF_QUOTAS = frozenset({
+    "configmaps", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "persistentvolumeclaims", "pods",
+    "replicationcontrollers", "requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage",
+    "resourcequotas", "secrets", "services", "services.loadbalancers", "services.nodeports", "storage",
+})  # fmt: skip
+"""Names without a domain that Kubernetes knows, and no container may ask for."""
+
+_OPERATORS = ("Equal", "Exists")
+_LATER_OPERATORS = ("Gt", "Lt")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def pod_problems(spec: Mapping[str, Value], image_of: str = "") -> Iterator[tuple[Rule, Problem]]:
+    """What is wrong with a pod of this spec, by path in it; texts are those about the pod.
+
+    `image_of` is the name of the container to which an operator brings the image; "": to none.
+    """
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(_list(spec.get(kind))):
+            if isinstance(container, dict):
+                yield from _container(container, (kind, index), image_of)
+    for index, toleration in enumerate(_list(spec.get("tolerations"))):
+        if isinstance(toleration, dict):
+            yield from ((_TOLERATION, problem) for problem in _toleration(toleration, ("tolerations", index)))
+
+
+def _container(container: Mapping[str, Value], path: FieldPath, image_of: str) -> Iterator[tuple[Rule, Problem]]:
+    name, image = container.get("name"), container.get("image")
+    # What is still to be filled in is judged afterwards.
+    if not name:
+        yield _CONTAINER, _refused(path, ErrorType.REQUIRED, None, "", "must have a name", field=(*path, "name"))
+    elif isinstance(name, str) and not is_placeholder(name):
+        for wrong in dns_label(name):
+            message = f'must be a DNS label; got "{name}": {wrong}'
+            yield _CONTAINER, _refused((*path, "name"), ErrorType.INVALID, name, wrong, message)
+    if not image and (not name or name != image_of):
+        yield _CONTAINER, _refused(path, ErrorType.REQUIRED, None, "", "must have an image", field=(*path, "image"))
+    elif isinstance(image, str) and image != image.strip():
+        detail = "must not have leading or trailing whitespace"
+        yield _CONTAINER, _refused((*path, "image"), ErrorType.INVALID, image, detail, detail)
+    resources = container.get("resources")
+    if isinstance(resources, dict):
+        yield from _resources(resources, (*path, "resources"))
+
+
+def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tuple[Rule, Problem]]:
+    limits, requests = _quantities(resources.get("limits")), _quantities(resources.get("requests"))
+    for side, amounts in (("limits", limits), ("requests", requests)):
+        for name, (text, amount) in amounts.items():
+            at = (*path, side, name)
+            wrong = next(_resource_name(name, at), None) or _amount(name, text, amount, at)
+            if wrong is not None:
+                yield _RESOURCE, wrong
+            elif side == "limits" or name not in limits:
+                misspelt = misspelt_resource(name)
+                if misspelt:
+                    message = (
+                        f'is a resource that no known device plugin offers, so that its pods stay pending; got "{name}"'
+                        f"{misspelt}"
+                    )
+                    yield _NAME, Problem(at, message, at_key=True)
+    for name, requested in requests.items():
+        problem = _requested(name, requested, limits.get(name), path)
+        if problem is not None:
+            yield _RESOURCE, problem
+
+
+def _resource_name(name: str, at: FieldPath) -> Iterator[Problem]:
+    """What is wrong with the name of a resource; only the first text of several is told."""
+    for wrong in qualified_name(name):
+        yield _refused(at, ErrorType.INVALID, name, wrong, f'must be the name of a resource; got "{name}": {wrong}')
+    if "/" not in name and name not in _CONTAINER_RESOURCES and not name.startswith(_HUGE_PAGES):
+        detail = "must be a standard resource type or fully qualified"
+        if name in _OF_QUOTAS:
+            detail = "must be a standard resource for containers"
+        message = (
+            f"must be one of {list_known(_CONTAINER_RESOURCES)}, hugepages, or a name with the domain of its device "
+            f'plugin; got "{name}"{near_resource(name)}'
+        )
+        yield _refused(at, ErrorType.INVALID, name, detail, message)
+    elif "/" in name and not _is_native(name) and (name.startswith("requests.") or qualified_name(f"requests.{name}")):
+        detail = "doesn't follow extended resource name standard"
+        message = f'must be the name of a resource that nodes offer; got "{name}"{near_resource(name)}'
+        yield _refused(at, ErrorType.INVALID, name, detail, message)
+
+
+def _amount(name: str, text: str, amount: Fraction, at: FieldPath) -> Problem | None:
+    if amount < 0:
+        shown = canonical_quantity(text)
+        detail = "must be greater than or equal to 0"
+        return _refused(at, ErrorType.INVALID, shown, detail, f'must be 0 or more; got "{text}"')
+    if not _is_native(name) and (amount * 1000).__ceil__() % 1000:
+        message = f'must be a whole number: devices are not divided; got "{text}"'
+        if name == "nvidia.com/gpu":
+            message += "; KAI shares GPUs by the annotation gpu-fraction of the pod"
+        return _refused(at, ErrorType.INVALID, canonical_quantity(text), "must be an integer", message)
+    return None
+
+
+def _requested(
+    name: str, requested: tuple[str, Fraction], limit: tuple[str, Fraction] | None, path: FieldPath
+) -> Problem | None:
+    """What is wrong with a request beside its limit."""
+    at, (text, amount) = (*path, "requests", name), requested
+    overcommits = _is_native(name) and not name.startswith(_HUGE_PAGES)
+    if limit is None:
+        if overcommits or next(_resource_name(name, at), None) is not None:
+            return None
+        detail = "Limit must be set for non overcommitable resources"
+        message = "must stand in limits, from which the request follows: a device is not requested alone"
+        return _refused(at, ErrorType.REQUIRED, None, detail, message, field=(*path, "limits"), at_key=True)
+    if amount == limit[1] or (overcommits and amount < limit[1]):
+        return None
+    words = "less than or equal to" if overcommits else "equal to"
+    detail = f"must be {words} {name} limit of {canonical_quantity(limit[0])}"
+    message = f'must be {"at most" if overcommits else ""} "{limit[0]}", the limit; got "{text}"'.replace("  ", " ")
+    shown = canonical_quantity(text)
+    return _refused(at, ErrorType.INVALID, shown, detail, message, field=(*path, "requests"))
+
+
+def _toleration(toleration: Mapping[str, Value], path: FieldPath) -> Iterator[Problem]:
+    key, operator, effect = [_text(toleration.get(field)) for field in ("key", "operator", "effect")]
+    at: FieldPath = (*path, "operator")
+    if operator not in ("", *_OPERATORS, *_LATER_OPERATORS):
+        yield _unsupported(at, operator, _OPERATORS)
+    elif not key and operator != "Exists":
+        detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        message = 'must be "Exists" where there is no key: then it tolerates every taint'
+        place = at if operator else path
+        yield _refused(place, ErrorType.INVALID, operator, detail, message, field=at)
+    elif operator == "Exists" and toleration.get("value"):
+        message = 'must not have a value where the operator is "Exists"'
+        yield Problem((*path, "value"), message, stage=Stage.POD)
+    if effect not in ("", *_EFFECTS):
+        yield _unsupported((*path, "effect"), effect, _EFFECTS)
+    elif toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+        detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        message = f'must be "NoExecute" beside tolerationSeconds; got "{effect}"'
+        place = (*path, "effect") if effect else path
+        yield _refused(place, ErrorType.INVALID, effect, detail, message, field=(*path, "effect"))
+
+
+def _unsupported(at: FieldPath, value: str, known: tuple[str, ...]) -> Problem:
+    shown = list_known(known)
+    message = f'must be one of {shown}; got "{value}"{near_miss(value, known)}'
+    return _refused(at, ErrorType.NOT_SUPPORTED, value, f"supported values: {shown}", message)
+
+
+def _refused(
+    path: FieldPath,
+    kind: ErrorType,
+    value: Value,
+    detail: str,
+    message: str,
+    *,
+    field: FieldPath | None = None,
+    at_key: bool = False,
+) -> Problem:
+    """A problem with the text of the API server about the pod; `field` is its path where that is another."""
+    shown = ("spec", *(path if field is None else field))
+    return Problem(path, message, OperatorError(_pod_path(shown), kind, value, detail).text(), Stage.POD, at_key=at_key)
+
+
+def _pod_path(path: FieldPath) -> str:
+    """The path as the API server writes it: the name of a resource in brackets."""
+    at = path.index("resources") + 2 if "resources" in path else len(path)
+    return format_path(path[:at]) + "".join([f"[{step}]" for step in path[at:]])
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _quantities(value: Value) -> dict[str, tuple[str, Fraction]]:
+    """Each quantity as it is written, and its amount; what is none, another rule reports."""
+    read: dict[str, tuple[str, Fraction]] = {}
+    for name, written in value.items() if isinstance(value, dict) else ():
+        amount = quantity_of(written)
+        if amount is not None and not is_placeholder(name):
+            read[name] = str(written).strip(), amount
+    return read
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) and not is_placeholder(value) else ""
+
+
+def _list(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,192 @@
+"""What the API server refuses in the pods of a workload, with its own texts, and names that no device has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn import KubeObject
+from krmfn.fieldpath import format_path
+from packwise.frontends.pod_rules import pod_problems
+from packwise.kubernetes.quantity import canonical_quantity
+from packwise.pipeline import render
+from packwise.select import Package
+
+GPU = "nvidia.com/gpu"
+FIRST = "spec.containers[0]"
+OVERCOMMITS = "Limit must be set for non overcommitable resources"
+OPERATORS = 'supported values: "Equal", "Exists"'
+EFFECTS = 'supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"'
+
+
+def found(spec: dict[str, Any]) -> list[tuple[str, str, str | None]]:
+    return [(rule.name, format_path(problem.path), problem.operator_message) for rule, problem in pod_problems(spec)]
+
+
+def of_resources(limits: dict[str, Any] | None = None, requests: dict[str, Any] | None = None) -> list[str | None]:
+    """The texts of the API server about one container; None is a warning without any."""
+    sides = {side: part for side, part in (("limits", limits), ("requests", requests)) if part is not None}
+    return [text for _, _, text in found({"containers": [{"name": "main", "image": "app:1", "resources": sides}]})]
+
+
+def of_toleration(**fields: Any) -> list[str | None]:
+    return [text for _, _, text in found({"tolerations": [fields]})]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        GPU, "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "nvidia.com/mig-1g.5gb", "nvidia.com/gpu.shared",
+        "nvidia.com/gpu-h100", "nvidia.com/lpu", "nvidia.com/pgpu", "rdma/hca", "rdma/hca_shared_devices_a", "rdma/ib",
+        "vpc.amazonaws.com/efa", "habana.ai/gaudi", "google.com/tpu", "example.com/gpu", "nvidia.com/rdma_a", "x/y",
+        "hugepages-2Mi", "hugepages-1Gi", "aws.amazon.com/neuroncore", "${DEVICE}", "nvidia.com/GA102GL_A10",
+        "k8s.amazonaws.com/vgpu", "tencent.com/vcuda-core", "aliyun.com/gpu-mem", "volcano.sh/vgpu-number",
+    ],
+)  # fmt: skip
+def test_devices_of_any_vendor_stand_in_limits(name: str) -> None:
+    assert of_resources({name: "1"}) == []
+    assert of_resources({name: 1}, {name: "1"}) == []
+
+
+def test_what_a_container_may_request_alone() -> None:
+    assert of_resources(None, {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": 1}) == []
+    assert of_resources({"cpu": 2, "memory": "2Gi"}, {"cpu": "0.5", "memory": "2048Mi"}) == []
+    assert of_resources({GPU: "8", "cpu": 0.5}, {GPU: 8.0, "cpu": "500m"}) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "requests", "texts"),
+    [
+        ({"gpu": 1}, None, ['limits[gpu]: Invalid value: "gpu": must be a standard resource type or fully qualified']),
+        ({"pods": 1}, None, ['limits[pods]: Invalid value: "pods": must be a standard resource for containers']),
+        ({"requests.nvidia.com/gpu": 1}, None,
+         ['limits[requests.nvidia.com/gpu]: Invalid value: "requests.nvidia.com/gpu": doesn\'t follow extended '
+          "resource name standard"]),
+        ({GPU: "0.5"}, None, [f'limits[{GPU}]: Invalid value: "500m": must be an integer']),
+        ({GPU: 1.5}, None, [f'limits[{GPU}]: Invalid value: "1500m": must be an integer']),
+        ({"amd.com/gpu": -1}, None, ['limits[amd.com/gpu]: Invalid value: "-1": must be greater than or equal to 0']),
+        ({"cpu": "-1"}, None, ['limits[cpu]: Invalid value: "-1": must be greater than or equal to 0']),
+        (None, {GPU: "8"}, [f"limits: Required value: {OVERCOMMITS}"]),
+        ({}, {"rdma/hca": "1"}, [f"limits: Required value: {OVERCOMMITS}"]),
+        ({"cpu": "1"}, {"hugepages-2Mi": "4Mi"}, [f"limits: Required value: {OVERCOMMITS}"]),
+        ({GPU: 8}, {GPU: 4}, [f'requests: Invalid value: "4": must be equal to {GPU} limit of 8']),
+        ({GPU: 4}, {GPU: 8}, [f'requests: Invalid value: "8": must be equal to {GPU} limit of 4']),
+        ({"cpu": "1"}, {"cpu": "2000m"},
+         ['requests: Invalid value: "2": must be less than or equal to cpu limit of 1']),
+        ({"memory": "1Gi"}, {"memory": "1025Mi"},
+         ['requests: Invalid value: "1025Mi": must be less than or equal to memory limit of 1Gi']),
+    ],
+)  # fmt: skip
+def test_resources_that_are_refused(
+    limits: dict[str, Any] | None, requests: dict[str, Any] | None, texts: list[str]
+) -> None:
+    assert of_resources(limits, requests) == [f"{FIRST}.resources.{text}" for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("nvidia.com/gpus", GPU), ("nvdia.com/gpu", GPU), ("nvidia.com/GPU", GPU), ("nvidia.com/gup", GPU),
+        ("nvidia.con/gpu", GPU), ("nvidia/gpu", GPU), ("nvidia.io/gpu", GPU), ("nivdia.com/gpus", GPU),
+        ("gpu.nvidia.com/gpu", GPU), ("amd.com/gpus", "amd.com/gpu"),
+        ("vpc.amazonaws.com/efas", "vpc.amazonaws.com/efa"),
+        ("gpu.intel.com/i951", "gpu.intel.com/i915"), ("nvidia.com/gpu.share", "nvidia.com/gpu.shared"),
+    ],
+)  # fmt: skip
+def test_a_name_near_that_of_a_device_is_a_warning(name: str, meant: str) -> None:
+    spec = {"containers": [{"name": "main", "image": "app:1", "resources": {"limits": {name: 1}}}]}
+
+    ((rule, problem),) = pod_problems(spec)
+
+    assert (rule.name, rule.severity, problem.stage) == ("pod-resource-name", "warning", None)
+    assert problem.message.endswith(f'; did you mean "{meant}"?')
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("gpu", GPU), ("nvidia-gpu", GPU), ("gpus", GPU), ("memroy", "memory"), ("CPU", "cpu")]
+)
+def test_a_name_without_a_domain_is_told_what_it_was_to_be(name: str, meant: str) -> None:
+    ((_, problem),) = pod_problems({"containers": [{"name": "a", "image": "b", "resources": {"limits": {name: 1}}}]})
+
+    assert problem.message.endswith(f'; did you mean "{meant}"?')
+
+
+def test_containers() -> None:
+    spec = {
+        "initContainers": [{"name": "A", "image": "app:1"}, {"image": "app:1"}],
+        "containers": [{"name": "main"}, {"name": "", "image": ""}, {"name": "${NAME}", "image": "${IMAGE}"}],
+    }
+
+    assert [text for _, _, text in found(spec)] == [
+        'spec.initContainers[0].name: Invalid value: "A": a lowercase RFC 1123 label must consist of lower case '
+        "alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or "
+        "'123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+        "spec.initContainers[1].name: Required value",
+        "spec.containers[0].image: Required value",
+        "spec.containers[1].name: Required value",
+        "spec.containers[1].image: Required value",
+    ]
+
+
+def test_tolerations() -> None:
+    at = "spec.tolerations[0]"
+    assert of_toleration(key="a", operator="Exists", effect="NoSchedule") == []
+    assert of_toleration(key="a", value="b", effect="") == []
+    assert of_toleration(operator="Exists") == []
+    assert of_toleration(key="a", operator="Gt", value="5", effect="NoExecute", tolerationSeconds=5) == []
+    assert of_toleration(key="a", operator="Exist") == [f'{at}.operator: Unsupported value: "Exist": {OPERATORS}']
+    assert of_toleration(key="a", operator="exists") == [f'{at}.operator: Unsupported value: "exists": {OPERATORS}']
+    assert of_toleration(key="a", effect="NoSched") == [f'{at}.effect: Unsupported value: "NoSched": {EFFECTS}']
+    assert of_toleration(value="b") == [
+        f'{at}.operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values '
+        'and all keys"'
+    ]
+    assert of_toleration(key="a", operator="Exists", value="b") == [None]
+    assert of_toleration(key="a", tolerationSeconds=5, effect="NoSchedule") == [
+        f"{at}.effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when `tolerationSeconds` is set"
+    ]
+
+
+def test_what_is_nearly_an_effect() -> None:
+    ((_, problem),) = pod_problems({"tolerations": [{"key": "a", "effect": "NoSched"}]})
+
+    assert problem.message.endswith('got "NoSched"; did you mean "NoSchedule"?')
+
+
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [("0.5", "500m"), ("2000", "2k"), ("1024Mi", "1Gi"), ("1025Mi", "1025Mi"), ("8", "8"), ("0", "0"), ("1e3", "1k"),
+     ("512Ki", "512Ki"), ("-1", "-1"), ("1.5Gi", "1536Mi"), ("100m", "100m")],
+)  # fmt: skip
+def test_quantities_as_kubernetes_prints_them(written: str, printed: str) -> None:
+    assert canonical_quantity(written) == printed
+
+
+def workload(name: str, container: dict[str, Any]) -> KubeObject:
+    clique = {"name": name, "spec": {"roleName": "a", "replicas": 1, "podSpec": {"containers": [container]}}}
+    return KubeObject.new(
+        {
+            "apiVersion": "grove.io/v1alpha1",
+            "kind": "PodCliqueSet",
+            "metadata": {"name": "web", "namespace": "team", "labels": {"kai.scheduler/queue": "q"}},
+            "spec": {"replicas": 1, "template": {"cliques": [clique]}},
+        }
+    )
+
+
+def test_a_workload_is_taken_and_its_pods_are_refused() -> None:
+    (result,) = [r for r in render(Package((workload("a", {"name": "main"}),))).results if r.severity == "error"]
+
+    assert (result.tags["rule"], result.tags["stage"]) == ("pod-container", "pod")
+    assert result.tags["operatorMessage"] == "spec.containers[0].image: Required value"
+    assert result.field is not None
+    assert result.field.path == "spec.template.cliques[0].spec.podSpec.containers[0]"
+
+
+def test_of_a_workload_that_is_refused_nobody_creates_pods() -> None:
+    results = [r for r in render(Package((workload("A", {"name": "main"}),))).results if r.severity == "error"]
+
+    stages = {result.tags["rule"]: result.tags.get("stage") for result in results}
+    assert stages["pod-container"] is None
+    assert "webhook" in stages.values()
