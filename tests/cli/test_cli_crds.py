@@ -298,7 +298,9 @@ def test_a_definition_that_is_none_is_reported_where_it_is_wrong(call: Call, fil
 
 def test_two_definitions_of_one_kind(call: Call, files: Path) -> None:
     write(files, {"crds/again.json": WORKLOADS})
+    assert call("check", "in", "--crds", "crds", "-o", "json").findings == [BRONZE_FINDING]
 
+    write(files, {"crds/again.json": WORKLOADS.replace('"gold"', '"platinum"')})
     findings = call("check", "in", "--crds", "crds", "-o", "json").findings
 
     assert [(found["rule"], found["file"]) for found in findings] == [("object-once", "crds/pcs.json")]

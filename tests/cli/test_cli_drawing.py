@@ -177,7 +177,8 @@ def test_a_file_that_cannot_be_read_is_drawn_as_an_error(folder: Path, call: Cal
     ran = call("report", "in", "--nodes", "nodes.json", "--baseline", "before", "-o", "html")
 
     data = data_of(ran.stdout)
-    assert (ran.code, data["gangs"], [each["severity"] for each in data["findings"]]) == (1, [], ["error"])
+    assert (ran.code, data["findings"][0]["severity"], data["findings"][0]["rule"]) == (1, "error", "readable")
+    assert "shop/web-0" in [gang["name"] for gang in data["gangs"]]
     assert (data["hasBefore"], data["changes"]) == (False, None)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
+from tests.cli.calling import CHOSEN, CONFIG, SERVICE, WORKLOAD, Call, write
 
 UNREADABLE = {
     "no UTF-8": (b"a: 1\nb: \xff\n", ["a.yaml:2:4: must be UTF-8; got byte 0xff at offset 8"]),
@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_opened(call: Call, package: Path) -> None:
     ran = call("render", "in")
 
     reason = 'error: in/a.yaml:1:1: must be readable; got "No such file or directory" [readable]'
-    assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"{reason}\n1 error: nothing was written\n")
+    assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"{reason}\n1 error: nothing was written{CHOSEN}\n")
 
 
 def test_findings_point_into_the_file(call: Call, tmp_path: Path) -> None:

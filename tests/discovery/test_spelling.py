@@ -52,7 +52,6 @@ def test_a_near_miss_is_an_error_with_the_right_spelling(api: tuple[str, str]) -
     [
         ("grove.io/v1alpha1", "PodCliqueSet"),
         ("grove.io/v1alpha1", "PodClique"),
-        ("grove.io/v1alpha1", "PodGangSet"),
         ("scheduling.run.ai/v2", "Queue"),
         ("scheduling.run.ai/v1", "BindRequest"),
         ("kai.scheduler/v1", "SchedulingShard"),

@@ -99,7 +99,9 @@ def _verdict(group: Group, answered: Sequence[_Answer]) -> Verdict:
     if results is None or len({verdict.judge for verdict in verdicts}) > 1:
         return _whole(group)
     workloads = sum([verdict.workloads for verdict in verdicts])
-    return Verdict(reported(results, group), workloads, verdicts[0].judge, any(verdict.is_new for verdict in verdicts))
+    first = verdicts[0]
+    is_new = any(verdict.is_new for verdict in verdicts)
+    return Verdict(reported(results, first.obstacles, group), workloads, first.judge, is_new, first.obstacles)
 
 
 def _whole(group: Group) -> Verdict:

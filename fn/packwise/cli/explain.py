@@ -54,7 +54,7 @@ def explain(command: Explain) -> int:
     unique = sort_results({str(result): result for result in results}.values())
     errors = [result for result in unique if result.severity is Severity.ERROR]
     say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    explanations = [] if exit_code(checkup.results) else list(_explained(rendered))
+    explanations = list(_explained(rendered))
     if not explanations:
         return 1
     explanations = _chosen(target, explanations, checkup)

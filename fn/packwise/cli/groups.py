@@ -20,10 +20,11 @@ from packwise.cli.inputs import (
     definitions_in,
     documents_of,
     read_around,
+    readable,
     refuse_stdin_twice,
     text_among,
 )
-from packwise.cli.reader import Reader, is_readable, readable_items
+from packwise.cli.reader import Reader, is_readable
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
 from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
@@ -123,8 +124,8 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
         # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
         groups = []
     elif named.config is not None or chosen.function_config is not None:
-        groups = [_group(files, (), before, chosen, crds, unread=unread)]
-        groups[0] = groups[0].after(configured_before(named, ()))
+        group = _group(files, (), before, chosen, crds, unread=unread).after(configured_before(named, ()))
+        groups = [group._replace(package=group.package._replace(is_chosen=named.config is not None))]
     else:
         around = read_around(named.paths, files, reader)
         groups = _groups(files, unread, around, _placed(before, named), crds)
@@ -232,11 +233,6 @@ def _group(
     names += [str(file.path.name) for file in (*files, *around) if chosen is None and traits_of(file).configures]
     around_names = frozenset([str(file.path.name) for file in around])
     return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(unread), tuple(files))
-
-
-def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
-    """The objects that can be read."""
-    return tuple([item for file in files for item in readable_items(file)])
 
 
 def _placed(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:

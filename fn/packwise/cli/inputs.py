@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.reader import Reader, error_result, items_of
-from packwise.cli.surroundings import path_of, surroundings_of, traits_of
+from packwise.cli.reader import Reader, error_result, items_of, readable_items
+from packwise.cli.surroundings import is_broken_configuration, path_of, surroundings_of, traits_of
 from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folders
@@ -18,7 +20,7 @@ from packwise.settings.sources import OPERATOR_KIND
 from packwise.validate.definitions import is_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -41,6 +43,7 @@ __all__ = [
     "read_around",
     "read_inputs",
     "read_sides",
+    "readable",
     "refuse_stdin_twice",
     "text_among",
 ]
@@ -52,9 +55,11 @@ COMMIT = "git:"
 class Inputs(NamedTuple):
     """The files in their order, what the pipeline is given of them, and what could not be read.
 
-    With an error among `results` the package is not whole. `read` are all files, the configuration's and the
-    baseline's too. `left_out` are the files and folders that are not judged, by name. `unread` are files of which
-    neither `files` nor the package has anything yet; `order` is then what tells all files from each other, in order.
+    With an error among `results` the package has the readable rest. `is_lost`: the baseline, the configuration or the
+    CRDs that were asked for could not be read, so that every answer would be a guess. `read` are all files, the
+    configuration's and the baseline's too. `left_out` are the files and folders that are not judged, by name. `unread`
+    are files of which neither `files` nor the package has anything yet; `order` is then what tells all files from each
+    other, in order.
     """
 
     files: tuple[InputFile, ...]
@@ -64,6 +69,7 @@ class Inputs(NamedTuple):
     left_out: tuple[tuple[str, LeftOut], ...] = ()
     unread: tuple[Unread, ...] = ()
     order: tuple[str, ...] = ()
+    is_lost: bool = False
 
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
@@ -80,26 +86,35 @@ def read_inputs(named: Named, output: str | None = None, *, leaves: int | None =
     refuse_stdin_twice(named)
     reader = Reader(named.exclude)
     files = reader.read(named.paths, output, leaves=leaves if can_be_read_again(named) else None)
-    left_out, unread = tuple(reader.left_out), tuple(reader.unread)
+    left_out, unread, own = tuple(reader.left_out), tuple(reader.unread), len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
-    baseline = None if before is None else items_of(before)
+    baseline = None if before is None else readable(before)
     chosen = configured(named, files, reader)
+    crds = definitions_in(named.crds, reader)
+    is_lost = bool(exit_code(reader.results[own:]))
     around = _of_the_same(
         files, unread, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
     )
     package = Package(
-        items_of(files),
+        readable(files),
         chosen.function_config,
         baseline,
-        definitions_in(named.crds, reader),
+        crds,
         (*documents_of(files), *documents_of(around)),
         documents_of(before or ()),
         assigned(named.values),
-        (*chosen.context, *items_of(around)),
+        (*chosen.context, *readable(around)),
         configured_before=configured_before(named, around),
+        is_chosen=named.config is not None,
     )
+    is_lost = is_lost or any(is_broken_configuration(file) for file in (*files, *around))
     read = tuple(reader.results), tuple(reader.files)
-    return Inputs(tuple(files), package, *read, left_out, unread, tuple(reader.order))
+    return Inputs(tuple(files), package, *read, left_out, unread, tuple(reader.order), is_lost)
+
+
+def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    """The objects of files that can be read."""
+    return tuple([item for file in files for item in readable_items(file)])
 
 
 def can_be_read_again(named: Named) -> bool:
@@ -162,7 +177,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
     reader, config = Reader(sides.exclude), sides.config
     if not name.startswith(COMMIT):
         files = reader.read([name])
-        chosen = Configured() if config is None else _config(config, reader.read([config]), reader)
+        chosen = Configured() if config is None else _config(config, reader, lambda: reader.read([config]))
     else:
         commit, colon, path = name.removeprefix(COMMIT).partition(":")
         if not colon:
@@ -172,10 +187,19 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         files = reader.read_commit(commit, [path])
         if colon and not files:
             raise UsageError(f'"{path}" holds no YAML files in the commit "{commit}"')
-        chosen = Configured() if config is None else _config(config, reader.read_commit(commit, [config]), reader)
+        read = partial(reader.read_commit, commit)
+        chosen = Configured() if config is None else _config(config, reader, lambda: read([config]))
     if config is None:
         chosen = Configured(_carried(files))
-    package = Package(items_of(files), chosen.function_config, None, crds, documents_of(files), context=chosen.context)
+    package = Package(
+        readable(files),
+        chosen.function_config,
+        None,
+        crds,
+        documents_of(files),
+        context=chosen.context,
+        is_chosen=config is not None,
+    )
     return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
 
 
@@ -225,7 +249,7 @@ def configured(named: Named, files: Iterable[InputFile], reader: Reader) -> Conf
     """The configuration that the user names, or that a client sends along in a ResourceList."""
     if named.config is None:
         return Configured(_carried(files))
-    return _config(named.config, reader.read([named.config]), reader)
+    return _config(named.config, reader, lambda: reader.read([str(named.config)]))
 
 
 def configured_before(named: Named, around: Iterable[InputFile]) -> Configured | None:
@@ -237,7 +261,7 @@ def configured_before(named: Named, around: Iterable[InputFile]) -> Configured |
     reader, commit = Reader(), named.baseline.removeprefix(COMMIT)
     if named.config is not None:
         files = [] if named.config == STDIN else reader.read_commit(commit, [named.config])
-        return _config(named.config, files, reader) if files and not exit_code(reader.results) else None
+        return _config(named.config, reader, lambda: files) if files and not exit_code(reader.results) else None
     names = [file.path.name for file in around if file.path.name is not None]
     files = reader.read_commit(commit, names)
     return Configured(context=items_of(files)) if files and not exit_code(reader.results) else None
@@ -252,11 +276,12 @@ def _carried(files: Iterable[InputFile]) -> KubeObject | None:
     return carried[0] if carried else None
 
 
-def _config(path: str, files: Iterable[InputFile], reader: Reader) -> Configured:
-    """The one configuration in the file `path`; none where it cannot be read."""
-    if exit_code(reader.results):
+def _config(path: str, reader: Reader, read: Callable[[], list[InputFile]]) -> Configured:
+    """The one configuration in the file `path`, which `read` reads; none where it cannot be read."""
+    before = len(reader.results)
+    items = items_of(read())
+    if exit_code(reader.results[before:]):
         return Configured()
-    items = items_of(files)
     held = [(item, held_configuration(item)) for item in items]
     own = [item for item in items if is_settings(item)] or [inner for _, inner in held if inner is not None]
     chosen = own or [item for item in items if is_operator(item)] or items

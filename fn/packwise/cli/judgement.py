@@ -38,6 +38,7 @@ __all__ = [
     "judgement_of",
     "left_out_lines",
     "reported",
+    "rules_missed_by",
     "verdict_of",
 ]
 
@@ -65,13 +66,14 @@ class Verdict(NamedTuple):
     """What a render says of one group: the results that are reported, and how many `workloads` it judged.
 
     `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
-    no status.
+    no status. `obstacles` are those of the results about what objects are judged by.
     """
 
     results: tuple[Result, ...]
     workloads: int
     judge: str | None
     is_new: bool = False
+    obstacles: tuple[Result, ...] = ()
 
 
 def judge(checkup: Checkup) -> Judgement:
@@ -88,15 +90,15 @@ def verdict_of(group: Group, rendered: Rendered) -> Verdict:
     number = rendered.workloads
     if group.unchanged:
         number = sum(plan.workload.location().file not in group.unchanged for plan in rendered.plans)
-    return Verdict(reported(rendered.results, group), number, judge_of(rendered), is_new)
+    results = reported(rendered.results, rendered.obstacles, group)
+    return Verdict(results, number, judge_of(rendered), is_new, rendered.obstacles)
 
 
 def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
     """What is wrong with all files, by the verdict on each group."""
     rendered = list(zip(checkup.groups, verdicts, strict=True))
     results = [*checkup.results]
-    # What a file would have held that cannot be read is not missed beside it.
-    passed = {ABSENT.name, NO_WORKLOADS.name} if exit_code(checkup.results) else set[str]()
+    passed = rules_missed_by(checkup.results)
     # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
     has_workloads = any(each.workloads for _, each in rendered)
     passed.add(NO_WORKLOADS.name if has_workloads else ABSENT.name)
@@ -116,6 +118,11 @@ def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
     closing = _closing(counted, checkup.left_out)
     is_new = any(each.is_new for _, each in rendered)
     return Judgement(sort_results(without_echoes(unique.values())), closing, listed, number, is_new)
+
+
+def rules_missed_by(unread: Iterable[Result]) -> set[str]:
+    """Rules that miss what a file may hold that cannot be read, as `unread` says: they are not reported beside that."""
+    return {ABSENT.name, NO_WORKLOADS.name} if exit_code(unread) else set()
 
 
 def closing_of(workloads: int, judge: str | None, left_out: Iterable[tuple[str, LeftOut]]) -> str:
@@ -143,13 +150,21 @@ def left_out_lines(left_out: Iterable[tuple[str, LeftOut]]) -> list[str]:
     return [f"left out: {name}: {reason.description}" for name, reason in sorted(left_out)]
 
 
-def reported(results: Iterable[Result], group: Group) -> tuple[Result, ...]:
-    """Those of the results of a group that are about what the user named, or keep it from being judged."""
-    results = _changed(results, group) if group.unchanged else results
-    kept = tuple([result for result in results if _is_reported(result, group)])
+def reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
+    """Those of the results of a group that are about what the user named, or keep it from being judged.
+
+    `obstacles` are those about what objects are judged by.
+    """
+    preventing = [result for result in obstacles if result.severity is Severity.ERROR]
+    results = list(results)
+    changed = _changed(results, group) if group.unchanged else results
+    results = [result for result in results if result in changed or result in preventing]
+    kept = tuple([result for result in results if result in preventing or _is_reported(result, group)])
     if not group.root and group.root is not None:
         return kept
-    repeated = [result for result in kept if result.tags.get("rule") == ONCE.name and result.field is not None]
+    # What keeps objects from being judged is reported whatever packages it is of.
+    others = [result for result in kept if result not in preventing]
+    repeated = [result for result in others if result.tags.get("rule") == ONCE.name and result.field is not None]
     if not repeated:
         return kept
     # Objects of two packages, samples or a base and its build, are not applied together.
@@ -177,7 +192,7 @@ def _changed(results: Iterable[Result], group: Group) -> list[Result]:
 
 
 def _is_reported(result: Result, group: Group) -> bool:
-    """Whether a result is about a file that is judged, or keeps those files from being judged."""
+    """Whether a result is about a file that is judged, or an error of what configures it."""
     file = None if result.file is None else result.file.path
     if file not in group.around:
         return True

@@ -156,7 +156,9 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "init": lambda parsed: Init(
         parsed.folder, tuple(parsed.targets), tuple(parsed.sources), tuple(parsed.levels), parsed.revision, parsed.apply
     ),
-    "doctor": lambda parsed: Doctor(Named(tuple(parsed.paths), parsed.config), parsed.output == "json"),
+    "doctor": lambda parsed: Doctor(
+        Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json"
+    ),
     "schema": lambda parsed: Schema(parsed.name, parsed.revision),
     "version": lambda parsed: Version(parsed.libraries),
     "fn": lambda parsed: Function(parsed.validate, parsed.verbose, parsed.jobs),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from krmfn.errors import FieldError
@@ -9,12 +10,13 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import find_files
 from packwise.cli.progress import tracked
-from packwise.cli.read import content_of, decode, read_file
+from packwise.cli.read import content_of, decode
 from packwise.cli.unread import Unread, looks_plain
 from packwise.discovery import LeftOut, Reason
 from packwise.findings.finding import bounded
 from packwise.globs import Globs
 from packwise.objects.index import READABLE
+from packwise.objects.kinds import KINDS, POD
 from packwise.settings.recognition import is_settings
 
 if TYPE_CHECKING:
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
     """A file, and why it cannot be read; it has no documents then."""
 
 __all__ = ["Reader", "error_result", "is_readable", "items_of", "readable_items"]
+
+_OWN = re.compile(
+    "|".join([re.escape(kind.name) for kind in KINDS if kind is not POD] + ["TopologyRender", "grove.io/"])
+)
+"""Words of objects that packwise reads."""
 
 
 def error_result(error: FieldError) -> Result:
@@ -152,7 +159,7 @@ class Reader:
                 try:
                     _ = item.value
                 except FieldError as wrong:
-                    self.results.append(error_result(wrong))
+                    self.results.append(error_result(_advised(file.path, wrong, item.source.text)))
         self.files += files
         return files
 
@@ -167,16 +174,25 @@ class Reader:
 def _read(path: InputPath) -> _Read:
     """The file; one without documents where it cannot be read."""
     try:
-        return read_file(path), None
+        data = content_of(path)
     except FieldError as error:
         return InputFile(path, ()), error
+    return _decoded(path, data)
 
 
 def _decoded(path: InputPath, data: bytes) -> _Read:
     try:
         return decode(data, path), None
     except FieldError as error:
-        return InputFile(path, ()), error
+        return InputFile(path, ()), _advised(path, error, data.decode("utf-8", "replace"))
+
+
+def _advised(path: InputPath, error: FieldError, text: str) -> FieldError:
+    """The error, with what to do where `text` does not show that it is of an object that packwise reads."""
+    if path.is_named or _OWN.search(text):
+        return error
+    message = f"{error.message}; --exclude GLOB leaves out a file of another tool"
+    return FieldError(error.id, error.path, message, error.location)
 
 
 def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:

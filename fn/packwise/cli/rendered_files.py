@@ -5,8 +5,9 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
-from krmfn.result import exit_code, sort_results
+from krmfn.result import sort_results
 from packwise.cli.document import Document
+from packwise.cli.judgement import rules_missed_by
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import is_generated
 from packwise.pipeline import Rendered, render
@@ -47,14 +48,16 @@ class Outcome(NamedTuple):
 
 
 def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:
-    """The render of `inputs`, its results sorted. Inputs that could not be read whole are not rendered.
+    """The render of `inputs`, its results sorted, with an error where they could not be read whole.
 
     `writes`: whether the objects are written.
     """
-    if exit_code(inputs.results):
+    if inputs.is_lost:
         return Rendered(inputs.package.items, (), sort_results(inputs.results))
     rendered = render(inputs.package, writes=writes)
-    return rendered._replace(results=sort_results([*inputs.results, *rendered.results]))
+    missed = rules_missed_by(inputs.results)
+    results = [result for result in rendered.results if result.tags.get("rule") not in missed]
+    return rendered._replace(results=sort_results([*inputs.results, *results]))
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:

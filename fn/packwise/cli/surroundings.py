@@ -15,7 +15,7 @@ from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
-from packwise.cli.read import read_file
+from packwise.cli.read import content_of, decode
 from packwise.cli.reader import is_readable, readable_items
 from packwise.cli.unread import WORKLOADS
 from packwise.discovery import Traits
@@ -43,7 +43,7 @@ _DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
 
 
 class Surroundings(NamedTuple):
-    """The files around, with their definitions alone; `errors` are those of configurations that cannot be read."""
+    """The files around, with their definitions alone; `errors` are those of definitions that cannot be read."""
 
     files: tuple[InputFile, ...] = ()
     errors: tuple[FieldError, ...] = ()
@@ -74,7 +74,7 @@ def surroundings_of(paths: Iterable[str], files: Iterable[InputFile], unread: It
     for path in search.paths:
         search.look_above(path)
     search.look_elsewhere()
-    return Surroundings(tuple(search.around.values()), tuple(search.errors))
+    return Surroundings(tuple(search.around.values()), tuple([each for own in search.errors.values() for each in own]))
 
 
 class _Search:
@@ -91,7 +91,7 @@ class _Search:
         self._configured = {folder_of(at) for at, traits in self._traits.items() if traits.configures}
         self._looked = dict[str, str | None]()
         self.around = dict[str, InputFile]()
-        self.errors: list[FieldError] = []
+        self.errors = dict[str, tuple[FieldError, ...]]()
 
     def look_above(self, path: InputPath) -> None:
         """Keeps the definitions of the package that the file is of."""
@@ -150,21 +150,22 @@ class _Search:
             if at in self._traits or at in self.around:
                 continue
             try:
-                data = Path(at).read_bytes()
-            except OSError:
-                continue
-            if not wanted.search(data):
-                continue
-            try:
-                file = read_file(path)
-                if is_broken_configuration(file):
-                    self.errors += _errors_of(file)
-                file = defining(file)
+                data = content_of(path)
+                file = decode(data, path) if wanted.search(data) else None
             except FieldError as error:
-                self.errors += [error] if _CONFIGURATION.search(data) else []
+                # Nobody knows what else it holds.
+                self._report(path, [error])
                 continue
+            if file is None:
+                continue
+            self._report(path, _errors_of(file, wanted))
+            file = defining(file)
             if file.documents and (not only_configured or traits_of(file).configures):
                 self.around[at] = file
+
+    def _report(self, path: InputPath, errors: Iterable[FieldError]) -> None:
+        """Keeps the errors of a file, which is looked at for several reasons, once."""
+        self.errors.setdefault(path.identity, tuple(errors))
 
 
 def _judged_in(folder: str) -> list[InputPath]:
@@ -221,11 +222,13 @@ def _is_defining(item: KubeObject) -> bool:
     return kind in _DEFINING or is_settings(item) or is_operator(item) or is_definition(item)
 
 
-def _errors_of(file: InputFile) -> list[FieldError]:
+def _errors_of(file: InputFile, wanted: re.Pattern[bytes]) -> list[FieldError]:
+    """What is wrong with objects that cannot be read, where they seem to be what is wanted."""
     errors: list[FieldError] = []
     for item in file.items:
         try:
             _ = item.value
         except FieldError as error:
-            errors.append(error)
+            if wanted.search(item.source.text.encode("utf-8", "replace")):
+                errors.append(error)
     return errors

@@ -15,7 +15,7 @@ from packwise.cli.console import is_coloured, say, show
 from packwise.cli.inputs import read_inputs
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import json_text, visible, width
-from packwise.commands.topologies import overview
+from packwise.commands.topologies import Overview, overview
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from packwise.cli.arguments import Topologies
-    from packwise.commands.topologies import Overview
     from packwise.topology.uses import ListedTopology, Use
 
 __all__ = ["topologies"]
@@ -37,12 +36,11 @@ _LONGEST = 1000
 def topologies(command: Topologies) -> int:
     """Prints the overview; returns the exit code. Raises UsageError."""
     inputs = read_inputs(command.named)
-    listing = None if exit_code(inputs.results) else overview(inputs.package)
-    results = sort_results([*inputs.results, *(listing.results if listing is not None else ())])
+    listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package)
+    results = sort_results([*inputs.results, *listing.results])
     say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    if listing is None or exit_code(results):
-        return 1
-    return 0 if show(_as_json(listing) if command.as_json else _as_text(listing)) else 1
+    is_shown = not listing.is_known or show(_as_json(listing) if command.as_json else _as_text(listing))
+    return exit_code(results) if is_shown else 1
 
 
 class _Row(NamedTuple):

@@ -30,22 +30,24 @@ def has_sources(package: Package) -> bool:
 class Overview(NamedTuple):
     """The topologies there are, by name, and which workload uses which; `enabled`: whether TAS is.
 
-    With an error among `results`, which are about the configuration, the rest is empty.
+    `results` are about the configuration and the CRDs; `is_known` is whether the rest could be told all the same.
     """
 
     topologies: tuple[ListedTopology, ...] = ()
     uses: tuple[Use, ...] = ()
     enabled: bool = False
     results: tuple[Result, ...] = ()
+    is_known: bool = True
 
 
 def overview(package: Package) -> Overview:
     """Which topologies the package has, and who uses them."""
     inventory, selection = selected(package)
     settings, revision = selection.settings, selection.revision
-    results = results_of(selection.findings, selection.results)
-    if exit_code(results):
-        return Overview(results=results)
+    refusing = results_of(selection.findings, selection.results)
+    results = (*refusing, *results_of(selection.definitions.findings))
+    if exit_code(refusing):
+        return Overview(results=results, is_known=False)
     chosen = front_ends(inventory)
     try:
         known = topologies_of(inventory, selection)
@@ -55,7 +57,7 @@ def overview(package: Package) -> Overview:
             for topology in front_end.topologies(inventory, settings, revision, known)
         ])  # fmt: skip
     except FieldError as error:
-        return Overview(results=(*results, unreadable(error)))
+        return Overview(results=(*results, unreadable(error)), is_known=False)
     uses = tuple([use for front_end in chosen for use in front_end.uses(inventory, settings, revision)])
     if selection.enabled or selection.configuration is not None or not topologies:
         absent = [] if selection.absent is None else [selection.absent]

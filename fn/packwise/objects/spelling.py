@@ -54,6 +54,9 @@ _OWN = ("PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGangMap", "Pod
         "TopologyRender", "DynamoGraphDeployment", "DynamoGraphDeploymentRequest")  # fmt: skip
 """Kinds whose names no other project uses: any other group is a mistake."""
 
+_RENAMED = {"PodGangSet": ("PodCliqueSet", "v0.1.0-alpha.1")}
+"""Former names of kinds, each with today's, and the release that is the first to have that. Source: grove, #186."""
+
 _SHARED = ("ClusterTopology", "OperatorConfiguration", "Topology", "Queue", "PodGroup")
 """Kinds whose names others use too: another group is a mistake where it is nearly the right one."""
 
@@ -77,11 +80,12 @@ _SHORT = 8
 
 
 class _Right(NamedTuple):
-    """What an object was meant to be, and the field that says otherwise."""
+    """What an object was meant to be, and the field that says otherwise; `since` is the release that renamed it."""
 
     group: str
     kind: str
     field: str
+    since: str = ""
 
 
 def spelling_findings(index: Index, defined: Container[tuple[str, str]]) -> Iterator[Finding]:
@@ -97,7 +101,8 @@ def spelling_findings(index: Index, defined: Container[tuple[str, str]]) -> Iter
             if right is not None:
                 known = _VERSIONS[right.group, right.kind] or (version,)
                 message = f'must be {_api(right.group, right.kind, known)}; got "{item.kind}" of "{item.api_version}"'
-                yield Finding.of(SPELLING, item, (right.field,), f"{message}, which no API server knows")
+                why = f"its name before {right.since}, " if right.since else ""
+                yield Finding.of(SPELLING, item, (right.field,), f"{message}, {why}which no API server knows")
             elif version not in versions:
                 message = f'must be {list_known([f"{group}/{each}" for each in versions])}; got "{item.api_version}"'
                 yield Finding.of(SPELLING, item, ("apiVersion",), message)
@@ -110,7 +115,7 @@ def is_nearly_known(value: Value) -> bool:
     kind, version = value.get("kind"), value.get("apiVersion")
     if kind is None:
         return isinstance(version, str) and version.partition("/")[0] in _KINDS_BY_GROUP
-    return version is None and isinstance(kind, str) and kind in _OWN
+    return version is None and isinstance(kind, str) and (kind in _OWN or kind in _RENAMED)
 
 
 def _api(group: str, kind: str, versions: tuple[str, ...]) -> str:
@@ -121,6 +126,9 @@ def _right(group: str, kind: str) -> _Right | None:
     """What the kind was meant to be; None where it is known, or is nobody's near miss."""
     if (group, kind) in _VERSIONS or (group in _NEIGHBOURS and group not in _KINDS_BY_GROUP):
         return None
+    if kind in _RENAMED:
+        name, since = _RENAMED[kind]
+        return _Right(_groups_of(name)[0], name, "kind", since)
     if group in _KINDS_BY_GROUP:
         near = _nearest(kind, _KINDS_BY_GROUP[group])
         if near is not None:

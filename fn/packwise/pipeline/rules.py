@@ -7,7 +7,7 @@ from functools import cache
 from krmfn.hints import TYPE_CHECKING
 from packwise import annotate, render
 from packwise.objects import index, spelling
-from packwise.pipeline import choice, registry, steps, suppression
+from packwise.pipeline import choice, metadata, registry, steps, suppression
 from packwise.placement import limit
 from packwise.select import evidence, selection
 from packwise.settings import configuration, operator, schedulers
@@ -36,7 +36,7 @@ _BEFORE_SCHEDULERS = (
     renamed_labels,
 )
 _PRECONDITIONS = (index, selection, configuration, operator, schedulers, choice)
-_AFTER_SCHEDULERS = (by_crd, objects, render, annotate)
+_AFTER_SCHEDULERS = (by_crd, objects, metadata, render, annotate)
 
 
 def rule_table() -> tuple[Rule, ...]:

@@ -14,6 +14,7 @@ from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import ONCE, READABLE
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP
 from packwise.objects.spelling import spelling_findings
+from packwise.pipeline.metadata import metadata_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement.limit import within_limit
 from packwise.placement.plan import Cluster
@@ -54,7 +55,9 @@ class Rendered(NamedTuple):
     packwise's own annotations, each with its origins; with an error, these are `refused` instead. `selection` is None
     where the input is unreadable. `plans` are what becomes of the workloads and `known` the topologies that they can
     name, also where there are errors; none where the configuration has some. `has_grove`: whether some workloads are
-    Grove's. `scheduled` is what the schedulers write their objects from, None where there is an error.
+    Grove's. `obstacles` are those of `results` about what objects are judged by, the configuration and the CRDs: an
+    error among them keeps objects from being judged, whatever file it is in. `scheduled` is what the schedulers write
+    their objects from, None where there is an error.
     """
 
     kept: tuple[KubeObject, ...]
@@ -65,6 +68,7 @@ class Rendered(NamedTuple):
     plans: tuple[WorkloadPlan, ...] = ()
     known: KnownTopologies | None = None
     has_grove: bool = False
+    obstacles: tuple[Result, ...] = ()
     scheduled: SchedulerInput | None = None
     notices: tuple[Result, ...] = ()
     refused: tuple[Generated, ...] = ()
@@ -94,7 +98,8 @@ def render(package: Package, *, writes: bool = False, is_listed: bool = True) ->
     try:
         return _render(package, writes=writes, is_listed=is_listed)
     except FieldError as error:
-        return Rendered(package.items, (), (unreadable(error),))
+        results = (unreadable(error),)
+        return Rendered(package.items, (), results, obstacles=results)
 
 
 def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
@@ -102,10 +107,12 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     choice = _choice(package, selection.settings)
     results = (*choice.results(selection.findings), *selection.results, *choice.results(choice.wrong_entries()))
     spelling = list(spelling_findings(inventory.items, selection.definitions.by_kind))
-    if exit_code(results):
+    is_refused = exit_code(results)
+    obstacles = results = (*results, *choice.results(selection.definitions.findings))
+    if is_refused:
         results += choice.results(spelling)
         # With a configuration that means nothing, every answer about a workload would be a guess.
-        return Rendered(package.items, (), results, selection)
+        return Rendered(package.items, (), results, selection, obstacles=obstacles)
     settings, definitions = selection.settings, selection.definitions
     known = topologies_of(inventory, selection)
     cluster = cluster_of(selection, known)
@@ -126,8 +133,10 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     listed = _written_in_lists(inventory) if writes else ()
     of_objects = reported([*listed, *rendering.findings, *_judge(generated, inventory, definitions, settings)])
     evidence = selection.evidence.findings if selection.evidence is not None else ()
+    judged_before = [*of_topologies, *about_workloads, *of_objects]
+    of_objects += metadata_findings(inventory.items, judged_before)
     has_grove = any(inventory.items.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
-    judged = tuple(plans), known, has_grove
+    judged = tuple(plans), known, has_grove, obstacles
     results = (
         *results,
         *choice.results([*absence, *spelling, *of_topologies]),

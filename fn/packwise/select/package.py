@@ -31,7 +31,8 @@ class Package(NamedTuple):
     `context` are objects that are read and never written: definitions that stand around the items, a configuration
     that was chosen. `is_part`: the items are judged without a configuration, since each of several clusters that take
     them has its own. `nodes` are the objects of the cluster that the gangs come to, nodes, pods and topologies, where
-    these were given. `folder` is the one of these clusters, below which its objects are written; "" is the top.
+    these were given. `is_chosen`: the user named the configuration, which counts before what states a topology among
+    the items. `folder` is the one of these clusters, below which its objects are written; "" is the top.
     """
 
     items: tuple[KubeObject, ...]
@@ -46,6 +47,7 @@ class Package(NamedTuple):
     nodes: tuple[Mapping[str, Value], ...] = ()
     folder: str = ""
     configured_before: Configured | None = None
+    is_chosen: bool = False
 
     @property
     def before(self) -> Package | None:

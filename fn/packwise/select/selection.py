@@ -54,7 +54,8 @@ class Selection(NamedTuple):
 
     `revision_before` is the one that the baseline was written for, None where that tells none, so that it is the same.
     `chosen_by` is what chose the revision, and whether somebody named it; `evidence` what in the input contradicts it,
-    None where somebody did. `absent` reports that nothing configures a topology.
+    None where somebody did. `absent` reports that nothing configures a topology. What is wrong with CRDs
+    among the items stands in `definitions`: it keeps nothing from being judged otherwise.
     `configuration` is None where nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the
     revision has them. `results` are krmfn's about packwise's own configuration.
     """
@@ -106,10 +107,18 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     """
     index = inventory.items
     definitions = definitions_of(package.crds, index)
-    findings: list[Finding] = [*index.findings, *definitions.findings]
+    findings = list(index.findings)
+    if package.crds:
+        # Without a definition that was asked for, every answer would be a guess.
+        asked = {id(item) for item in package.crds}
+        findings += [finding for finding in definitions.findings if id(finding.subject) in asked]
+        others = [finding for finding in definitions.findings if id(finding.subject) not in asked]
+        definitions = definitions._replace(findings=tuple(others))
     results: list[Result] = []
     settings = _settings(package, index, findings, results)
     operators = operators_of(index, findings)
+    if package.is_chosen:
+        settings, operators = _as_chosen(package, settings, operators)
     source = chosen_source(settings, operators, findings)
     shape: list[Finding] = []
     configuration = read_source(source, shape) if source is not None and not results else None
@@ -175,6 +184,20 @@ def _named_by(item: KubeObject) -> str | None:
         return load(item).revision
     except (FieldError, ValueError):
         return None
+
+
+def _as_chosen(
+    package: Package, settings: TopologyRender, operators: list[Operator]
+) -> tuple[TopologyRender, list[Operator]]:
+    """The configuration that the user named, without what else states a topology.
+
+    A TopologyRender without a topology is completed by an operator's configuration, as ever.
+    """
+    named = {id(item) for item in package.context}
+    chosen = [operator for operator in operators if id(operator.place.item) in named]
+    if package.function_config is None and chosen:
+        return settings._replace(sections={}), chosen
+    return settings, [] if settings.sections else operators
 
 
 def _evidence(assumed: Revision, index: Index) -> Evidence:

@@ -9,11 +9,11 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.extras import CRDS
 from packwise.findings.finding import Finding, Rule, Severity
-from packwise.objects.index import repeated
+from packwise.objects.index import ONCE
 from packwise.objects.kinds import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
     from packwise.objects.index import Index
@@ -34,7 +34,10 @@ RULES = (SCHEMA,)
 
 
 class Definitions(NamedTuple):
-    """The CRDs of the kinds that packwise reads or writes, by group and kind; and what is wrong with them."""
+    """The CRDs of the kinds that packwise reads or writes, by group and kind; and what is wrong with them.
+
+    A kind of which the CRD is wrong is judged by packwise's own table, and everything else is judged as ever.
+    """
 
     by_kind: Mapping[tuple[str, str], Definition]
     findings: tuple[Finding, ...] = ()
@@ -52,10 +55,12 @@ def is_definition(item: KubeObject) -> bool:
     """Whether `item` is the CRD of a kind that packwise reads or writes."""
     value = item.value
     group, _, _ = str(value.get("apiVersion")).partition("/")
-    if (group, value.get("kind")) != (_GROUP, _KIND):
-        return False
-    named, kind = item.get("spec.group"), item.get("spec.names.kind")
-    return isinstance(named, str) and isinstance(kind, str) and (named, kind) in _KINDS
+    return (group, value.get("kind")) == (_GROUP, _KIND) and _kind_of(item) in _KINDS
+
+
+def _kind_of(item: KubeObject) -> tuple[str, str]:
+    """Group and name of the kind that a CRD defines."""
+    return str(item.get("spec.group")), str(item.get("spec.names.kind"))
 
 
 def definitions_of(beside: tuple[KubeObject, ...], index: Index) -> Definitions:
@@ -63,23 +68,55 @@ def definitions_of(beside: tuple[KubeObject, ...], index: Index) -> Definitions:
     among = [item for item in index.of_kind(_GROUP, _KIND) if is_definition(item)]
     if not beside and not among:
         return NO_DEFINITIONS
+    chosen = [item for item in beside if is_definition(item)]
+    kinds = {_kind_of(item) for item in chosen}
+    by_kind: dict[tuple[str, str], list[KubeObject]] = {}
+    for item in (*chosen, *[item for item in among if _kind_of(item) not in kinds]):
+        by_kind.setdefault(_kind_of(item), []).append(item)
+    findings: list[Finding] = []
+    definitions = {kind: definition for kind, items in by_kind.items() if (definition := _one_of(items, findings))}
+    return Definitions(definitions, tuple(findings))
+
+
+def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition | None:
+    """The definition that all `items`, CRDs of one kind, give; None, with what is wrong, where they give no single one.
+
+    A chart's copy of an operator's CRD is the same definition, whatever its labels and descriptions are.
+    """
     # Only where there are any, is what reads and checks them imported.
     from packwise.validate.definition import read_definition
     from packwise.validate.judge import UNCHECKED
     from packwise.validate.read import SchemaError
 
-    chosen = [item for item in beside if is_definition(item)]
-    by_kind: dict[tuple[str, str], Definition] = {}
-    findings = [*repeated(chosen), *repeated(among)]
-    for item in (*chosen, *among):
+    definition: Definition | None = None
+    is_wrong = False
+    for item in items:
+        if definition is not None and item.get("spec") == definition.item.get("spec"):
+            continue
         try:
-            definition = read_definition(item)
+            other = read_definition(item)
         except SchemaError as error:
             findings.append(Finding.of(SCHEMA, item, error.path, error.message))
+            is_wrong = True
             continue
-        if definition.needs_expressions and not CRDS.installed:
-            message = f"must have the library that evaluates its rules and patterns: {CRDS.advice}"
-            findings.append(Finding.of(UNCHECKED, item, ("spec", "versions"), message, severity=Severity.ERROR))
-        else:
-            by_kind.setdefault((definition.group, definition.kind), definition)
-    return Definitions(by_kind, tuple(findings))
+        if definition is None:
+            definition = other
+        elif definition.schemas != other.schemas:
+            findings.append(_different(other, definition))
+            is_wrong = True
+    if definition is None or is_wrong:
+        return None
+    if definition.needs_expressions and not CRDS.installed:
+        message = f"must have the library that evaluates its rules and patterns: {CRDS.advice}"
+        findings.append(Finding.of(UNCHECKED, definition.item, ("spec", "versions"), message, severity=Severity.ERROR))
+        return None
+    return definition
+
+
+def _different(other: Definition, first: Definition) -> Finding:
+    message = (
+        f"must stand in the input once, or say the same; it also stands at {first.item.location()} with another "
+        f"schema, so that no {first.kind} is judged by either: remove one, leave it out with --exclude GLOB, or name "
+        "the cluster's with --crds"
+    )
+    return Finding.of(ONCE, other.item, ("metadata", "name"), message)

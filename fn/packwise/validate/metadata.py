@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.validate.valuepath import ValuePath
 
-__all__ = ["metadata_problems"]
+__all__ = ["metadata_problems", "type_problems"]
 
 _TEXTS = ("generateName", "name", "namespace")
 _MAPPINGS = ("annotations", "labels")
@@ -32,17 +32,18 @@ _GO_KINDS = {"boolean": "bool", "integer": "number"}
 
 def metadata_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
     """What is wrong with `value` as the metadata of an object."""
-    if not isinstance(value, dict):
-        yield _type_problem(value, at, "a mapping", "", "v1.ObjectMeta")
-        return
-    wrong = list(_types(value, at))
+    wrong = list(type_problems(value, at))
     yield from wrong
-    if not wrong:
+    if not wrong and isinstance(value, dict):
         yield from _name(value, at)
         yield from _keys(value, at)
 
 
-def _types(value: Mapping[str, Value], at: ValuePath) -> Iterator[Problem]:
+def type_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
+    """The types of `value`, the metadata of an object, that the API server does not decode."""
+    if not isinstance(value, dict):
+        yield _type_problem(value, at, "a mapping", "", "v1.ObjectMeta")
+        return
     for name in _TEXTS:
         if not isinstance(value.get(name, ""), str | None):
             yield _type_problem(value[name], at.field(name), "a string", name, "string")

@@ -19,6 +19,7 @@ from packwise.cli.inputs import Inputs
 from packwise.cli.judgement import judge
 from packwise.cli.reader import error_result
 from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
+from packwise.cli.surroundings import traits_of
 from packwise.cli.values import assigned
 from packwise.commands.diff import Action, diff, state_after, state_before
 from packwise.commands.fleet.packages import Client
@@ -58,7 +59,7 @@ def _answer(request: Request) -> Answer:
     after, before = _read(request.after, request), _read(request.before, request)
     blank = PackageResult(request.folder, request.client, Status.PASSING)
     plan: FolderPlan | None = None
-    if after is not None and exit_code(after.results):
+    if after is not None and exit_code(after.results) and not (request.verb == "check" and after.files):
         result = _judged(blank, after.results, after)
     elif request.verb == "diff":
         result = _compared(blank, before, after, request)
@@ -84,6 +85,7 @@ def _read(side: Side | None, request: Request) -> SideRead | None:
 def _checked(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:
     package = package_of(after, before)
     names = [str(item.file) for item in (package.function_config, *package.context) if item is not None]
+    names += [str(file.path.name) for file in after.files if traits_of(file).configures]
     judgement = judge(Checkup((Group(package, tuple(names)),), after.files, after.results, after.files, after.left_out))
     return _judged(blank, judgement.results, after)._replace(workloads=judgement.workloads, objects=len(package.items))
 

@@ -21,7 +21,7 @@ __all__ = ["ClusterView", "cluster_view"]
 class ClusterView(NamedTuple):
     """`kinds` are the objects by kind, with their number. `revision` is Grove's, `chosen_by` what chose it.
 
-    `evidence` contradicts that choice; `errors` are those of the configuration. `applied`: whether
+    `evidence` contradicts that choice; `errors` are those of the configuration and the CRDs. `applied`: whether
     generated objects are applied; `gitops` are the tools that apply them.
     """
 
@@ -45,7 +45,7 @@ def cluster_view(package: Package) -> ClusterView:
             counted[identity(item.value)[1]] += 1
         except FieldError:
             continue
-    findings = results_of(selection.findings, selection.results)
+    findings = results_of((*selection.findings, *selection.definitions.findings), selection.results)
     evidence = () if selection.evidence is None else results_of(selection.evidence.findings)
     return ClusterView(
         tuple(sorted(counted.items())),

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read, split_documents
+from packwise.commands.doctor.client import Problem
+from packwise.discovery import unparsed_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.value import Value
     from packwise.commands.fleet.tree import Tree
 
-__all__ = ["documents_in", "mapping_at", "objects_at", "text_at"]
+__all__ = ["documents_in", "mapping_at", "objects_at", "text_at", "unreadable_at"]
 
 _KEPT = 512
 """How many texts are kept with what they say."""
@@ -52,6 +55,19 @@ def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
         else:
             source, value = each
             yield KubeObject.cut(source._replace(file=path), value)
+
+
+def unreadable_at(tree: Tree, path: str, words: Iterable[bytes]) -> list[Problem]:
+    """The documents of a file that are no YAML, have one of the words, and are no templates."""
+    text, problems = text_at(tree, path), list[Problem]()
+    for document in split_documents(text):
+        try:
+            _ = KubeObject(Source(document.text, (), document.line, 1, path)).value
+        except FieldError as error:
+            is_meant = any(word.decode() in document.text for word in words)
+            if is_meant and unparsed_reason(path, document.text, error.message) is None:
+                problems.append(Problem(path, error.message, error.location.line, error.location.column))
+    return problems
 
 
 def text_at(tree: Tree, path: str) -> str:

@@ -16,7 +16,7 @@ from krmfn.yamltext import YamlError
 from packwise.commands.doctor.client import KPTFILE, Problem, is_settings_value, words_of
 from packwise.commands.doctor.kpt import kpt_clients
 from packwise.commands.doctor.kustomize import kustomize_clients
-from packwise.commands.fleet.documents import mapping_at, objects_at
+from packwise.commands.fleet.documents import mapping_at, objects_at, unreadable_at
 from packwise.commands.fleet.fields import PLUGINS, same_name
 from packwise.commands.fleet.kustomization import Kustomizations, file_of, folders_named_by, plugin_entries
 from packwise.commands.fleet.tree import below
@@ -190,7 +190,9 @@ class Packages:
     def _kustomized(self, folder: str) -> FleetPackage:
         inputs = self._kustomizations.inputs(folder)
         files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
-        files.update(path for path in _beside(self._tree, folder) if self._mentions(path) and self._configures(path))
+        beside = [path for path in _beside(self._tree, folder) if self._mentions(path) and self._configures(path)]
+        files.update(beside)
+        problems += [problem for path in beside for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
         files.update(self._above.get(folder, ()))
         return FleetPackage(folder, Client.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
 
@@ -207,7 +209,10 @@ class Packages:
         return not (is_known and not self._is_left_out(folder)) and _holds(self._tree, path, _CONFIGURATION)
 
     def _configures(self, path: str) -> bool:
-        return any(_is_configuration(item) for item in objects_at(self._tree, path))
+        """Whether the file has a configuration, or one that cannot be read, which is an error of its package."""
+        if any(_is_configuration(item) for item in objects_at(self._tree, path)):
+            return True
+        return bool(unreadable_at(self._tree, path, _CONFIGURATION))
 
     def _named_by_kustomization(self, folder: str) -> set[str]:
         """The files by which the kustomization of a folder runs packwise; its own for a configuration in it."""

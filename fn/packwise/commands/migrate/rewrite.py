@@ -78,7 +78,8 @@ def migrate(
     """
     inventory, selection = selected(package)
     evidence = selection.evidence.findings if source is None and selection.evidence is not None else ()
-    problems = results_of((*selection.findings, *evidence), selection.results)
+    wrong = (*selection.findings, *selection.definitions.findings, *evidence)
+    problems = results_of(wrong, selection.results)
     if exit_code(problems):
         return Migrated(package.items, (), problems)
     configured = selection.configuration is not None
