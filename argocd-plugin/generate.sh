@@ -20,7 +20,12 @@ discover() {
 # Whoever may write an Application chooses these paths: they lead to nothing but the application's own repository.
 refuse_outside() {
   root=$(pwd -P)
-  root=${root%"/${ARGOCD_APP_SOURCE_PATH:-.}"}
+  # Where the repo-server goes by manifest-generate-paths, it sends a part of the repository: the path begins further down then.
+  path=${ARGOCD_APP_SOURCE_PATH:-.}
+  while [ "${root%"/$path"}" = "$root" ] && [ "${path#*/}" != "$path" ]; do
+    path=${path#*/}
+  done
+  root=${root%"/$path"}
   case $(realpath -m "$1") in
     "$root"/*) ;;
     *) echo "error: \"$1\" must stand within the repository; correct the parameters of the Application" >&2 && exit 1 ;;

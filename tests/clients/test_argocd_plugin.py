@@ -149,6 +149,22 @@ def test_no_parameter_leads_out_of_the_repository(
     )
 
 
+@pytest.mark.parametrize("path", ["overlay", "east/overlay", "clusters/east/overlay"])
+def test_a_part_of_the_repository_is_enough(plugin: Plugin, kustomization: Path, path: str) -> None:
+    """What the repo-server sends by manifest-generate-paths begins below the top of the repository."""
+    ran = plugin("generate", kustomization, PARAM_CONFIG="../topology.yaml", ARGOCD_APP_SOURCE_PATH=path)
+
+    assert ran.code == 0, ran.stderr
+
+
+@pytest.mark.parametrize("path", ["overlay", "clusters/east/overlay", "tmp/overlay", "app/overlay/overlay"])
+def test_a_part_of_the_repository_ends_at_its_top(plugin: Plugin, kustomization: Path, path: str) -> None:
+    ran = plugin("generate", kustomization, PARAM_CONFIG="../../bin/packwise-argocd", ARGOCD_APP_SOURCE_PATH=path)
+
+    assert (ran.code, ran.stdout) == (1, "")
+    assert "must stand within the repository" in ran.stderr
+
+
 def test_crds_are_a_list_of_paths(plugin: Plugin, app: Path) -> None:
     ran = plugin("generate", app, PARAM_CRDS_0="service.yaml", PARAM_CRDS_1="web")
 

@@ -20,9 +20,11 @@ from packwise.cli.read import read_file
 from packwise.cli.reader import readable_items
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import json_text, visible
+from packwise.commands.applications import RULES as APPLICATION_RULES
 from packwise.commands.doctor import (
     CLIENT_FILES,
     ClusterView,
+    Problem,
     cluster_view,
     kpt_clients,
     kustomize_clients,
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
+    from krmfn.result import Result
     from krmfn.value import Value
     from packwise.cli.arguments import Doctor
     from packwise.cli.document import InputFile
     from packwise.cli.groups import Checkup
-    from packwise.commands.doctor import Client, Problem
+    from packwise.commands.doctor import Client
 
 __all__ = ["doctor"]
 
@@ -68,11 +71,20 @@ def _diagnosis(checkup: Checkup) -> _Diagnosis:
     clusters = tuple([(group.configurations, cluster_view(group.package)) for group in groups])
     documents = _documents(checkup.files)
     seen_by_client = [kustomize_clients(documents, _is_executable), kpt_clients(documents, _is_executable)]
+    problems = [problem for _, problems in seen_by_client for problem in problems]
+    problems += [Problem(_file_of(each), each.message) for each in checkup.results if each.tags.get("rule") in _ARGOCD]
     return _Diagnosis(
         clusters,
         tuple([client for clients, _ in seen_by_client for client in clients]),
-        tuple(dict.fromkeys([problem for _, problems in seen_by_client for problem in problems])),
+        tuple(dict.fromkeys(problems)),
     )
+
+
+_ARGOCD = frozenset([rule.name for rule in APPLICATION_RULES])
+
+
+def _file_of(result: Result) -> str:
+    return "" if result.file is None else result.file.path
 
 
 def _documents(files: Iterable[InputFile]) -> dict[str, tuple[Mapping[str, Value], ...]]:

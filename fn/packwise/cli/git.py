@@ -21,7 +21,16 @@ from packwise.globs import Globs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["MARKERS", "Commit", "files_in_commit", "left_out_of", "merge_bases", "program_on_path", "work_tree"]
+__all__ = [
+    "MARKERS",
+    "Commit",
+    "files_in_commit",
+    "left_out_of",
+    "merge_bases",
+    "program_on_path",
+    "remote_urls",
+    "work_tree",
+]
 
 _OPTIONS = (
     "--no-pager",
@@ -88,6 +97,15 @@ class Commit:
         if self._reader is not None:
             self._reader.kill()
             self._reader.communicate()
+
+
+def remote_urls(folder: str) -> list[str]:
+    """Where the repository that `folder` is in was cloned from, and its other remotes; none where git tells none."""
+    try:
+        output = _git(_top(Path(folder), folder), "config", "--local", "--null", "--get-regexp", r"^remote\..*\.url$")
+    except UsageError:
+        return []
+    return [entry.partition("\n")[2] for entry in output.decode("utf-8", "replace").split("\0")[:-1]]
 
 
 class _GitError(UsageError):

@@ -32,7 +32,7 @@ from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from packwise.select import Configured
 
 __all__ = ["Checkup", "Group", "judged_together", "read_groups", "readable"]
+
+_APPLICATIONS = ("Application", "ApplicationSet")
+"""Kinds of Argo CD."""
 
 
 class Group(NamedTuple):
@@ -133,9 +136,10 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
             group.after(configured_before(named, [file for file in around if str(file.path.name) in group.around]))
             for group in groups
         ]
+    results = [*reader.results, *_application_results(files)]
     values = assigned(named.values)
     groups = [group._replace(package=group.package._replace(values=values)) for group in groups]
-    return Checkup(tuple(groups), tuple(files), tuple(reader.results), tuple(reader.files), left_out, unread, around)
+    return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), left_out, unread, around)
 
 
 def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
@@ -143,6 +147,18 @@ def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) 
     if is_chosen:
         return dict.fromkeys(files)
     return nearest_folders({path: traits_of(file) for path, file in files.items()})
+
+
+def _application_results(files: Sequence[InputFile]) -> list[Result]:
+    """What is wrong with the Applications among the files; where there is none, nothing more is imported."""
+    applications = [
+        (file, item) for file in files for item in readable_items(file) if item.value.get("kind") in _APPLICATIONS
+    ]
+    if not applications:
+        return []
+    from packwise.cli.applications import application_results
+
+    return application_results(applications, files)
 
 
 def _groups(

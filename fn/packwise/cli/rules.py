@@ -11,6 +11,7 @@ from packwise.cli.console import show
 from packwise.cli.folder import RULES as FOLDER_RULES
 from packwise.cli.input_paths import RULES as PATH_RULES
 from packwise.cli.survey import RULES as SURVEY_RULES
+from packwise.commands.applications import RULES as APPLICATION_RULES
 from packwise.commands.fleet.rules import RULES as FLEET_RULES
 from packwise.commands.migrate import RULES as MIGRATE_RULES
 from packwise.pipeline.rules import rule_table
@@ -33,6 +34,7 @@ RULES_BY_NAME: dict[str, Rule] = {
         *PATH_RULES,
         *FOLDER_RULES,
         *SURVEY_RULES,
+        *APPLICATION_RULES,
         *MIGRATE_RULES,
         *FLEET_RULES,
     )

@@ -92,6 +92,8 @@ spec:
     repoURL: https://git.example.com/platform/clusters.git # the repository of this folder
     targetRevision: main
     path: {json.dumps(place.folder, ensure_ascii=False)}
+    plugin:
+      name: packwise
   destination:
     server: https://kubernetes.default.svc
   syncPolicy:
