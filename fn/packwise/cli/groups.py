@@ -24,7 +24,7 @@ from packwise.cli.inputs import (
     refuse_stdin_twice,
     text_among,
 )
-from packwise.cli.reader import Reader, is_readable
+from packwise.cli.reader import Reader, is_readable, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
 from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
