@@ -46,7 +46,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
 export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image-check lock sbom audit docs go-types update-goldens clean test-without-native test-without-yaml-rs interpreters
+.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-check lock sbom audit docs go-types update-goldens clean test-without-native test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -235,9 +235,24 @@ release-check: setup ## wheels, sdists, bills of materials and image context as 
 	mkdir -p dist
 	$(BIN)/python -m supplychain.release dist $(TAG)
 
-image-check: setup ## lint the Dockerfile and follow its steps in a scratch directory
+image-check: setup ## lint the Dockerfile, and what it pins
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest tests/clients/test_image.py
+
+# Which images; all of them, where none is named: function, validator, without-crds.
+TARGETS ?=
+
+image: setup image-tools $(KUSTOMIZE) ## build the images of the Dockerfile on stand-ins for their bases, into a store of this clone (.cache/image)
+	$(BIN)/python -m supplychain.image $(TARGETS)
+
+image-test: image ## build the images, and run them by podman, kpt and kustomize (as root; three CPU-minutes to build them first)
+	$(BIN)/pytest -m image tests/image
+
+image-tools: # podman, buildah, runc and mmdebstrap, from the distribution
+	@missing=; for command in podman buildah runc mmdebstrap; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
+	[ -z "$$missing" ] || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
+	  echo "make image needs on PATH, and root:$$missing (Debian: apt-get install podman buildah runc mmdebstrap)" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends podman buildah runc mmdebstrap; }
 
 lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 	$(UV_COMPILE) $(PROJECTS) --output-file requirements.lock

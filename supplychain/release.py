@@ -46,7 +46,7 @@ _PATTERNS = {
     "git": re.compile(r"(?<![\w.-])packwise(?:\.git)?@(?!sha256:)([\w./-]+)"),
     "component": re.compile(r"packwise/check@([\w./-]+)"),
     "hook": re.compile(r"/packwise(?:\.git)?\n +rev: +(\S+)"),
-    "image": re.compile(r"(?<![\w/-])packwise(?:-argocd-plugin|-argocd-repo-server)?:(\d[\w.-]*)"),
+    "image": re.compile(r"(?<![\w/-])packwise(?:-argocd-(?:plugin|repo-server)|-validator|-without-crds)?:(\d[\w.-]*)"),
 }
 """How pages name a version of packwise, by what is looked for under that name."""
 

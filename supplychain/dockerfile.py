@@ -1,13 +1,13 @@
-"""The Dockerfile as a list of steps, so that its build stage can be followed without a container engine."""
+"""The Dockerfile as a list of stages, each of which is a list of steps."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-__all__ = ["Instruction", "Stage", "stages"]
+__all__ = ["Instruction", "Stage", "foreign_images", "stages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,25 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One `FROM` and what follows it."""
+    """One `FROM` and what follows it: `image` is what it is from, `name` is "" where it has none."""
 
+    name: str
     image: str
     instructions: tuple[Instruction, ...]
 
     def of(self, name: str) -> list[Instruction]:
+        """The instructions of that name."""
         return [instruction for instruction in self.instructions if instruction.name == name]
+
+
+def foreign_images(dockerfile: Path) -> list[str]:
+    """The images of registries that the stages begin with and copy from, each once."""
+    found = stages(dockerfile)
+    named: list[str] = []
+    for stage in found:
+        copied = [word for step in stage.of("COPY") for word in step.words() if word.startswith("--from=")]
+        named += [stage.image, *[word.removeprefix("--from=") for word in copied]]
+    return [image for image in dict.fromkeys(named) if image not in {stage.name for stage in found}]
 
 
 def stages(dockerfile: Path) -> list[Stage]:
@@ -43,7 +55,8 @@ def stages(dockerfile: Path) -> list[Stage]:
         name, _, text = logical.strip().partition(" ")
         instruction = Instruction(name, " ".join(text.split()) if not text.startswith("[") else text)
         if name == "FROM":
-            found.append(Stage(text.split()[0], ()))
+            image, *named = text.split()
+            found.append(Stage(named[1] if named else "", image, ()))
         else:
-            found[-1] = Stage(found[-1].image, (*found[-1].instructions, instruction))
+            found[-1] = replace(found[-1], instructions=(*found[-1].instructions, instruction))
     return found

@@ -1,0 +1,91 @@
+"""A container engine with a store of this clone: buildah builds, podman runs.
+
+The user's own images are neither seen nor changed: what stands in for an image of a registry must never get into them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from supplychain.locks import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["FOLDER", "absent", "engine_environment", "run"]
+
+FOLDER = ROOT / ".cache" / "image"
+"""The store, the engine's configuration, and what stands in for the images that the Dockerfile names."""
+
+_PROGRAMS = ("podman", "buildah", "runc", "mmdebstrap")
+
+# Without limits of its own, podman asks for more open files and processes than a container within another has.
+# crun refuses the hybrid cgroups that such machines have; runc takes them. There is no systemd to ask.
+_CONTAINERS = """\
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+"""
+_STORAGE = """\
+[storage]
+driver = "overlay"
+graphroot = "{folder}/store"
+runroot = "{folder}/run"
+"""
+# A short name is an image of this store or none: nothing is asked of a registry.
+_REGISTRIES = """\
+unqualified-search-registries = []
+short-name-mode = "disabled"
+[[registry]]
+location = "127.0.0.1:5005"
+insecure = true
+"""
+
+
+def absent() -> str:
+    """How to get the programs that are not on PATH; empty where all are there."""
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    return (
+        f"{', '.join(missing)} not on PATH: as root, `make image-tools` installs Debian's packages" if missing else ""
+    )
+
+
+def engine_environment(folder: Path = FOLDER) -> dict[str, str]:
+    """The variables by which podman, buildah and what starts them use this store; writes the files that they name.
+
+    kustomize runs functions by `docker`, which is podman there.
+    """
+    programs = folder / "bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "CONTAINERS_CONF": ("containers.conf", _CONTAINERS),
+        "CONTAINERS_STORAGE_CONF": ("storage.conf", _STORAGE.format(folder=folder)),
+        "CONTAINERS_REGISTRIES_CONF": ("registries.conf", _REGISTRIES),
+    }
+    for name, text in texts.values():
+        (folder / name).write_text(text, encoding="utf-8")
+    podman, docker = shutil.which("podman"), programs / "docker"
+    if podman is not None and not docker.is_symlink():
+        docker.symlink_to(podman)
+    return {
+        **os.environ,
+        **{variable: str(folder / name) for variable, (name, _) in texts.items()},
+        "KPT_FN_RUNTIME": "podman",
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+    }
+
+
+def run(*command: str | Path, variables: dict[str, str] | None = None, stdin: bytes | None = None) -> str:
+    """What a command of the engine prints; what it says beside that is shown where it fails, and ends this program."""
+    environment = {**engine_environment(), **(variables or {})}
+    done = subprocess.run(list(map(str, command)), env=environment, input=stdin, capture_output=True, check=False)  # noqa: S603
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{(done.stdout + done.stderr).decode(errors='replace')}")
+    return done.stdout.decode()

@@ -1,0 +1,79 @@
+"""The images of the Dockerfile, built here by buildah: `python -m supplychain.image [TARGET ...]`.
+
+Everything but the images of registries is the Dockerfile's own; for those there are stand-ins. Two builds of one commit
+give one digest.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supplychain.dockerfile import foreign_images
+from supplychain.engine import absent, run
+from supplychain.locks import ROOT
+from supplychain.standins import EPOCH, stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["FUNCTION", "TARGETS", "build", "main", "name_of"]
+
+FUNCTION = ""
+"""The target of a build that names none."""
+
+TARGETS = (FUNCTION, "validator", "without-crds")
+"""Those whose bases have stand-ins."""
+
+
+def name_of(target: str) -> str:
+    """The name that the pages give to the image of a target."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    return f"localhost/packwise{'-' if target else ''}{target}:{version}"
+
+
+def build(target: str, tag: str, context: Path = ROOT, *options: str) -> str:
+    """Builds a target; returns the ID of the image, which is the digest of its configuration."""
+    run(*_command(target, tag, context, options))
+    return run("podman", "image", "inspect", "--format", "{{.Id}}", tag).strip()
+
+
+def _command(target: str, tag: str, context: Path, options: Sequence[str]) -> list[str]:
+    version = tag.rpartition(":")[2]
+    words = ["--layers", "--isolation", "chroot", "--network", "host", "--pull-never", "--identity-label=false"]
+    words += ["--timestamp", EPOCH, "--tag", tag, *options]
+    for label, value in (("version", version), ("revision", _revision())):
+        words += ["--label", f"org.opencontainers.image.{label}={value}"]
+    for image in foreign_images(context / "Dockerfile"):
+        taken = stand_in(image)
+        if taken is not None:
+            words += ["--build-context", f"{image}={taken}"]
+    if target:
+        words += ["--target", target]
+    return ["buildah", "bud", *words, str(context)]
+
+
+def _revision() -> str:
+    return _output("git", "-C", str(ROOT), "rev-parse", "HEAD")
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+
+
+def main() -> None:
+    """Builds the targets that are named, or all; prints the ID of each image and its name."""
+    missing = absent()
+    if missing:
+        sys.exit(f"make image: {missing}")
+    for target in sys.argv[1:] or TARGETS:
+        chosen = "" if target == "function" else target
+        sys.stdout.write(f"{build(chosen, name_of(chosen))}  {name_of(chosen)}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

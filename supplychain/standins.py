@@ -1,0 +1,148 @@
+"""What stands in for the images that the Dockerfile names, where no registry of images is reached.
+
+Root file systems of Debian's packages, and the toolchains of this machine. What that leaves untested is said in
+docs/decisions/0002-stand-ins-for-base-images.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, NamedTuple
+
+from supplychain.engine import FOLDER, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["EPOCH", "stand_in"]
+
+EPOCH = "1767225600"
+"""The time of every file of an image, as of a wheel: 2026-01-01."""
+
+_SUITE = "trixie"
+_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+
+
+class _Standin(NamedTuple):
+    """For images whose name matches: how buildah is told where to take them from, built where it was not yet."""
+
+    name: re.Pattern[str]
+    build: Callable[[], str]
+
+
+def stand_in(image: str) -> str | None:
+    """What buildah takes for an image of a registry, in the words of its `--build-context`; None where nothing does."""
+    return next((build() for name, build in _STANDINS if name.match(image)), None)
+
+
+def _slim() -> str:
+    """Debian with Python from its packages; `python` stands where the official image has it."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    certificates = FOLDER / "ca-certificates.crt"
+    shutil.copyfile(_CERTIFICATES, certificates)
+    # Where a proxy of this machine signs what it passes on, the build has to trust it too.
+    pip = FOLDER / "pip.conf"
+    pip.write_text(f"[global]\ncert = {_CERTIFICATES}\n", encoding="utf-8")
+    words = (
+        "mmdebstrap",
+        "--quiet",
+        "--variant=minbase",
+        "--include=python3,python3-venv,ca-certificates",
+        '--aptopt=Acquire::Languages "none"',
+        "--dpkgopt=path-exclude=/usr/share/doc/*",
+        "--dpkgopt=path-exclude=/usr/share/man/*",
+        "--dpkgopt=path-exclude=/usr/share/locale/*",
+        "--dpkgopt=force-unsafe-io",
+        '--customize-hook=ln -s /usr/bin/python3 "$1/usr/local/bin/python"',
+        f"--customize-hook=upload {certificates} {_CERTIFICATES}",
+        f"--customize-hook=upload {pip} /etc/pip.conf",
+        _SUITE,
+    )
+    key = _key(*words, certificates.read_text(encoding="utf-8"))
+
+    def build(tag: str) -> None:
+        root = FOLDER / "slim.tar"
+        run(*words, root, _mirror(), variables={"SOURCE_DATE_EPOCH": EPOCH})
+        path = "ENV PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"
+        run("podman", "import", "--quiet", "--change", path, root, tag)
+        root.unlink()
+
+    return _image("python-slim", key, build)
+
+
+def _full() -> str:
+    """The same, with a linker."""
+    packages = "apt-get install --quiet --quiet --yes --no-install-recommends gcc libc6-dev"
+    return _layered("python", "FROM {slim}\nRUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive " + packages)
+
+
+def _rust() -> str:
+    """Rust as it stands on this machine, in the folders of the official image."""
+    root = _output("rustc", "--print", "sysroot")
+    folder = FOLDER / f"rust-{_key(_output('rustc', '--version'))}"
+    if not folder.exists():
+        part = folder.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        toolchain = part / "usr/local/rustup/toolchains/host"
+        programs = part / "usr/local/cargo/bin"
+        programs.mkdir(parents=True)
+        (toolchain / "bin").mkdir(parents=True)
+        for name in ("cargo", "rustc"):
+            shutil.copy2(f"{root}/bin/{name}", toolchain / "bin" / name)
+            (programs / name).symlink_to(f"/usr/local/rustup/toolchains/host/bin/{name}")
+        shutil.copytree(f"{root}/lib", toolchain / "lib", symlinks=True)
+        part.rename(folder)
+    return str(folder)
+
+
+_STANDINS = (
+    _Standin(re.compile(r"(docker\.io/library/)?python[:@][^ ]*-slim-"), _slim),
+    _Standin(re.compile(r"(docker\.io/library/)?python[:@]"), _full),
+    _Standin(re.compile(r"(docker\.io/library/)?rust[:@]"), _rust),
+)
+
+
+def _layered(name: str, text: str) -> str:
+    """An image that a Containerfile makes of the slim one."""
+    slim = _slim()
+    containerfile = text.format(slim=slim.removeprefix("container-image://"))
+
+    def build(tag: str) -> None:
+        file = FOLDER / f"{name}.Containerfile"
+        file.write_text(containerfile, encoding="utf-8")
+        empty = FOLDER / "empty"
+        empty.mkdir(exist_ok=True)
+        options = ("--isolation", "chroot", "--network", "host", "--timestamp", EPOCH, "--pull-never")
+        run("buildah", "bud", "--quiet", *options, "--file", file, "--tag", tag, empty)
+
+    return _image(name, _key(containerfile), build)
+
+
+def _image(name: str, key: str, build: Callable[[str], None]) -> str:
+    """An image of the store by what goes into it; older ones of that name go."""
+    repository = f"localhost/packwise-stands-in-for-{name}"
+    tag = f"{repository}:{key}"
+    there = run(
+        "podman", "images", "--format", "{{.Repository}}:{{.Tag}}", "--filter", f"reference={repository}"
+    ).split()
+    if tag not in there:
+        build(tag)
+    return f"container-image://{tag}"
+
+
+def _mirror() -> str:
+    """The mirror of Debian that apt uses."""
+    listed = _output("apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages")
+    found = [line.split()[1] for line in listed.splitlines() if line.startswith("Debian http")]
+    return found[0] if found else "http://deb.debian.org/debian"
+
+
+def _key(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603

@@ -1,0 +1,52 @@
+"""Containers of the images that `make image` built, each of which gets as little as clients give it, or less."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from supplychain.engine import FOLDER, engine_environment
+
+__all__ = ["CONFINED", "LIMITED", "Ran", "call", "podman"]
+
+CONFINED = (
+    "--network=none",
+    "--read-only",
+    "--read-only-tmpfs=false",
+    "--cap-drop=all",
+    "--security-opt=no-new-privileges",
+)
+"""Less than any client gives a function: it writes nothing, and may do nothing that a user may not."""
+
+LIMITED = ("--memory=256m", "--memory-swap=256m", "--pids-limit=64")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One finished command."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+def call(command: Sequence[str | Path], stdin: bytes = b"", cwd: Path | None = None) -> Ran:
+    """Runs a command that finds the store of `make image`, as podman does, and kpt and kustomize through it."""
+    done = subprocess.run(
+        list(map(str, command)),
+        # Where the kernel ends a container, podman leaves a file named "oom" in the current folder.
+        cwd=cwd or FOLDER,
+        env=engine_environment(),
+        input=stdin,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+
+def podman(*words: str, stdin: bytes = b"") -> Ran:
+    """Runs a container and removes it."""
+    return call(["podman", "run", "--rm", "--interactive", *words], stdin)

@@ -1,0 +1,38 @@
+"""Two builds of one commit are one image."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from supplychain.image import FUNCTION, build, name_of
+from tests.image.containers import call
+from tests.places import ROOT
+
+pytestmark = pytest.mark.image
+
+
+def test_a_second_build_gives_the_same_digest(function: str, tmp_path: Path) -> None:
+    """From another folder, with other file times and modes; of the first build, the native core is taken as it is."""
+    words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    files = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in files.split("\0")[:-1]:
+        if (ROOT / name).is_file():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name)
+            (tmp_path / name).chmod((ROOT / name).stat().st_mode & 0o700)
+            os.utime(tmp_path / name, (1_000_000_000, 1_000_000_000))
+    dockerfile = tmp_path / "Dockerfile"
+    text = dockerfile.read_text(encoding="utf-8")
+    stage = " AS build\n"
+    assert text.count(stage) == 1
+    dockerfile.write_text(text.replace(stage, f"{stage}ENV AGAIN={tmp_path.name}\n"), encoding="utf-8")
+
+    again = build(FUNCTION, f"localhost/packwise-again:{name_of(FUNCTION).rpartition(':')[2]}", tmp_path)
+
+    first = call(["podman", "image", "inspect", "--format", "{{.Id}}", function]).stdout.decode().strip()
+    assert again == first
