@@ -19,7 +19,7 @@ from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.journal import Change, change_files, once_complete
 from packwise.cli.read import read_file
-from packwise.cli.reader import Reader, items_of
+from packwise.cli.reader import Reader, error_result, items_of
 from packwise.cli.report.lines import as_lines
 from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
 from packwise.objects.kinds import POD_CLIQUE_SET
@@ -78,7 +78,10 @@ def _facts(command: Init) -> tuple[Facts, list[Result]]:
     items = items_of(reader.read(command.sources))
     if exit_code(reader.results):
         return Facts(), reader.results
-    facts = facts_of(items)
+    try:
+        facts = facts_of(items)
+    except FieldError as error:
+        return Facts(), [*reader.results, error_result(error)]
     if command.levels:
         levels = tuple([Level(*level) for level in command.levels])
         facts = facts._replace(levels=levels, comments=(), source="", dropped=(), topologies=())
@@ -132,7 +135,7 @@ def _looked_at(folder: Path) -> _Folder:
         if held and not any(is_settings(item) for item in held) and entry.stem.lower() != "kustomization":
             resources.append(entry.name)
     configured = any(is_settings(item) or is_operator(item) for item in items)
-    return _Folder(configured, any(item.kind == POD_CLIQUE_SET.name for item in items), tuple(resources))
+    return _Folder(configured, any(item.get(("kind",)) == POD_CLIQUE_SET.name for item in items), tuple(resources))
 
 
 def _place(folder: Path, top: Path, resources: list[str]) -> Place:

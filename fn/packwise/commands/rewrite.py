@@ -36,7 +36,11 @@ def mend(package: Package, *, unsafe: bool = False) -> Mended:
     Those that need none come back as they are, and so do those where an anchor or alias is in the way.
     """
     inventory, selection = selected(package)
-    cluster = cluster_of(selection, topologies_of(inventory, selection))
+    try:
+        cluster = cluster_of(selection, topologies_of(inventory, selection))
+    except FieldError:
+        # A topology that cannot be read says what others mean; what is wrong with it is a finding of a check.
+        return Mended(package.items, 0)
     safe = [_attempt(item, partial(_mended, cluster=cluster)) for item in package.items]
     decided = [_attempt(item, partial(_decided, cluster=cluster, settings=selection.settings)) for item in safe]
     if unsafe:

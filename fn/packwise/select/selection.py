@@ -262,7 +262,7 @@ def _shape_findings(operators: list[Operator], revision: Revision, shape: list[F
 def function_config_of(package: Package) -> KubeObject | None:
     """The functionConfig, where it says anything: kpt gives a ConfigMap without data when the user gives none."""
     item = package.function_config
-    if item is not None and item.kind == "ConfigMap" and not item.get(("data",)):
+    if item is not None and item.get(("kind",)) == "ConfigMap" and not item.get(("data",)):
         return None
     return item
 

@@ -10,7 +10,7 @@ import re
 from krmfn.edit import same
 from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext import YamlError, locate, read, write
-from krmfn.yamltext.comments import comments
+from krmfn.yamltext.comments import placed_comments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,8 @@ def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str
         if _reads_as(moved, value):
             return "".join([f"{indent}{line}\n" if line else "\n" for line in moved])
     span = locate(text, path)
-    lost = comments(text[span.start : span.end]) if span is not None else []
+    # A part of a text may be no YAML: its first line is moved without the others.
+    lost = [comment for at, comment in placed_comments(text) if span is not None and span.start <= at < span.end]
     return "".join([f"{indent}{line}\n" for line in (*lost, *write({"levels": value}).splitlines())])
 
 
@@ -70,8 +71,12 @@ def _in_order(lines: list[str], value: list[Value]) -> list[str]:
     written = _read([*head, *(line for item in items for line in item)])
     if not isinstance(written, list) or len(written) != len(items):
         return []
-    places = [next((n for n, entry in enumerate(written) if same(entry, wanted)), -1) for wanted in value]
-    if sorted(places) != list(range(len(items))):
+    places: list[int] = []
+    for wanted in value:
+        # A level that stands twice is two items.
+        left = [place for place, entry in enumerate(written) if place not in places and same(entry, wanted)]
+        places += left[:1]
+    if len(places) != len(items):
         return []
     return [*head, *(line for place in places for line in items[place]), *above]
 

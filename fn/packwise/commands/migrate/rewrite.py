@@ -90,6 +90,9 @@ def migrate(
         return _respelt(package, selection, target, configured=configured)
     if not _is_later(target, before):
         return Migrated(package.items, (), tuple([f.to_result() for f in _not_later(selection, before, target)]))
+    beside = _beside_input(package, selection)
+    if beside:
+        return Migrated(package.items, (), tuple([finding.to_result() for finding in beside]))
     step = _step(selection, source, target, keep_pack_domain=keep_pack_domain)
     return _rewritten(_Rewriting(package, inventory, selection, step), package, configured=configured)
 
@@ -132,6 +135,16 @@ def _is_later(target: Revision, source: Revision) -> bool:
 def _unknown_source() -> Finding:
     message = "no topology configuration tells which revision this is of; name its file too, or say --from REVISION"
     return Finding.of(UNKNOWN, None, (), message)
+
+
+def _beside_input(package: Package, selection: Selection) -> list[Finding]:
+    """What configures the package and is no part of it: the nearest configuration, in a file that nobody named."""
+    configuration, settings = selection.configuration, selection.settings.item
+    places = [] if configuration is None else [configuration.place.item]
+    items = [*places, *([] if settings is None else [settings])]
+    message = "must be among what is migrated, for it is rewritten with what it configures; name its file too"
+    own = {id(item) for item in package.items}
+    return [Finding.of(UNKNOWN, item, (), message) for item in dict.fromkeys(items) if id(item) not in own]
 
 
 def _not_later(selection: Selection, source: Revision, target: Revision) -> list[Finding]:
