@@ -46,7 +46,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
 export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-check lock sbom audit docs go-types update-goldens clean test-without-native test-without-yaml-rs interpreters
+.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-check lock pins sbom audit docs go-types update-goldens clean test-without-native test-without-yaml-rs interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -261,6 +261,10 @@ lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 	$(UV_COMPILE) $(PROJECTS) --extra solver --extra fleet --group dev --output-file requirements-dev.lock
 	$(UV_COMPILE) --group audit --output-file requirements-audit.lock
 	$(UV_COMPILE) --group clients --output-file requirements-clients.lock
+
+# crane answers for a registry; where it is not installed, the one that `make e2e-tools` builds does.
+pins: setup ## pin the actions and images of CI and the Dockerfile by digest, and renew the pins (network; not in CI)
+	PATH="$$PATH:$(CURDIR)/$(TOOLS)/crane-$(call version,$(CRANE))" $(BIN)/python -m supplychain.pins
 
 sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock
 	$(BIN)/python -m supplychain.sbom

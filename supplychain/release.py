@@ -1,7 +1,8 @@
 """Whether what is to be released is whole: `make release-check`.
 
 Wheels and sdist as they are built, the bills of materials in them, the context of the image, the versions that pages
-name. Until a version is released, pages name the repository at a commit.
+name. Until a version is released, pages name the repository at a commit. Actions and images that are named by a tag
+are a warning: only a machine with a network can look up their digests.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from supplychain.locks import ROOT
+from supplychain.pins import movable
 from supplychain.sbom import DISTRIBUTIONS
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ __all__ = [
     "bills_absent",
     "main",
     "pages",
+    "pins_absent",
     "references",
     "wrong_references",
 ]
@@ -119,6 +122,15 @@ def absent_from_context(dockerfile: str, ignore: str, files: Collection[str]) ->
     ]
 
 
+def pins_absent() -> list[str]:
+    """A warning for each action and image that is named by a tag, and the command that pins them."""
+    lines = movable()
+    if not lines:
+        return []
+    advice = "others can move what these lines name; run `make pins` where there is a network"
+    return [f"warning: {line}" for line in [*lines, advice]]
+
+
 def _built(folder: Path) -> list[str]:
     """Builds wheels and sdists; answers what is wrong with them."""
     wrong: list[str] = []
@@ -179,7 +191,7 @@ def main() -> None:
         *_tagged(tag, version),
         *_built(folder),
     ]
-    for each in wrong:
+    for each in [*pins_absent(), *wrong]:
         sys.stderr.write(f"release-check: {each}\n")
     for file in sorted(folder.iterdir()):
         sys.stdout.write(f"{_digest(file)}  {file.name}\n")
