@@ -31,7 +31,6 @@ E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserve
   $(TOOLS)/argocd-$(call version,$(ARGOCD))/argocd \
   $(TOOLS)/crane-$(call version,$(CRANE))/crane
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
-# krmfn without its extra `fast`: packwise asks for what that adds, where there is a wheel of it.
 PROJECTS := pyproject.toml fn/krmfn/pyproject.toml --extra all
 # The distributions of this repository: krmfn alone, and packwise, which carries it.
 DISTRIBUTIONS := ./fn/krmfn .
@@ -46,7 +45,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
 export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-check lock pins sbom audit docs go-types update-goldens clean test-without-native test-without-yaml-rs interpreters
+.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-check lock pins sbom audit docs go-types update-goldens clean test-without-native interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -85,10 +84,7 @@ SAMPLE ?= 240
 mutants: setup ## change the code that decides in SAMPLE places, one at a time, and see which no test notices: docs/mutants.md
 	$(BIN)/python tests/mutants.py --sample $(SAMPLE) --jobs $(JOBS)
 
-test-without-yaml-rs: setup ## run all tests as if neither the core nor yaml-rs was installed: PyYAML reads everything then
-	$(BIN)/pytest -n $(JOBS) --without-yaml-rs
-
-test-without-native: setup ## run all tests as if krmfn's native core was not installed: Python does its work then
+test-without-native: setup ## run all tests as if krmfn's native core was not installed: libyaml's events, through PyYAML, are read then
 	$(BIN)/pytest -n $(JOBS) --without-native
 
 lint: setup ## ruff, the Dockerfile's linter

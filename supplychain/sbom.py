@@ -49,7 +49,7 @@ _NAME = re.compile(r"[A-Za-z0-9.-]+")
 def bill_of_materials(distribution: Distribution) -> str:
     """The libraries of a run of a wheel, extras included, at the versions of the lock, and which asks for which."""
     project = distribution.project()
-    pins = [*map(_with_krmfn, read_lock(RUNTIME)), _krmfn()]
+    pins = [*read_lock(RUNTIME), _krmfn()]
     within = _reached(project["name"], pins)
     required = _reached(project["name"], _without_extras(pins))
     root = _component(project["name"], project["version"], project["license"], type=COMPONENT.ComponentType.APPLICATION)
@@ -71,13 +71,6 @@ def bill_of_materials(distribution: Distribution) -> str:
 def _krmfn() -> Pin:
     """krmfn is built from this repository, and so in no lock; the wheel of packwise carries it."""
     return Pin("krmfn", KRMFN.project()["version"], frozenset({"packwise"}))
-
-
-def _with_krmfn(pin: Pin) -> Pin:
-    """A pin that an extra of krmfn asks for too; the lock is that of packwise."""
-    extras = KRMFN.project()["optional-dependencies"].values()
-    asked = any(pin.name in _names(requirements) for requirements in extras)
-    return pin._replace(parents=pin.parents | {"krmfn"}) if asked else pin
 
 
 def _without_extras(pins: list[Pin]) -> list[Pin]:

@@ -27,7 +27,6 @@ CHANGES = pytest.StashKey[list[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite expected outputs and print what changed")
-    parser.addoption("--without-yaml-rs", action="store_true", help="run as if yaml-rs was not installed, nor the core")
     parser.addoption("--without-native", action="store_true", help="run as if krmfn's native core was not installed")
 
 
@@ -37,10 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
             "--update rewrites expected outputs: run it on your machine, read the change, commit it"
         )
     config.stash[CHANGES] = []
-    absent = ["yaml_rs"] if config.getoption("--without-yaml-rs") else []
-    if absent or config.getoption("--without-native"):
+    if config.getoption("--without-native"):
         # The processes that tests start inherit it. Workers of xdist have blocked the module at their start.
-        os.environ.update(without(*absent, "krmfn_native"))
+        os.environ.update(without("krmfn_native"))
         block()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from krmfn.yamltext import native
 from packwise.revisions import REVISIONS
 from tests.places import ROOT
 
@@ -153,7 +154,8 @@ def test_every_entry_of_the_tree_is_there() -> None:
 
 def test_a_usual_run_imports_nothing_heavy() -> None:
     """Each costs as much as rendering a hundred workloads; docs/dependencies.md has the figures."""
-    pytest.importorskip("yaml_rs", reason="without yaml-rs, PyYAML reads everything")
+    if not native.is_installed:
+        pytest.skip("without the native core, PyYAML reads everything")
     source = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
     command = [sys.executable, "-X", "importtime", "-m", "packwise", "fn"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from krmfn import run
 from krmfn.envelope import MAX_ITEMS
-from krmfn.yamltext import build, events, fastguard
+from krmfn.yamltext import build, events
 from krmfn.yamltext.bounds import MAX_NODES
 from packwise.cli import target
 from packwise.cli.place import MOST_EXACT
@@ -38,8 +38,6 @@ LIMITS: list[tuple[str, int, str]] = [
     ("depth of a document", events.MAX_DEPTH, "nested deeper than 500 levels"),
     ("depth of what `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be compared"),
     ("depth of a CRD's schema", read.MAX_DEPTH, "must not be nested deeper than 100 levels"),
-    ("a key in one line", fastguard.LONGEST_KEY, ""),
-    ("digits of a number", fastguard.MOST_DIGITS, ""),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
     ("pods that are placed", MAX_PODS, "the gangs must have at most 500000 pods together"),
     (

@@ -114,7 +114,7 @@ def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> Non
 
 def requirements(project: dict[str, Any]) -> list[str]:
     """Everything that a distribution may ask for, its extras included."""
-    extras = project["project"]["optional-dependencies"].values()
+    extras = project["project"].get("optional-dependencies", {}).values()
     return [*project["project"]["dependencies"], *(each for extra in extras for each in extra)]
 
 

@@ -58,7 +58,7 @@ def reported(folder: Path) -> set[Site]:
 
 @pytest.mark.slow
 def test_every_place_that_reports_something_has_a_case(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--without-yaml-rs") or request.config.getoption("--without-native"):
+    if request.config.getoption("--without-native"):
         pytest.skip("the places do not depend on the reader of YAML, and another run comes by them")
     seen = reported(tmp_path)
 

@@ -7,7 +7,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
-from krmfn.yamltext.edit import remove_value, set_unparsed
+from krmfn.yamltext.edit import remove_value, set_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,13 +65,9 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
 
 def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
     """`source` with `value` at `path`; None where no splice gives a text that means `changed`."""
-    text = set_unparsed(source.text, source.root + path, value)
-    if text is None:
-        from krmfn.yamltext.eventedit import set_by_events
-
-        text = set_by_events(source.text, source.root + path, value)
-        if not _means(text, source, changed):
-            return None
+    text = set_value(source.text, source.root + path, value)
+    if not _means(text, source, changed):
+        return None
     return _with_text(source, text)
 
 

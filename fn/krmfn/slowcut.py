@@ -1,4 +1,4 @@
-"""Any ResourceList that YAML allows, cut at its items with libyaml's events: slow, and right where lines mislead."""
+"""Any ResourceList that YAML allows, cut at its items by the places of their nodes: right where lines mislead."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, locate, read, set_value
 from krmfn.yamltext.breaks import unified
-from krmfn.yamltext.events import SequenceEndEvent, SequenceStartEvent
-from krmfn.yamltext.spans import Walk, find
+from krmfn.yamltext.tree import find, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,26 +66,14 @@ def _envelope(text: str, rest: dict[str, Value], values: Sequence[dict[str, Valu
     items = tuple(KubeObject.new(value) for value in values)
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
     opaque = Envelope(text, text, "", None, newline, items, rest, _config(text, rest), simple=False)
-    walk = find(text, ("items",), whole=False)
-    if walk is None or len(walk.nodes) < 2 or type(walk.nodes[-1].event) is not SequenceStartEvent:
+    nodes = find(text, ("items",))
+    if len(nodes) < 2 or nodes[-1].kind != "list":
         return opaque
-    node = walk.nodes[-1]
-    flow, start = node.event.flow_style, node.start
-    spans, end = _spans(walk)
-    if flow:
-        return _flow(opaque, values, spans, (text.index("[", start) + 1, end - 1))
+    node = nodes[-1]
+    spans = tree_of(text).entries(node.number)
+    if node.is_flow:
+        return _flow(opaque, values, spans, (text.index("[", node.start) + 1, node.mark_end))
     return _block(opaque, values, spans)
-
-
-def _spans(walk: Walk) -> tuple[list[tuple[int, int]], int]:
-    spans: list[tuple[int, int]] = []
-    while True:
-        event = walk.step()
-        if type(event) is SequenceEndEvent:
-            return spans, event.end_mark.index + walk.skipped
-        start = event.start_mark.index + walk.skipped
-        walk.skip(event)
-        spans.append((start, max(walk.end, start)))
 
 
 def _flow(

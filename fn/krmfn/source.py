@@ -120,16 +120,9 @@ def _lines_added(source: Source, before_line: int) -> int:
 @lru_cache(maxsize=4)
 def _annotation_lines(text: str, root: FieldPath) -> tuple[int, tuple[bool, ...]]:
     """The line of the first annotation, and which lines from there on a client wrote; none in flow style."""
-    from krmfn.yamltext.places import key_lines
-
-    path = (*root, "metadata", "annotations")
-    known = key_lines(text, path)
-    if known is not None:
-        first, last = known
-        return first, _are_clients(text.split("\n", last)[first - 1 : last])
     from krmfn.yamltext import locate
 
-    span = locate(text, path)
+    span = locate(text, (*root, "metadata", "annotations"))
     if span is None or text.startswith("{", span.start):
         return 0, ()
     return span.line, _are_clients(text[span.start : span.end].split("\n"))

@@ -70,7 +70,7 @@ def pipx() -> Path:
 def test_packwise_asks_for_what_krmfn_asks_for() -> None:
     asked = {line.partition(";")[0] for line in project("packwise")["dependencies"]}
 
-    assert {*project("krmfn")["dependencies"], *project("krmfn")["optional-dependencies"]["fast"]} <= asked
+    assert {*project("krmfn")["dependencies"]} <= asked
 
 
 def test_krmfn_brings_nothing_of_topology() -> None:

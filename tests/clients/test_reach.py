@@ -30,14 +30,13 @@ TRAPS = (
     "shtab",
     "site",
     "yaml",
-    "yaml_rs",
 )
 """Modules that packwise imports, and one of each in the folder that it is started in."""
 
 OWN = (
     ROOT / ".venv",
     ROOT / "fn",
-    # What hides yaml-rs and the native core, where the tests run without them.
+    # What hides the native core, where the tests run without them.
     ROOT / "tests" / "without",
     Path(sys.base_prefix),
     Path(sysconfig.get_paths()["stdlib"]),

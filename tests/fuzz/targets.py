@@ -7,15 +7,10 @@ from collections.abc import Callable, Mapping
 
 from krmfn import FieldError, ResourceList, ResourceListError, Result
 from krmfn.edit import same
-from krmfn.fieldpath import FieldPath
 from krmfn.value import Value
-from krmfn.yamltext import YamlError, native, read
-from krmfn.yamltext.breaks import has_odd_breaks
-from krmfn.yamltext.build import read_libyaml
-from krmfn.yamltext.eventplaces import places_by_events
-from krmfn.yamltext.lineplaces import LinePlaces, Place
-from krmfn.yamltext.reader import read_fast
+from krmfn.yamltext import YamlError, native, read, write
 from packwise.frontends.osmo.template.fill import Filled, fill
+from tests.readers import assert_told_alike
 from tests.render.calling import render
 
 __all__ = ["TARGETS"]
@@ -38,56 +33,15 @@ PLACE = re.compile(r'^    (?:line|column): "\d+"\n', re.MULTILINE)
 
 
 def reader(data: bytes) -> None:
-    """All readers agree, also on places, and nothing but YamlError comes out of them."""
+    """The native core tells of any text what libyaml's events tell, and writes what can be read again."""
     text = data.decode("utf-8", "replace")
-    agreed, fast = read_fast(text)
-    known = native.read(text)
+    if native.is_installed:
+        assert_told_alike(text)
     try:
-        value = read_libyaml(text)
+        value = read(text)
     except YamlError:
-        assert not agreed
-        assert known is None
         return
-    assert not agreed or same(fast, value)
-    assert known is None or same(known, value)
-    assert same(read(text), value)
-    lines = LinePlaces(text)
-    if lines.deepest(("no such key",)) is not None and lines.root is not None:
-        assert_alike(lines.root, places_by_events(text))
-    assert_core_agrees(text, value)
-
-
-def assert_core_agrees(text: str, value: Value) -> None:
-    """What the native core says of places, and writes, is what Python says and writes; or it leaves that to Python."""
-    if not has_odd_breaks(text):
-        assert_core_places(text, (), places_by_events(text))
-    edited = native.set_string(text, ("metadata", "x"), "a: b")
-    if edited is not None:
-        assert isinstance(value, dict)
-        metadata = value.get("metadata") or {}
-        assert isinstance(metadata, dict)
-        assert same(read_libyaml(edited), {**value, "metadata": {**metadata, "x": "a: b"}})
-    written = native.write(value)
-    assert written is None or same(read_libyaml(written), value)
-
-
-def assert_core_places(text: str, path: FieldPath, place: Place) -> None:
-    """The line and column that the core gives for a path are those of the place."""
-    for key, offset in ((False, place.start), (True, place.key if place.key >= 0 else place.start)):
-        known = native.nearest(text, path, key)
-        line_start = text.rfind("\n", 0, offset) + 1
-        assert known is None or known == (1 + text.count("\n", 0, offset), 1 + offset - line_start)
-    for step, part in place.parts.items():
-        assert_core_places(text, (*path, step), part)
-
-
-def assert_alike(by_lines: Place, by_events: Place) -> None:
-    """What lines say of places is what events say."""
-    assert (by_lines.start, by_lines.key) == (by_events.start, by_events.key)
-    if not by_lines.is_closed:
-        assert by_lines.parts.keys() == by_events.parts.keys()
-        for step, part in by_lines.parts.items():
-            assert_alike(part, by_events.parts[step])
+    assert same(read(write(value)), value)
 
 
 def splicer(data: bytes) -> None:

@@ -31,7 +31,7 @@ ITEMS = "must hold at most 2 items; split the package"
     [
         ("- a\n" * 13, f"12:3: {NODES}"),
         ("[" + "a, " * 13 + "]", f"1:35: {NODES}"),
-        ('{"a": [' + "1, " * 12 + "1]}", f"1:1: {NODES}"),
+        ('{"a": [' + "1, " * 12 + "1]}", f"1:35: {NODES}"),
     ],
 )
 def test_a_text_of_many_nodes_is_refused(text: str, message: str) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from krmfn.yamltext import YamlError, read
-from krmfn.yamltext.build import read_libyaml
-from krmfn.yamltext.reader import read_fast
 from tests.kyaml import KyamlOracle, typed
 from tests.places import TOOLS, missing
 
@@ -39,12 +37,11 @@ def test_every_case_is_read_as_kyaml_reads_it_or_refused(kyaml_oracle: Path) -> 
     with KyamlOracle(kyaml_oracle) as oracle:
         for name, text in cases():
             count += 1
-            agreed, fast = read_fast(text)
             try:
                 value = typed(read(text))
             except YamlError:
                 continue
-            if oracle.document(text) not in (value, None) or (agreed and typed(fast) != typed(read_libyaml(text))):
+            if oracle.document(text) not in (value, None):
                 other.append(name)
 
     assert other == []

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::read::new_list;
+use crate::value::new_list;
 
 /// The offset of the first line from `start` on that is no entry, comment or blank at column 0, or the end of the text,
 /// and the offsets of the lines before it that begin with `indent` spaces and a dash.

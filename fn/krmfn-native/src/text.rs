@@ -14,12 +14,6 @@ pub struct Text {
 }
 
 impl Text {
-    pub fn of(text: &str) -> Text {
-        let mut copy = Text::default();
-        copy.push_str(text);
-        copy
-    }
-
     pub fn push_str(&mut self, more: &str) {
         self.lacks |= self.text.try_reserve(more.len()).is_err();
         if !self.lacks {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from krmfn.yamltext.error import YamlError, error_at
+from krmfn.yamltext.error import YamlError
 
-__all__ = ["MAX_NODES", "check_nodes"]
+__all__ = ["MAX_NODES", "check_nodes", "too_many_nodes"]
 
 MAX_NODES = 5_000_000
 """How many mappings, lists and scalars a text may hold, keys too. That many take about 1 GiB."""
@@ -27,9 +27,11 @@ def check_nodes(text: str) -> None:
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         # JSON need not be YAML, and can be counted without a reader.
         if _of_json(text) > MAX_NODES:
-            raise YamlError(_message())
+            raise YamlError(too_many_nodes())
         return
-    _count(text)
+    from krmfn.yamltext.tree import find
+
+    find(text, ())
 
 
 def _most(text: str) -> int:
@@ -43,26 +45,6 @@ def _of_json(text: str) -> int:
     return 1 + filled + bare.count(",") + bare.count(":")
 
 
-def _count(text: str) -> None:
-    from krmfn.yamltext.events import (
-        AliasEvent,
-        MappingStartEvent,
-        ScalarEvent,
-        SequenceStartEvent,
-        StreamEndEvent,
-        start_of_document,
-    )
-
-    starts = (ScalarEvent, MappingStartEvent, SequenceStartEvent, AliasEvent)
-    step, event, skipped = start_of_document(text)
-    nodes = 0
-    while type(event) is not StreamEndEvent:
-        if type(event) in starts:
-            nodes += 1
-            if nodes > MAX_NODES:
-                raise error_at(text, event.start_mark.index + skipped, _message())
-        event = step()
-
-
-def _message() -> str:
+def too_many_nodes() -> str:
+    """What the error says of a text with more than MAX_NODES nodes."""
     return f"must hold at most {MAX_NODES} mappings, lists and scalars; split it into smaller ones"

@@ -8,10 +8,19 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["BREAKS", "has_odd_breaks", "restored", "unified"]
+__all__ = ["BREAKS", "after_gap", "has_odd_breaks", "restored", "unified"]
 
 BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 """The characters that end a line; CR LF is one end."""
+
+
+_GAP = re.compile(r"(?:[ \t\r\n\ufeff]|#[^\n]*)*")
+
+
+def after_gap(text: str, offset: int) -> int:
+    """The offset of the first character from `offset` on that is neither white space nor in a comment."""
+    match = _GAP.match(text, offset)
+    return match.end() if match else offset
 
 
 def has_odd_breaks(text: str) -> bool:

@@ -7,23 +7,24 @@ document are errors here; integers beyond 64 bits are floats in both.
 
 from __future__ import annotations
 
-import math
 import re
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.yamltext.breaks import BREAKS
+from krmfn.yamltext import bounds
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.events import (
     MAX_DEPTH,
     AliasEvent,
     DocumentStartEvent,
+    MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
+    SequenceEndEvent,
     SequenceStartEvent,
     StreamEndEvent,
     start_of_document,
 )
-from krmfn.yamltext.scalars import key_text, resolve
+from krmfn.yamltext.scalars import key_text, scalar_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from krmfn.value import Scalar, Value
     from krmfn.yamltext.events import Event
 
-__all__ = ["MAX_NODES", "read_libyaml", "scalar_value"]
+__all__ = ["MAX_NODES", "read_libyaml"]
 
 MAX_NODES = 1_000_000
 """How many nodes a document with aliases may have once each alias is written out."""
@@ -40,8 +41,7 @@ _TAG = "tag:yaml.org,2002:"
 
 
 def read_libyaml(text: str) -> Value:
-    """`read`, by libyaml alone: the authority where the fast reader has doubts."""
-    _refuse_disputed(text)
+    """`read`, by libyaml's events through PyYAML."""
     step, event, skipped = start_of_document(text)
     if type(event) is StreamEndEvent:
         return None
@@ -51,18 +51,6 @@ def read_libyaml(text: str) -> Value:
     if type(after) is DocumentStartEvent:
         raise error_at(text, after.start_mark.index + skipped, "must be one YAML document; another one starts here")
     return value
-
-
-def _refuse_disputed(text: str) -> None:
-    """Raises YamlError for characters that libyaml and kyaml take for different things."""
-    if "\r\r\n" in text:
-        raise error_at(text, text.index("\r\r\n"), "must not hold two carriage returns before a line feed")
-    at = text.find("\ufeff", 1)
-    while at > 0:
-        # libyaml passes over such a mark, kyaml takes it for a part of what follows.
-        if text[at - 1] in _BEFORE_MARK:
-            raise error_at(text, at, "must not hold a byte order mark at the start of a line")
-        at = text.find("\ufeff", at + 1)
 
 
 class _Frame:
@@ -78,7 +66,6 @@ class _Frame:
 
 
 _TAG_AND_COMMA = re.compile(r"(?:&[^\s,\[\]{}]*\s+)?![^\s,\[\]{}]*,")
-_BEFORE_MARK = (*BREAKS, "\ufeff")
 # Half of a surrogate pair, which no text can spell.
 _MERGE_KEY = "\ud800<<"
 
@@ -91,6 +78,7 @@ class _Builder:
         self._step = step
         self._skipped = skipped
         self._anchors: dict[str, tuple[Value, int] | None] = {}
+        self._read = 0
         self._nodes = 0
 
     def build(self, event: Event) -> Value:
@@ -98,6 +86,10 @@ class _Builder:
         stack: list[_Frame] = []
         while True:
             kind = type(event)
+            if kind is not MappingEndEvent and kind is not SequenceEndEvent:
+                self._read += 1
+                if self._read > bounds.MAX_NODES:
+                    raise self._error(event, bounds.too_many_nodes())
             if kind is ScalarEvent:
                 if self._takes_key(stack, event):
                     event = self._step()
@@ -130,7 +122,7 @@ class _Builder:
                 # libyaml ends the tag at the comma, kyaml takes the comma for a part of it.
                 raise error_at(self._text, start, "must have a space between a tag and a comma")
         try:
-            return scalar_value(event)
+            return scalar_value(event.value, event.tag, is_plain=not event.style)
         except ValueError as error:
             raise self._error(event, str(error)) from None
 
@@ -190,10 +182,10 @@ class _Builder:
         return value
 
     def _open(self, stack: list[_Frame], event: Event) -> None:
-        if stack and stack[-1].key is None and isinstance(stack[-1].items, dict):
-            raise self._error(event, "must be a string, a number or a boolean to be a key; got a mapping or a list")
         if len(stack) >= MAX_DEPTH:
             raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
+        if stack and stack[-1].key is None and isinstance(stack[-1].items, dict):
+            raise self._error(event, "must be a string, a number or a boolean to be a key; got a mapping or a list")
         self._nodes += 1
         if event.anchor is not None:
             self._anchors[event.anchor] = None
@@ -226,32 +218,3 @@ class _Builder:
         self._nodes += nodes
         if self._nodes > MAX_NODES:
             raise self._error(event, f"aliases expand to more than {MAX_NODES} nodes")
-
-
-def scalar_value(event: Event) -> Scalar:
-    """What a scalar event means, its tag included. Raises ValueError where the tag and the text do not fit."""
-    tag = event.tag
-    if tag is None or tag == "!":
-        return event.value if event.style else resolve(event.value)
-    kind = tag.removeprefix(_TAG)
-    if kind in ("str", tag):
-        return event.value
-    return _tagged(kind, event.value)
-
-
-def _tagged(kind: str, text: str) -> Scalar:
-    if kind == "binary":
-        import base64
-
-        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
-    if kind == "timestamp":
-        return text
-    value = resolve(text)
-    expected = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(kind)
-    if expected is None:
-        return text
-    if expected is float and type(value) is int:
-        return float(value)
-    if type(value) is not expected or (isinstance(value, float) and math.isnan(value) and kind == "int"):
-        raise ValueError(f'must be what its tag !!{kind} says; got "{text}"')
-    return value

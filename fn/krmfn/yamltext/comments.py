@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from krmfn.yamltext.error import YamlError, error_at
-from krmfn.yamltext.events import ScalarEvent, StreamEndEvent, start_of_document
 from krmfn.yamltext.reader import read
+from krmfn.yamltext.tree import tree_of
 
 __all__ = ["comments", "placed_comments", "with_lost_comments"]
 
@@ -84,14 +84,10 @@ def _missing(before: list[str], after: list[str]) -> list[str]:
 def _scalars(text: str) -> list[tuple[int, int]]:
     """Where the scalars stand, of block scalars the lines below the header."""
     spans: list[tuple[int, int]] = []
-    step, event, skipped = start_of_document(text)
-    while type(event) is not StreamEndEvent:
-        if type(event) is ScalarEvent:
-            start, end = event.start_mark.index + skipped, event.end_mark.index + skipped
-            properties = _PROPERTIES.match(text, start, end)
-            start = properties.end() if properties else start
-            if event.style in ("|", ">"):
-                start = text.find("\n", text.index(event.style, start)) + 1 or end
-            spans.append((start, end))
-        event = step()
+    for first, end, style in tree_of(text).scalars():
+        properties = _PROPERTIES.match(text, first, end)
+        start = properties.end() if properties else first
+        if style in ("|", ">"):
+            start = text.find("\n", text.index(style, start)) + 1 or end
+        spans.append((start, end))
     return spans

@@ -33,3 +33,10 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
 def error_at(text: str, offset: int, message: str) -> YamlError:
     """A `YamlError` that points at the character at `offset`."""
     return YamlError(message, *line_and_column(text, offset))
+
+
+def error_at_byte(text: str, offset: int, message: str) -> YamlError:
+    """The error that says `message` of the byte at `offset` of `text`, whose byte order mark does not count."""
+    whole = text.removeprefix("\ufeff")
+    before = whole.encode("utf-8", "replace")[:offset].decode("utf-8", "ignore")
+    return error_at(whole, len(before), message)

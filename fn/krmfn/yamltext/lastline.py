@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from krmfn.yamltext.breaks import BREAKS, unified
-from krmfn.yamltext.events import ScalarEvent, StreamEndEvent, start_of_document
+from krmfn.yamltext.tree import tree_of
 
 __all__ = ["ends_in_block_scalar", "stripped", "with_last_break"]
 
@@ -38,16 +38,11 @@ def ends_in_block_scalar(text: str) -> bool:
 
 def _last_header(text: str) -> int:
     """Where the `|` or `>` of the block scalar stands with which `text` ends; -1 where it ends otherwise."""
-    step, event, skipped = start_of_document(text)
-    last = None
-    while type(event) is not StreamEndEvent:
-        if type(event) is ScalarEvent:
-            last = event
-        event = step()
-    if last is None or last.style not in ("|", ">"):
+    scalars = tree_of(text).scalars()
+    start, end, style = scalars[-1] if scalars else (0, 0, "")
+    if style not in ("|", ">"):
         return -1
-    start, end = last.start_mark.index + skipped, last.end_mark.index + skipped
     # Past its anchor and tag, which may hold the mark too.
     line = re.compile(r"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+)*").match(unified(text), start)
     header = start if line is None else line.end()
-    return header if end == len(text) and text[header : header + 1] == last.style else -1
+    return header if end == len(text) and text[header : header + 1] == style else -1

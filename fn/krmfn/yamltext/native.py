@@ -1,7 +1,7 @@
 """The native core, where it is installed: the distribution krmfn-native, built from `fn/krmfn-native`.
 
-Each function does what Python's own does, for the texts and values that are most frequent, and answers None for all
-others: then Python has to do it. Without the core, or with that of another krmfn, it is always so.
+It gives what Python's own code gives, in less time. Without the core, or with that of another krmfn, `read` and `Tree`
+are None, and Python's code reads and writes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from krmfn_native import entries, key_lines, nearest, read, set_string, write
+    from collections.abc import Callable
 
-__all__ = ["VERSION", "entries", "key_lines", "nearest", "read", "set_string", "write"]
+    from krmfn_native import entries, write
 
-VERSION = 1
+    from krmfn.value import Value
+    from krmfn.yamltext import tree
+
+__all__ = ["READER", "VERSION", "Tree", "entries", "is_installed", "read", "write"]
+
+VERSION = 2
 """The number that the core and this module share; each change of what a function takes or answers is another."""
 
 
@@ -21,12 +26,20 @@ def _absent(*_: object) -> None:
     return None
 
 
+read: Callable[[str, int, str], Value] | None = None
+Tree: Callable[[str, int, str], tree.Tree] | None = None
 if not TYPE_CHECKING:
-    entries = key_lines = nearest = read = set_string = write = _absent
+    entries = write = _absent
     try:
         import krmfn_native
     except ImportError:
         pass
     else:
         if krmfn_native.VERSION == VERSION:
-            from krmfn_native import entries, key_lines, nearest, read, set_string, write
+            from krmfn_native import Tree, entries, read, write
+
+is_installed = read is not None
+"""True if the core reads; False if libyaml's events do, through PyYAML."""
+
+READER = "krmfn-native" if is_installed else "libyaml, through PyYAML"
+"""The reader, as users are told."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.quote import double_quoted, scalar
-from krmfn.yamltext.spans import find, locate
+from krmfn.yamltext.spans import locate
+from krmfn.yamltext.tree import find
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
@@ -45,8 +46,7 @@ def nest_entry(text: str, path: FieldPath, outer: str) -> str:
     Raises YamlError: there is no such entry, it spans lines, or `outer` is a key beside it.
     """
     key, value = locate(text, path, key=True), locate(text, path)
-    walk = find(text, path)
-    if key is None or value is None or walk is None:
+    if key is None or value is None:
         raise YamlError("must be an entry to be moved into a mapping")
     if locate(text, (*path[:-1], outer)) is not None:
         raise error_at(text, key.start, f'must not be moved into "{outer}", which stands beside it')
@@ -54,7 +54,7 @@ def nest_entry(text: str, path: FieldPath, outer: str) -> str:
         raise error_at(text, key.start, "must stand on one line to be moved into a mapping")
     name = text[key.start : key.end]
     outer_name = double_quoted(outer) if name.startswith(('"', "'")) else scalar(outer)
-    if walk.nodes[-1].in_flow:
+    if find(text, path)[-1].in_flow:
         inner = f"{outer_name}: {{{text[key.start : value.end]}}}"
         return text[: key.start] + inner + text[value.end :]
     newline = "\r\n" if "\r\n" in text else "\n"

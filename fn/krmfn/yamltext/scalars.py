@@ -13,9 +13,10 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from krmfn.value import Scalar
 
-__all__ = ["key_text", "resolve"]
+__all__ = ["key_name", "key_text", "resolve", "scalar_value", "tagged"]
 
 _INF = math.inf
+_TAG = "tag:yaml.org,2002:"
 _WORDS: dict[str, Scalar] = {
     "": None,
     **dict.fromkeys(("~", "null", "Null", "NULL"), None),
@@ -55,6 +56,41 @@ def resolve(plain: str) -> Scalar:
         number = float(digits)
         return plain if math.isinf(number) else number
     return plain
+
+
+def scalar_value(text: str, tag: str | None, *, is_plain: bool) -> Scalar:
+    """What a scalar means, its tag included. Raises ValueError where the tag and the text do not fit."""
+    if tag is None or tag == "!":
+        return resolve(text) if is_plain else text
+    return tagged(tag, text)
+
+
+def tagged(tag: str, text: str) -> Scalar:
+    """What a scalar with a tag means. Raises ValueError where the two do not fit."""
+    kind = tag.removeprefix(_TAG)
+    if kind in ("str", "timestamp", tag):
+        return text
+    if kind == "binary":
+        import base64
+
+        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
+    value = resolve(text)
+    expected = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(kind)
+    if expected is None:
+        return text
+    if expected is float and type(value) is int:
+        return float(value)
+    if type(value) is not expected or (isinstance(value, float) and math.isnan(value) and kind == "int"):
+        raise ValueError(f'must be what its tag !!{kind} says; got "{text}"')
+    return value
+
+
+def key_name(text: str, tag: str | None, is_plain: bool) -> str | None:
+    """The JSON object key that a scalar becomes; None where it cannot be one."""
+    try:
+        return key_text(scalar_value(text, tag, is_plain=is_plain))
+    except ValueError:
+        return None
 
 
 def _integer(digits: str) -> int | None:

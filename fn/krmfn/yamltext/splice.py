@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.yamltext.breaks import after_gap
 from krmfn.yamltext.error import error_at
-from krmfn.yamltext.events import MappingStartEvent, SequenceStartEvent
 from krmfn.yamltext.lastline import ends_in_block_scalar, stripped
 from krmfn.yamltext.quote import double_quoted, flow_key, literal_lines
-from krmfn.yamltext.spans import after_gap
 from krmfn.yamltext.writer import block_lines, flow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krmfn.value import Value
-    from krmfn.yamltext.spans import Node, Walk
+    from krmfn.yamltext.tree import Node
 
 __all__ = ["insert_entry", "insert_item", "remove_entry", "remove_item", "replace"]
 
@@ -27,13 +28,13 @@ _BLANK = " \t\r\n"
 _DEEP_COMMENT = re.compile(r"(?:[ \t\r]*\n)* +#")
 
 
-def insert_entry(text: str, walk: Walk, name: str, value: Value) -> str:
+def insert_entry(text: str, nodes: Sequence[Node], name: str, value: Value) -> str:
     """A new key at the end of the last node, which is a mapping."""
-    node = walk.nodes[-1]
-    if node.event.flow_style:
+    node = nodes[-1]
+    if node.is_flow:
         if _opens_up(text, node):
-            return replace(text, walk, {name: value})
-        quoted = _quotes_keys(text, walk)
+            return replace(text, nodes, {name: value})
+        quoted = _quotes_keys(text, nodes)
         spelled = double_quoted(name) if quoted else flow_key(name)
         entry = f"{spelled}: {flow(value, quoted_keys=quoted)}"
         if text[_own_start(text, node)] != "{":
@@ -43,40 +44,40 @@ def insert_entry(text: str, walk: Walk, name: str, value: Value) -> str:
     return _insert_lines(text, node.previous_end, {name: value}, _column(text, _own_start(text, node)))
 
 
-def insert_item(text: str, walk: Walk, value: Value) -> str:
+def insert_item(text: str, nodes: Sequence[Node], value: Value) -> str:
     """A new item at the end of the last node, which is a list."""
-    node = walk.nodes[-1]
-    if node.event.flow_style:
+    node = nodes[-1]
+    if node.is_flow:
         if _opens_up(text, node):
-            return replace(text, walk, [value])
-        return _insert_in_flow(text, node, flow(value, quoted_keys=_quotes_keys(text, walk)))
+            return replace(text, nodes, [value])
+        return _insert_in_flow(text, node, flow(value, quoted_keys=_quotes_keys(text, nodes)))
     return _insert_lines(text, node.previous_end, [value], _column(text, _own_start(text, node)))
 
 
-def replace(text: str, walk: Walk, value: Value) -> str:
+def replace(text: str, nodes: Sequence[Node], value: Value) -> str:
     """`value` in the place of the last node."""
-    node = walk.nodes[-1]
+    node = nodes[-1]
     if node.in_flow:
-        new = flow(value, quoted_keys=_quotes_keys(text, walk))
+        new = flow(value, quoted_keys=_quotes_keys(text, nodes))
         colon = "" if node.start < node.end else " " if text[node.start - 1] == ":" else ": "
         return text[: node.start] + colon + new + text[max(node.start, node.end) :]
-    if len(walk.nodes) > 1 and type(walk.nodes[-2].event) is MappingStartEvent:
-        return _replace_entry(text, walk, value)
-    return _replace_in_place(text, walk, value)
+    if len(nodes) > 1 and nodes[-2].kind == "mapping":
+        return _replace_entry(text, nodes, value)
+    return _replace_in_place(text, nodes, value)
 
 
-def remove_entry(text: str, walk: Walk) -> str:
+def remove_entry(text: str, nodes: Sequence[Node]) -> str:
     """The text without the last node and its key; another entry stands beside it."""
-    parent, node = walk.nodes[-2:]
-    if parent.event.flow_style:
+    parent, node = nodes[-2:]
+    if parent.is_flow:
         return _remove_in_flow(text, parent, node, _entry_start(text, parent, node))
     return _remove_lines(text, _entry_start(text, parent, node), node)
 
 
-def remove_item(text: str, walk: Walk) -> str:
+def remove_item(text: str, nodes: Sequence[Node]) -> str:
     """The text without the last node, an item of a list that has others."""
-    parent, node = walk.nodes[-2:]
-    if parent.event.flow_style:
+    parent, node = nodes[-2:]
+    if parent.is_flow:
         return _remove_in_flow(text, parent, node, node.start)
     return _remove_lines(text, after_gap(text, parent.previous_end) if parent.count else _own_start(text, parent), node)
 
@@ -108,9 +109,9 @@ def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
     return kept + end + end.join(lines) + text[at:]
 
 
-def _replace_entry(text: str, walk: Walk, value: Value) -> str:
+def _replace_entry(text: str, nodes: Sequence[Node], value: Value) -> str:
     """A new value for a key of a block mapping."""
-    node = walk.nodes[-1]
+    node = nodes[-1]
     colon = after_gap(text, node.key_end) + 1
     if text[colon - 1 : colon] != ":":
         raise error_at(text, node.key_start, 'a key without ":" cannot be given a value; write ":" after it')
@@ -119,7 +120,7 @@ def _replace_entry(text: str, walk: Walk, value: Value) -> str:
     at = _end_of_line(text, end)
     line = text.rfind("\n", 0, start) + 1
     below = line > colon
-    inline, lines = _entry_text(text, walk, value, at, allow_literal=text.count("\n", colon, line) < 2)
+    inline, lines = _entry_text(text, nodes, value, at, allow_literal=text.count("\n", colon, line) < 2)
     tail = text[at:]
     added = "".join([_line_end(text) + each for each in lines])
     if not below:
@@ -138,9 +139,11 @@ def _space(text: str, colon: int, start: int, inline: str) -> str:
     return (text[colon:start] or " ") if inline else ""
 
 
-def _entry_text(text: str, walk: Walk, value: Value, at: int, *, allow_literal: bool) -> tuple[str, list[str]]:
+def _entry_text(
+    text: str, nodes: Sequence[Node], value: Value, at: int, *, allow_literal: bool
+) -> tuple[str, list[str]]:
     """What stands on the key's line, and the lines below it."""
-    parent, node = walk.nodes[-2:]
+    parent, node = nodes[-2:]
     column = _column(text, _own_start(text, parent))
     literals = allow_literal and _takes_literals(text, at)
     if isinstance(value, str):
@@ -150,18 +153,17 @@ def _entry_text(text: str, walk: Walk, value: Value, at: int, *, allow_literal: 
             return ("|" if value.endswith("\n") else "|-"), [indent + each if each else "" for each in body]
     if not isinstance(value, (dict, list, tuple)) or not value:
         return block_lines([value], literals=False)[0].removeprefix("- "), []
-    kind = type(node.event)
-    same_kind = kind is MappingStartEvent if isinstance(value, dict) else kind is SequenceStartEvent
-    if same_kind and not node.event.flow_style:
+    same_kind = node.kind == ("mapping" if isinstance(value, dict) else "list")
+    if same_kind and not node.is_flow:
         column = _column(text, _own_start(text, node))
     elif isinstance(value, dict):
-        column += _indent_step(text, walk)
+        column += _indent_step(text, nodes)
     return "", block_lines(value, " " * column, literals=literals)
 
 
-def _replace_in_place(text: str, walk: Walk, value: Value) -> str:
+def _replace_in_place(text: str, nodes: Sequence[Node], value: Value) -> str:
     """A new value for an item of a block list, or for the whole document."""
-    node = walk.nodes[-1]
+    node = nodes[-1]
     start, end = node.start, max(node.start, node.end)
     at = _end_of_line(text, end)
     space = " " if start == end and text[start - 1 : start] == "-" else ""
@@ -203,21 +205,18 @@ def _remove_in_flow(text: str, parent: Node, node: Node, start: int) -> str:
     return text[:start] + text[after_gap(text, end) + 1 :]
 
 
-def _quotes_keys(text: str, walk: Walk) -> bool:
+def _quotes_keys(text: str, nodes: Sequence[Node]) -> bool:
     """Whether the keys around the last node are in double quotes, as in JSON."""
-    last = walk.nodes[-1].last_key
-    if last is not None:
-        return last.style == '"'
-    keys = [node.key_start for node in walk.nodes if node.key_start >= 0]
+    if nodes[-1].last_key is not None:
+        return nodes[-1].last_key == '"'
+    keys = [node.key_start for node in nodes if node.key_start >= 0]
     return bool(keys) and text[keys[-1]] == '"'
 
 
-def _indent_step(text: str, walk: Walk) -> int:
+def _indent_step(text: str, nodes: Sequence[Node]) -> int:
     """How much deeper the document indents a mapping inside a mapping; 2 where it does not show."""
-    columns = [
-        _column(text, _own_start(text, node)) for node in walk.nodes[:-1] if type(node.event) is MappingStartEvent
-    ]
-    if len(columns) < 2 or type(walk.nodes[-3].event) is not MappingStartEvent:
+    columns = [_column(text, _own_start(text, node)) for node in nodes[:-1] if node.kind == "mapping"]
+    if len(columns) < 2 or nodes[-3].kind != "mapping":
         return 2
     step = columns[-1] - columns[-2]
     return step if 1 <= step <= 8 else 2
@@ -226,7 +225,7 @@ def _indent_step(text: str, walk: Walk) -> int:
 def _own_start(text: str, node: Node) -> int:
     """Where a collection itself starts, after its anchor and tag: a block mapping at its first key or the `?` of it."""
     at = node.start
-    for each in (node.event.anchor, node.event.tag):
+    for each in (node.anchor, node.tag):
         match = None if each is None else _PROPERTY.match(text, at)
         at = at if match is None else match.end()
     return at
@@ -235,7 +234,7 @@ def _own_start(text: str, node: Node) -> int:
 def _entry_start(text: str, parent: Node, node: Node) -> int:
     """Where the entry of a mapping starts: at its key, or at the `?` that may stand before it."""
     at = parent.previous_end if parent.count else _own_start(text, parent)
-    if parent.event.flow_style:
+    if parent.is_flow:
         at = after_gap(text, at) + 1 if parent.count or text[at] == "{" else at
     at = after_gap(text, at)
     return at if text.startswith(_EXPLICIT, at) else node.key_start

@@ -12,6 +12,7 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, sort_results
+from krmfn.yamltext.native import READER
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import InputPath, contains, real, top_of
@@ -141,6 +142,7 @@ def _as_text(checkup: Checkup, diagnosis: _Diagnosis) -> Iterator[str]:
             yield "  both flags are needed: without --enable-exec kustomize leaves packwise out without a word\n"
     if not diagnosis.clients:
         yield "no client runs packwise here: render and check need none, packwise init --for writes its files\n"
+    yield f"YAML is read by {READER}\n"
     for problem in diagnosis.problems:
         yield visible(f"error: {problem.file}: {problem.message}") + "\n"
 
@@ -177,5 +179,6 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis) -> dict[str, Any]:
             for name, left_out in sorted(checkup.left_out)
         ],
         "clients": [client._asdict() for client in diagnosis.clients],
+        "reader": READER,
         "problems": [{"file": each.file, "message": each.message} for each in diagnosis.problems],
     }

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from importlib.metadata import version as installed
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.yamltext.native import READER
 from packwise.cli.console import show
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def _libraries() -> Iterator[tuple[str, str]]:
     """Python, the platform, and each library that packwise asks for, extras too; krmfn where it was installed apart."""
     yield platform.python_implementation(), platform.python_version()
     yield "platform", f"{sys.platform} {platform.machine()}"
+    yield "YAML reader", READER
     apart = _version("krmfn")
     if apart is not None:
         yield "krmfn", f"{apart}, installed beside packwise, which carries its own: the last that was installed counts"

@@ -14,7 +14,7 @@ from krmfn.record import NamedTuple
 
 __all__ = ["Build", "build"]
 
-_LIBRARIES = ("cel-expr-python", "jinja2", "markupsafe", "pydantic", "pydantic-core", "pyyaml", "yaml-rs")
+_LIBRARIES = ("cel-expr-python", "jinja2", "markupsafe", "pydantic", "pydantic-core", "pyyaml")
 """Those that a render or its findings can depend on."""
 
 

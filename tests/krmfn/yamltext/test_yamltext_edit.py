@@ -331,3 +331,53 @@ def test_an_annotation_is_set_without_a_look_at_what_follows() -> None:
     # What is imported and cached at the first use is no part of it.
     work(0)
     assert work(1000) == work(10) < 1000
+
+
+MANIFEST = """\
+# head
+- kind: X # k
+  metadata:
+
+      # about the name
+      name: a
+      labels:
+        "app": a
+      annotations:   # client's
+        a: '1'  # one
+        b: [1, 2]
+        empty:
+
+        # end
+  spec:
+  - a: |
+      b
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "old", "new"),
+    [
+        (("metadata", "annotations", "c"), "x: y", "        empty:\n", '        empty:\n        c: "x: y"\n'),
+        (("metadata", "annotations", "a"), "2", "'1'  # one", '"2"  # one'),
+        (("metadata", "annotations", "a"), "1", "'1'  # one", "'1'  # one"),
+        (("metadata", "annotations", "empty"), True, "empty:\n", "empty: true\n"),
+        (("metadata", "labels", "app"), "b", '"app": a', '"app": b'),
+        (("metadata", "namespace"), "x", "        empty:\n", "        empty:\n      namespace: x\n"),
+        (
+            ("metadata", "new", "a", "b"),
+            1,
+            "        empty:\n",
+            "        empty:\n      new:\n        a:\n          b: 1\n",
+        ),
+        (("kind",), "Z", "X # k", "Z # k"),
+    ],
+)
+def test_what_an_edit_writes(path: FieldPath, value: Value, old: str, new: str) -> None:
+    assert MANIFEST.count(old) == 1
+    assert set_value(MANIFEST, (0, *path), value) == MANIFEST.replace(old, new)
+
+
+def test_long_mappings_are_set_too() -> None:
+    text = "a:\n" + "".join(f"  k{n}: {n}\n" for n in range(100)) + "b:\n  c: 1\n"
+    assert set_value(text, ("a", "k99"), "x") == text.replace("k99: 99", "k99: x")
+    assert set_value(text, ("b", "d"), "x") == text + "  d: x\n"

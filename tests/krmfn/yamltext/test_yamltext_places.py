@@ -1,25 +1,18 @@
-"""Places found in one walk are those that a walk for each finds."""
+"""Line and column of a node are those of its span."""
 
 from __future__ import annotations
 
-from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from test_yamltext_edit import paths_of
 from yamltext_documents import documents
 
-from krmfn.yamltext import YamlError, locate, locate_nearest, read, split_documents
-from krmfn.yamltext.eventplaces import places_by_events
-from krmfn.yamltext.lineplaces import LinePlaces, Place
+from krmfn.yamltext import locate, locate_nearest
 from krmfn.yamltext.places import nearest
-from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
@@ -68,70 +61,3 @@ def test_odd_documents_too(text: str) -> None:
 
 def test_what_is_wrong_behind_the_place_is_no_matter() -> None:
     assert nearest("a: 1\nb: 2\nc: [\n", ("b",)) == (2, 4)
-
-
-def places_by_lines(text: str) -> Place | None:
-    """The root, once all lines are read."""
-    lines = LinePlaces(text)
-    return lines.root if lines.deepest(("no such key",)) else None
-
-
-def tree(place: Place, known: Place) -> Any:
-    """What is at `place`, without what `known` leaves open."""
-    parts: Mapping[str | int, Place] = {} if known.is_closed else place.parts
-    below = {step: tree(part, known.parts.get(step, part)) for step, part in parts.items()}
-    return place.start, place.key, below
-
-
-FOLDERS = (ROOT / "examples", ROOT / "testdata/render", ROOT / "testdata/clients")
-TEXTS = [
-    document.text
-    for folder in FOLDERS
-    for file in sorted(folder.rglob("*.yaml"))
-    for document in split_documents(file.read_text("utf-8"))
-]
-
-
-def test_lines_and_events_give_the_same_places_of_real_documents() -> None:
-    by_lines = 0
-    for text in TEXTS:
-        root = places_by_lines(text)
-        try:
-            read(text)
-        except YamlError:
-            continue
-        by_lines += root is not None
-        assert root is None or tree(root, root) == tree(places_by_events(text), root), text
-    assert by_lines > 0.5 * len(TEXTS) > 200
-
-
-LINES = (
-    *("a:", "b: 1", "c: word # comment", "- d", "- e: f", "- - g", "- h:", "'i j': k", '"l": [m, 2, "n, o"]', "p: |"),
-    *("q: >-", "text of a block", "", "# comment", "- [r, s]", "- |", "t: {}", "u: []", "v: 'w: x'", "- - y: z", "- 3"),
-    *(
-        "aa: bb: cc",
-        "dd: {ee: ff, 'gg': [hh]}",
-        "ii: {jj: 1, kk: ll}",
-        "- {mm: nn}",
-        "oo: [{pp: qq}, rr] # ss",
-        "tt: {uu",
-    ),
-    *("- {vv: it's}", "ww: {xx: 'a: b', yy: ''}", "zz: [a, [b, c]]: d"),
-)
-
-
-@settings(max_examples=4000, deadline=None)
-@given(st.integers(0, 2**32).map(Random))
-def test_lines_and_events_give_the_same_places(random: Random) -> None:
-    indents = [0]
-    lines: list[str] = []
-    for _ in range(random.randint(1, 9)):
-        indents.append(max(indents[-1] + random.choice((-4, -2, -2, 0, 0, 0, 1, 2, 2, 2, 4)), 0))
-        lines.append(" " * indents[-1] + random.choice(LINES))
-    text = "\n".join(lines) + random.choice(("", "\n"))
-    root = places_by_lines(text)
-    try:
-        read(text)
-    except YamlError:
-        return
-    assert root is None or tree(root, root) == tree(places_by_events(text), root)

@@ -30,13 +30,6 @@ def test_every_reader_gives_back_what_was_written(value: Value) -> None:
 
 
 @settings(deadline=None)
-@given(VALUES)
-def test_the_rust_reader_gives_back_what_was_written(value: Value) -> None:
-    yaml_rs = pytest.importorskip("yaml_rs")
-    assert repr(yaml_rs.loads(write(value), parse_datetime=False)) == repr(value)
-
-
-@settings(deadline=None)
 @given(OBJECTS, st.sampled_from(["", " ", "    "]))
 def test_an_entry_is_the_list_of_it_moved_to_its_column(value: dict[str, Value], indent: str) -> None:
     lines = write([value]).removesuffix("\n").split("\n")

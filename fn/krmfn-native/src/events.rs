@@ -1,0 +1,234 @@
+//! libyaml's events over a text: the only file that handles the pointers of its port.
+//!
+//! Every pointer read here comes from an event or a parser that is alive: an `Event` owns what it points to until it is
+//! dropped, and a `Parser` borrows its text.
+
+use std::ffi::{CStr, c_char};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use libyaml_rs as libyaml;
+
+/// What an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    StreamStart,
+    StreamEnd,
+    DocumentStart,
+    DocumentEnd,
+    Scalar,
+    Alias,
+    Mapping,
+    Sequence,
+    /// The end of a mapping or a sequence.
+    End,
+}
+
+/// How a node is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    Plain,
+    SingleQuoted,
+    DoubleQuoted,
+    Literal,
+    Folded,
+    Block,
+    Flow,
+}
+
+/// What is wrong with a text, and where.
+#[derive(Clone, Debug)]
+pub struct Error {
+    pub at: Place,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// A character, from 0.
+    Character(usize),
+    /// A byte of the text without its byte order mark, from 0.
+    Byte(usize),
+}
+
+/// A parser of one text.
+pub struct Parser<'a> {
+    parser: Box<MaybeUninit<libyaml::yaml_parser_t>>,
+    text: PhantomData<&'a str>,
+}
+
+/// One event, and the memory that it holds.
+pub struct Event {
+    event: libyaml::yaml_event_t,
+}
+
+impl<'a> Parser<'a> {
+    /// A parser of `text`; None where it cannot be made.
+    pub fn new(text: &'a str) -> Option<Parser<'a>> {
+        let mut parser = Box::new(MaybeUninit::uninit());
+        // SAFETY: the port initializes the parser before anything else reads it, and the text outlives it.
+        unsafe {
+            if libyaml::yaml_parser_initialize(parser.as_mut_ptr()).fail {
+                return None;
+            }
+            libyaml::yaml_parser_set_input_string(parser.as_mut_ptr(), text.as_ptr(), text.len() as u64);
+        }
+        Some(Parser { parser, text: PhantomData })
+    }
+
+    /// The next event.
+    pub fn next(&mut self) -> Result<Event, Error> {
+        let mut event = MaybeUninit::uninit();
+        // SAFETY: the parser is initialized; the port writes the event where it answers that all is well.
+        unsafe {
+            if libyaml::yaml_parser_parse(self.parser.as_mut_ptr(), event.as_mut_ptr()).fail {
+                return Err(self.error());
+            }
+            Ok(Event { event: event.assume_init() })
+        }
+    }
+
+    fn error(&self) -> Error {
+        // SAFETY: the parser is initialized, and its texts are constants of the port.
+        unsafe {
+            let parser = &**self.parser.as_ptr();
+            let problem = constant(parser.problem);
+            let context = constant(parser.context);
+            if parser.error == libyaml::YAML_READER_ERROR {
+                let message = format!("must hold printable characters only; {}", problem.unwrap_or_default());
+                return Error { at: Place::Byte(parser.problem_offset as usize), message };
+            }
+            let message = match (problem, context) {
+                (Some(problem), Some(context)) => format!("{problem} ({context})"),
+                (Some(one), None) | (None, Some(one)) => one.to_owned(),
+                (None, None) => "is not YAML".to_owned(),
+            };
+            Error { at: Place::Byte(parser.problem_mark.index as usize), message }
+        }
+    }
+}
+
+impl Drop for Parser<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was initialized, and is used no more.
+        unsafe { libyaml::yaml_parser_delete(self.parser.as_mut_ptr()) }
+    }
+}
+
+impl Event {
+    pub fn kind(&self) -> Kind {
+        match self.event.type_ {
+            libyaml::YAML_STREAM_START_EVENT => Kind::StreamStart,
+            libyaml::YAML_DOCUMENT_START_EVENT => Kind::DocumentStart,
+            libyaml::YAML_DOCUMENT_END_EVENT => Kind::DocumentEnd,
+            libyaml::YAML_ALIAS_EVENT => Kind::Alias,
+            libyaml::YAML_SCALAR_EVENT => Kind::Scalar,
+            libyaml::YAML_SEQUENCE_START_EVENT => Kind::Sequence,
+            libyaml::YAML_MAPPING_START_EVENT => Kind::Mapping,
+            libyaml::YAML_SEQUENCE_END_EVENT | libyaml::YAML_MAPPING_END_EVENT => Kind::End,
+            _ => Kind::StreamEnd,
+        }
+    }
+
+    /// The byte at which it starts, from 0.
+    pub fn start(&self) -> usize {
+        self.event.start_mark.index as usize
+    }
+
+    /// The byte after its last one.
+    pub fn end(&self) -> usize {
+        self.event.end_mark.index as usize
+    }
+
+    pub fn style(&self) -> Style {
+        // SAFETY: the type of the event says which part of the union is set.
+        unsafe {
+            match self.kind() {
+                Kind::Mapping if self.event.data.mapping_start.style == libyaml::YAML_FLOW_MAPPING_STYLE => Style::Flow,
+                Kind::Sequence if self.event.data.sequence_start.style == libyaml::YAML_FLOW_SEQUENCE_STYLE => {
+                    Style::Flow
+                }
+                Kind::Mapping | Kind::Sequence => Style::Block,
+                Kind::Scalar => match self.event.data.scalar.style {
+                    libyaml::YAML_SINGLE_QUOTED_SCALAR_STYLE => Style::SingleQuoted,
+                    libyaml::YAML_DOUBLE_QUOTED_SCALAR_STYLE => Style::DoubleQuoted,
+                    libyaml::YAML_LITERAL_SCALAR_STYLE => Style::Literal,
+                    libyaml::YAML_FOLDED_SCALAR_STYLE => Style::Folded,
+                    _ => Style::Plain,
+                },
+                _ => Style::Plain,
+            }
+        }
+    }
+
+    /// The text of a scalar; "" for other events.
+    pub fn value(&self) -> &str {
+        if self.kind() != Kind::Scalar {
+            return "";
+        }
+        // SAFETY: the type of the event says which part of the union is set; its bytes live as long as the event.
+        let bytes = unsafe {
+            let scalar = &self.event.data.scalar;
+            std::slice::from_raw_parts(scalar.value, scalar.length as usize)
+        };
+        str::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// The name of its anchor, or the one that an alias names.
+    pub fn anchor(&self) -> Option<&str> {
+        // SAFETY: the type of the event says which part of the union is set.
+        unsafe {
+            let data = &self.event.data;
+            self.name(match self.kind() {
+                Kind::Scalar => data.scalar.anchor,
+                Kind::Alias => data.alias.anchor,
+                Kind::Mapping => data.mapping_start.anchor,
+                Kind::Sequence => data.sequence_start.anchor,
+                _ => std::ptr::null_mut(),
+            })
+        }
+    }
+
+    /// Its tag, with the handle written out.
+    pub fn tag(&self) -> Option<&str> {
+        // SAFETY: the type of the event says which part of the union is set.
+        unsafe {
+            let data = &self.event.data;
+            self.name(match self.kind() {
+                Kind::Scalar => data.scalar.tag,
+                Kind::Mapping => data.mapping_start.tag,
+                Kind::Sequence => data.sequence_start.tag,
+                _ => std::ptr::null_mut(),
+            })
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `name` is null or a text of this event.
+    unsafe fn name(&self, name: *mut u8) -> Option<&str> {
+        if name.is_null() {
+            return None;
+        }
+        // SAFETY: the port ends its texts with NUL, and they live as long as the event.
+        Some(unsafe { CStr::from_ptr(name.cast::<c_char>()) }.to_str().unwrap_or_default())
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the port made it, and it is used no more.
+        unsafe { libyaml::yaml_event_delete(&raw mut self.event) }
+    }
+}
+
+/// # Safety
+///
+/// `text` is null or a constant of the port.
+unsafe fn constant(text: *const i8) -> Option<&'static str> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: as above; the port ends its texts with NUL.
+    unsafe { CStr::from_ptr(text.cast::<c_char>()) }.to_str().ok()
+}

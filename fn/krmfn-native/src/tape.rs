@@ -1,0 +1,228 @@
+//! All nodes of a document in the order of the text, each with its span: what values and places are made from.
+
+use crate::events::{Error, Event, Kind, Parser, Place, Style};
+use crate::source::Source;
+
+/// Mappings and lists that a document may nest.
+pub const MAX_DEPTH: usize = 500;
+
+/// The nodes below one that the text does not end.
+const OPEN: u32 = u32::MAX;
+
+/// A range of the characters of the text, or of the bytes of `Tape::values`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+/// One node. Characters are counted from 0, with a byte order mark.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    pub kind: Kind,
+    pub style: Style,
+    /// The marks of the parser: where its anchor or tag starts, or it itself; the end of a scalar or alias, or where the
+    /// end of a mapping or list starts.
+    pub mark: Span,
+    /// The character after its last one that counts.
+    pub end: u32,
+    /// The node after it and all nodes within; `OPEN` where the text breaks off within it.
+    next: u32,
+    /// The text of a scalar, among `Tape::values`.
+    value: Span,
+    /// The number of its anchor and tag among `Tape::names`, from 1; 0 for none.
+    anchor: u32,
+    tag: u32,
+}
+
+/// The first document of a text.
+#[derive(Default)]
+pub struct Tape {
+    pub nodes: Vec<Node>,
+    values: String,
+    names: Vec<String>,
+    /// What is wrong behind the last node.
+    pub error: Option<Error>,
+    /// Where a second document starts.
+    pub second: Option<usize>,
+}
+
+/// There is not enough memory.
+pub struct OutOfMemory;
+
+impl Tape {
+    /// The nodes of `source`, at most `most`; more are an error with the message `too_many`.
+    pub fn of(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
+        reserve_for_parser(source)?;
+        let mut tape = Tape::default();
+        let Some(mut parser) = Parser::new(source.without_mark()) else {
+            return Err(OutOfMemory);
+        };
+        if let Err(stop) = tape.fill(source, &mut parser, most, too_many) {
+            match stop {
+                Stop::Error(error) => tape.error = Some(error),
+                Stop::OutOfMemory => return Err(OutOfMemory),
+            }
+        }
+        Ok(tape)
+    }
+
+    pub fn is_open(&self, node: usize) -> bool {
+        self.nodes[node].next == OPEN
+    }
+
+    /// The node after `node` and all nodes within it.
+    pub fn next(&self, node: usize) -> usize {
+        match self.nodes[node].next {
+            OPEN => self.nodes.len(),
+            next => next as usize,
+        }
+    }
+
+    /// The text of a scalar, or the name of an alias.
+    pub fn value(&self, node: &Node) -> &str {
+        if node.kind == Kind::Alias {
+            return self.anchor(node).unwrap_or_default();
+        }
+        &self.values[node.value.start as usize..node.value.end as usize]
+    }
+
+    pub fn anchor(&self, node: &Node) -> Option<&str> {
+        self.name(node.anchor)
+    }
+
+    pub fn tag(&self, node: &Node) -> Option<&str> {
+        self.name(node.tag)
+    }
+
+    fn name(&self, number: u32) -> Option<&str> {
+        let place = (number as usize).checked_sub(1)?;
+        self.names.get(place).map(String::as_str)
+    }
+
+    fn fill(&mut self, source: &Source, parser: &mut Parser, most: usize, too_many: &str) -> Result<(), Stop> {
+        let mut open: Vec<usize> = Vec::new();
+        open.try_reserve_exact(MAX_DEPTH).map_err(|_| Stop::OutOfMemory)?;
+        let mut end = 0;
+        let mut is_over = false;
+        loop {
+            let event = parser.next().map_err(Stop::Error)?;
+            let kind = event.kind();
+            match kind {
+                Kind::StreamStart | Kind::DocumentEnd => continue,
+                Kind::StreamEnd => return Ok(()),
+                Kind::DocumentStart if is_over => {
+                    self.second = Some(source.character(event.start()));
+                    return Ok(());
+                }
+                Kind::DocumentStart => continue,
+                Kind::End => {
+                    if let Some(node) = open.pop() {
+                        self.close(source, &event, node, &mut end);
+                    }
+                }
+                _ => {
+                    let node = self.nodes.len();
+                    if node >= most {
+                        return Err(at_start(&event, source, too_many.to_owned()));
+                    }
+                    let is_collection = matches!(kind, Kind::Mapping | Kind::Sequence);
+                    if is_collection && open.len() >= MAX_DEPTH {
+                        return Err(at_start(&event, source, format!("nested deeper than {MAX_DEPTH} levels")));
+                    }
+                    self.push(source, &event, &mut end)?;
+                    if is_collection {
+                        open.push(node);
+                    }
+                }
+            }
+            is_over = open.is_empty();
+        }
+    }
+
+    fn push(&mut self, source: &Source, event: &Event, end: &mut usize) -> Result<(), Stop> {
+        let kind = event.kind();
+        let start = source.character(event.start());
+        let mark_end = source.character(event.end());
+        let value = self.add_value(event.value())?;
+        let anchor = self.add_name(event.anchor())?;
+        let tag = self.add_name(event.tag())?;
+        let is_collection = matches!(kind, Kind::Mapping | Kind::Sequence);
+        if is_collection {
+            *end = (*end).max(start);
+        } else {
+            *end = (*end).max(content_end(source, event, start, mark_end, *end));
+        }
+        self.nodes.try_reserve(1).map_err(|_| Stop::OutOfMemory)?;
+        let next = if is_collection { OPEN } else { self.nodes.len() as u32 + 1 };
+        self.nodes.push(Node {
+            kind,
+            style: event.style(),
+            mark: Span { start: start as u32, end: mark_end as u32 },
+            end: *end as u32,
+            next,
+            value,
+            anchor,
+            tag,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self, source: &Source, event: &Event, node: usize, end: &mut usize) {
+        let next = self.nodes.len() as u32;
+        let open = &mut self.nodes[node];
+        // A lone pair in a list, `[a: b]`, has no bracket of its own.
+        if open.style == Style::Flow && event.start() != event.end() {
+            *end = source.character(event.end());
+        }
+        open.mark.end = (source.character(event.start())) as u32;
+        open.end = *end as u32;
+        open.next = next;
+    }
+
+    fn add_value(&mut self, value: &str) -> Result<Span, Stop> {
+        let start = self.values.len() as u32;
+        self.values.try_reserve(value.len()).map_err(|_| Stop::OutOfMemory)?;
+        self.values.push_str(value);
+        Ok(Span { start, end: self.values.len() as u32 })
+    }
+
+    fn add_name(&mut self, name: Option<&str>) -> Result<u32, Stop> {
+        let Some(name) = name else {
+            return Ok(0);
+        };
+        let mut copy = String::new();
+        copy.try_reserve_exact(name.len()).map_err(|_| Stop::OutOfMemory)?;
+        copy.push_str(name);
+        self.names.try_reserve(1).map_err(|_| Stop::OutOfMemory)?;
+        self.names.push(copy);
+        Ok(self.names.len() as u32)
+    }
+}
+
+enum Stop {
+    Error(Error),
+    OutOfMemory,
+}
+
+/// The port ends the process where it gets no memory: what it may take is asked for, and given back, before it starts.
+///
+/// It holds one scalar at a time, in buffers that double, and small buffers beside.
+fn reserve_for_parser(source: &Source) -> Result<(), OutOfMemory> {
+    const BUFFERS: usize = 1 << 18;
+    let mut probe: Vec<u8> = Vec::new();
+    probe.try_reserve_exact(BUFFERS + 4 * source.without_mark().len()).map_err(|_| OutOfMemory)
+}
+
+fn at_start(event: &Event, source: &Source, message: String) -> Stop {
+    Stop::Error(Error { at: Place::Character(source.character(event.start())), message })
+}
+
+/// Where a scalar or an alias ends; `before` is the end of what stands before it.
+fn content_end(source: &Source, event: &Event, start: usize, mark_end: usize, before: usize) -> usize {
+    match event.style() {
+        Style::Literal | Style::Folded => source.block_scalar_end(start, mark_end),
+        Style::Plain if event.kind() == Kind::Scalar && start == mark_end => source.empty_end(mark_end, before),
+        _ => mark_end,
+    }
+}

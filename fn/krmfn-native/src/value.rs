@@ -1,0 +1,370 @@
+//! The value of a document, with kyaml's meaning of scalars, aliases and merges: `krmfn.yamltext.build`.
+
+use std::collections::HashMap;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
+
+use crate::events::{Kind, Place, Style};
+use crate::source::Source;
+use crate::strings::Strings;
+use crate::tape::{Node, Tape};
+
+/// Nodes that a document with aliases may have once each alias is written out.
+const MOST_EXPANDED: usize = 1_000_000;
+const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
+const NO_KEY: &str = "must be a string, a number or a boolean to be a key; got";
+
+/// A mapping or list that is still being read.
+struct Frame<'py> {
+    node: usize,
+    /// How many nodes stood before it, and those that it repeats.
+    before: usize,
+    items: Items<'py>,
+}
+
+enum Items<'py> {
+    List(Bound<'py, PyList>),
+    Mapping {
+        fields: Bound<'py, PyDict>,
+        key: Option<Key<'py>>,
+        /// What `<<` merges, once it was read.
+        merged: Option<Bound<'py, PyAny>>,
+    },
+}
+
+enum Key<'py> {
+    Name(Bound<'py, PyString>),
+    Merge,
+}
+
+/// The value of the only document of `source`. Raises YamlError.
+pub fn value<'py>(py: Python<'py>, text: &Bound<'py, PyString>, source: &Source, tape: &Tape) -> PyResult<Bound<'py, PyAny>> {
+    let mut builder = Builder {
+        py,
+        text,
+        source,
+        tape,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        nodes: 0,
+        strings: Strings::kept(),
+        root: None,
+    };
+    for (place, node) in tape.nodes.iter().enumerate() {
+        builder.close_before(place)?;
+        builder.take(place, node)?;
+    }
+    builder.close_before(tape.nodes.len())?;
+    if let Some(error) = &tape.error {
+        return Err(read_error(py, text, error.at, &error.message));
+    }
+    if let Some(second) = tape.second {
+        return Err(error_at(text, second, "must be one YAML document; another one starts here"));
+    }
+    Ok(builder.root.unwrap_or_else(|| py.None().into_bound(py)))
+}
+
+struct Builder<'py, 'a> {
+    py: Python<'py>,
+    text: &'a Bound<'py, PyString>,
+    source: &'a Source<'a>,
+    tape: &'a Tape,
+    open: Vec<Frame<'py>>,
+    /// The value of each anchor, and how many nodes it has; None within its own node.
+    anchors: HashMap<&'a str, Option<(Bound<'py, PyAny>, usize)>>,
+    nodes: usize,
+    strings: Strings,
+    root: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> Builder<'py, '_> {
+    fn error(&self, node: &Node, message: &str) -> PyErr {
+        error_at(self.text, node.mark.start as usize, message)
+    }
+
+    fn take(&mut self, place: usize, node: &Node) -> PyResult<()> {
+        let awaits_key = matches!(self.open.last(), Some(Frame { items: Items::Mapping { key: None, .. }, .. }));
+        match node.kind {
+            Kind::Scalar if awaits_key => self.scalar_key(node),
+            Kind::Alias if awaits_key => {
+                let value = self.alias(node)?;
+                let key = self.key_of(&value)?;
+                let name = self.tape.value(node);
+                let key = key.ok_or_else(|| self.error(node, &format!("{NO_KEY} \"*{name}\"")))?;
+                self.put_key(node, Key::Name(key))
+            }
+            Kind::Mapping | Kind::Sequence if awaits_key => {
+                Err(self.error(node, &format!("{NO_KEY} a mapping or a list")))
+            }
+            Kind::Scalar => {
+                self.nodes += 1;
+                let value = self.scalar(node)?;
+                self.name_value(node, &value, 1);
+                self.put(node, value)
+            }
+            Kind::Alias => {
+                let value = self.alias(node)?;
+                self.put(node, value)
+            }
+            _ => self.enter(place, node),
+        }
+    }
+
+    fn enter(&mut self, place: usize, node: &Node) -> PyResult<()> {
+        let before = self.nodes;
+        self.nodes += 1;
+        if let Some(anchor) = self.tape.anchor(node) {
+            self.anchors.insert(anchor, None);
+        }
+        let items = if node.kind == Kind::Mapping {
+            Items::Mapping { fields: new_mapping(self.py)?, key: None, merged: None }
+        } else {
+            Items::List(new_list(self.py)?)
+        };
+        self.open.try_reserve(1).map_err(|_| no_memory())?;
+        self.open.push(Frame { node: place, before, items });
+        Ok(())
+    }
+
+    /// Closes the mappings and lists that end before the node at `place`.
+    fn close_before(&mut self, place: usize) -> PyResult<()> {
+        while let Some(frame) = self.open.last()
+            && !self.tape.is_open(frame.node)
+            && self.tape.next(frame.node) <= place
+            && let Some(frame) = self.open.pop()
+        {
+            let node = &self.tape.nodes[frame.node];
+            let value = match frame.items {
+                Items::List(list) => list.into_any(),
+                Items::Mapping { fields, merged, .. } => {
+                    if let Some(merged) = merged {
+                        self.merge(node, &fields, &merged)?;
+                    }
+                    fields.into_any()
+                }
+            };
+            self.name_value(node, &value, self.nodes - frame.before);
+            self.put(node, value)?;
+        }
+        Ok(())
+    }
+
+    /// Adds to `fields` what `merged`, a mapping or a list of mappings, has and they have not.
+    fn merge(&mut self, node: &Node, fields: &Bound<'py, PyDict>, merged: &Bound<'py, PyAny>) -> PyResult<()> {
+        let mut sources = Vec::new();
+        match merged.cast::<PyList>() {
+            Ok(list) => {
+                sources.try_reserve_exact(list.len()).map_err(|_| no_memory())?;
+                sources.extend(list.iter());
+            }
+            Err(_) => sources.push(merged.clone()),
+        }
+        for source in sources {
+            let source = source.cast_into::<PyDict>()?;
+            self.count(node.mark.end as usize, source.len())?;
+            for (name, value) in source.iter() {
+                if !fields.contains(&name)? {
+                    fields.set_item(name, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn name_value(&mut self, node: &Node, value: &Bound<'py, PyAny>, nodes: usize) {
+        if let Some(anchor) = self.tape.anchor(node) {
+            self.anchors.insert(anchor, Some((value.clone(), nodes)));
+        }
+    }
+
+    fn alias(&mut self, node: &Node) -> PyResult<Bound<'py, PyAny>> {
+        let name = self.tape.value(node);
+        let (value, nodes) = match self.anchors.get(name) {
+            Some(Some((value, nodes))) => (value.clone(), *nodes),
+            Some(None) => return Err(self.error(node, &format!("anchor \"{name}\" must not contain itself"))),
+            None => {
+                return Err(self.error(node, &format!("anchor \"{name}\" must be defined before it is used")));
+            }
+        };
+        self.count(node.mark.start as usize, nodes)?;
+        Ok(value)
+    }
+
+    fn count(&mut self, at: usize, nodes: usize) -> PyResult<()> {
+        self.nodes += nodes;
+        if self.nodes > MOST_EXPANDED {
+            return Err(error_at(self.text, at, &format!("aliases expand to more than {MOST_EXPANDED} nodes")));
+        }
+        Ok(())
+    }
+
+    fn scalar_key(&mut self, node: &Node) -> PyResult<()> {
+        self.nodes += 1;
+        let text = self.tape.value(node);
+        let tag = self.tape.tag(node);
+        if text == "<<" && ((node.style == Style::Plain && tag.is_none()) || tag == Some(MERGE_TAG)) {
+            return self.put_key(node, Key::Merge);
+        }
+        let value = self.scalar(node)?;
+        let key = self.key_of(&value)?.ok_or_else(|| self.error(node, &format!("{NO_KEY} \"{text}\"")))?;
+        self.name_value(node, &value, 1);
+        self.put_key(node, Key::Name(key))
+    }
+
+    /// The string that a key is; None where it can be none.
+    fn key_of(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyString>>> {
+        if let Ok(name) = value.cast_exact::<PyString>() {
+            return Ok(Some(name.clone()));
+        }
+        if value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>() {
+            return Ok(None);
+        }
+        Ok(scalars(self.py)?.call_method1("key_text", (value,))?.cast_into().ok())
+    }
+
+    fn put_key(&mut self, node: &Node, key: Key<'py>) -> PyResult<()> {
+        let Some(Frame { items: Items::Mapping { fields, key: awaited, merged }, .. }) = self.open.last_mut() else {
+            return Ok(());
+        };
+        let repeated = match &key {
+            Key::Name(name) if fields.contains(name)? => Some(name.to_string()),
+            Key::Merge if merged.is_some() => Some("<<".to_owned()),
+            _ => None,
+        };
+        *awaited = Some(key);
+        match repeated {
+            Some(name) => Err(self.error(node, &format!("key \"{name}\" must stand once in its mapping"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives `value` to what awaits it.
+    fn put(&mut self, node: &Node, value: Bound<'py, PyAny>) -> PyResult<()> {
+        match self.open.last_mut().map(|frame| &mut frame.items) {
+            None => self.root = Some(value),
+            Some(Items::List(list)) => list.append(value)?,
+            Some(Items::Mapping { fields, key, merged }) => match key.take() {
+                Some(Key::Name(name)) => fields.set_item(name, value)?,
+                _ => {
+                    let is_mapping = |source: &Bound<'py, PyAny>| source.is_exact_instance_of::<PyDict>();
+                    let can_merge = is_mapping(&value)
+                        || value.cast::<PyList>().is_ok_and(|list| list.iter().all(|source| is_mapping(&source)));
+                    *merged = Some(value);
+                    if !can_merge {
+                        let at = if matches!(node.kind, Kind::Scalar | Kind::Alias) { node.mark.start } else { node.mark.end };
+                        let message = "what \"<<\" merges must be a mapping or a list of mappings";
+                        return Err(error_at(self.text, at as usize, message));
+                    }
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, node: &Node) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let text = self.tape.value(node);
+        let is_plain = node.style == Style::Plain;
+        match self.tape.tag(node) {
+            None | Some("!") if !is_plain => Ok(self.strings.get(py, text)?.into_any()),
+            None => self.plain(text),
+            Some(tag) => {
+                if text.is_empty() && is_plain && self.source.has_tag_and_comma(node.mark.start as usize) {
+                    // The parser ends the tag at the comma, kyaml takes the comma for a part of it.
+                    return Err(self.error(node, "must have a space between a tag and a comma"));
+                }
+                if tag == "!" {
+                    return self.plain(text);
+                }
+                let value = scalars(py)?.call_method1("tagged", (tag, text));
+                value.map_err(|error| {
+                    let message = error.value(py).to_string();
+                    self.error(node, &message)
+                })
+            }
+        }
+    }
+
+    /// What a text without quotes means.
+    fn plain(&mut self, text: &str) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        Ok(match text {
+            "" | "~" | "null" | "Null" | "NULL" => py.None().into_bound(py),
+            "true" | "True" | "TRUE" => PyBool::new(py, true).to_owned().into_any(),
+            "false" | "False" | "FALSE" => PyBool::new(py, false).to_owned().into_any(),
+            _ if !may_be_number(text.as_bytes()) => self.strings.get(py, text)?.into_any(),
+            _ => match small_integer(text) {
+                Some(number) => PyInt::new(py, number).into_any(),
+                None => scalars(py)?.call_method1("resolve", (text,))?,
+            },
+        })
+    }
+}
+
+/// Whether `text` may be a number to some reader; `krmfn.yamltext.scalars.resolve` knows.
+fn may_be_number(text: &[u8]) -> bool {
+    let Some(b'+' | b'-' | b'.' | b'0'..=b'9') = text.first() else {
+        return false;
+    };
+    let is_of_number =
+        |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b'_' | b'+' | b'-' | b'.' | b'x' | b'X' | b'o' | b'O');
+    // `.inf`, `-.NaN`.
+    text.iter().all(is_of_number) || (text.len() <= 5 && text.contains(&b'.'))
+}
+
+/// Whether a plain text is the string that it shows.
+pub fn is_plain_string(text: &str) -> bool {
+    let is_constant = matches!(
+        text,
+        "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE"
+    );
+    !is_constant && !may_be_number(text.as_bytes())
+}
+
+/// A decimal integer of at most 18 digits, without a zero or a plus at its start.
+fn small_integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (1..=18).contains(&digits.len());
+    if is_plain && !digits.starts_with('0') || text == "0" { text.parse().ok() } else { None }
+}
+
+/// `krmfn.yamltext.scalars`, which says what scalars mean.
+pub fn scalars(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    static MODULE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let module =
+        MODULE.get_or_try_init(py, || PyResult::Ok(py.import("krmfn.yamltext.scalars")?.into_any().unbind()))?;
+    Ok(module.bind(py).clone())
+}
+
+/// The YamlError that says `message` of the character at `at`.
+pub fn error_at(text: &Bound<'_, PyString>, at: usize, message: &str) -> PyErr {
+    raised(text.py(), "error_at", (text, at, message))
+}
+
+/// The YamlError of what the parser found wrong.
+pub fn read_error(py: Python<'_>, text: &Bound<'_, PyString>, at: Place, message: &str) -> PyErr {
+    match at {
+        Place::Character(at) => raised(py, "error_at", (text, at, message)),
+        Place::Byte(at) => raised(py, "error_at_byte", (text, at, message)),
+    }
+}
+
+fn raised<'py>(py: Python<'py>, name: &str, arguments: (&Bound<'py, PyString>, usize, &str)) -> PyErr {
+    let error = py.import("krmfn.yamltext.error").and_then(|module| module.call_method1(name, arguments));
+    error.map_or_else(|error| error, PyErr::from_value)
+}
+
+pub fn no_memory() -> PyErr {
+    pyo3::exceptions::PyMemoryError::new_err(())
+}
+
+/// An empty list, made such that the lack of memory is Python's error.
+pub fn new_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    Ok(py.get_type::<PyList>().call0()?.cast_into()?)
+}
+
+fn new_mapping(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    Ok(py.get_type::<PyDict>().call0()?.cast_into()?)
+}

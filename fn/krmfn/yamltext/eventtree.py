@@ -1,0 +1,249 @@
+"""The nodes of a text from libyaml's events, through PyYAML: what the native core tells where it is installed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.yamltext import bounds
+from krmfn.yamltext.breaks import after_gap, unified
+from krmfn.yamltext.error import YamlError, error_at
+from krmfn.yamltext.events import (
+    MAX_DEPTH,
+    AliasEvent,
+    DocumentEndEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    start_of_document,
+)
+from krmfn.yamltext.scalars import key_name
+
+if TYPE_CHECKING:
+    from krmfn.fieldpath import FieldPath
+    from krmfn.yamltext.events import Event
+    from krmfn.yamltext.tree import Row
+
+__all__ = ["EventTree"]
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node of the text; see `krmfn.yamltext.tree.Node`. `next` is the number of the node behind it; -1: unknown."""
+
+    kind: str
+    style: str
+    value: str
+    anchor: str | None
+    tag: str | None
+    start: int
+    end: int
+    mark_end: int
+    next: int = -1
+
+
+@dataclass(slots=True)
+class _Step:
+    """A node on a path, and what is known of the entries before the next one."""
+
+    number: int
+    key: _Node | None = None
+    in_flow: bool = False
+    first: int = -1
+    previous_end: int = -1
+    last_key: str | None = None
+    merges: bool = False
+    count: int = 0
+    next_start: int = -1
+
+
+@dataclass(slots=True)
+class EventTree:
+    """The nodes of the first document of a text, as far as it can be read."""
+
+    text: str
+    _nodes: list[_Node] = field(default_factory=list[_Node])
+    _error: YamlError | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            _Filler(self.text, self._nodes).fill()
+        except YamlError as error:
+            self._error = error
+
+    def find(self, path: FieldPath, rest: bool) -> list[Row]:
+        """The nodes along `path`: see `krmfn.yamltext.tree.Tree`."""
+        if not self._nodes:
+            self._check(holds=self._error is None)
+            return []
+        step = _Step(0)
+        rows: list[Row] = []
+        for wanted in path:
+            child = self._child(step, wanted)
+            if child is None:
+                break
+            self._check(holds=not rest or self._nodes[step.number].next >= 0)
+            rows.append(self._row(step))
+            step = child
+        self._check(holds=self._nodes[step.number].next >= 0)
+        return [*rows, self._row(step)]
+
+    def entries(self, node: int) -> list[tuple[int, int]]:
+        """Start and end of each entry of a list: see `krmfn.yamltext.tree.Tree`."""
+        spans: list[tuple[int, int]] = []
+        at = node + 1
+        while at < self._end(node):
+            entry = self._nodes[at]
+            spans.append((entry.start, max(entry.start, entry.end)))
+            at = self._end(at)
+        return spans
+
+    def scalars(self) -> list[tuple[int, int, str]]:
+        """Start, end and style of each scalar: see `krmfn.yamltext.tree.Tree`."""
+        self._check(holds=self._error is None)
+        return [(node.start, node.mark_end, node.style) for node in self._nodes if node.kind == "scalar"]
+
+    def shared_anchors(self) -> list[tuple[int, str]]:
+        """The anchors that aliases repeat: see `krmfn.yamltext.tree.Tree`."""
+        self._check(holds=self._error is None)
+        repeated = {node.value for node in self._nodes if node.kind == "alias"}
+        return [(n.start, n.anchor) for n in self._nodes if n.anchor in repeated and n.anchor and n.kind != "alias"]
+
+    def _check(self, *, holds: bool) -> None:
+        """Raises the error of the text unless `holds`."""
+        if self._error is not None and not holds:
+            raise self._error
+
+    def _end(self, number: int) -> int:
+        """The number of the node behind the one at `number` and all within it."""
+        following = self._nodes[number].next
+        return len(self._nodes) if following < 0 else following
+
+    def _child(self, step: _Step, wanted: str | int) -> _Step | None:
+        """The node at `wanted` below that of `step`, which learns what stands before it; None where there is none."""
+        nodes, parent = self._nodes, self._nodes[step.number]
+        is_mapping = parent.kind == "mapping"
+        if parent.kind not in ("mapping", "list") or type(wanted) is not (str if is_mapping else int):
+            return None
+        at, end = step.number + 1, self._end(step.number)
+        while at < end:
+            step.first = nodes[at].start if step.first < 0 else step.first
+            value = self._end(at) if is_mapping else at
+            self._check(holds=not is_mapping or (nodes[at].next >= 0 and value < end))
+            key = nodes[at] if is_mapping else None
+            step.merges |= key is not None and (key.kind, key.style, key.value) == ("scalar", "", "<<")
+            after = self._end(value)
+            if step.count == wanted if key is None else _is_key(key, wanted):
+                in_flow = step.in_flow or parent.style == "flow"
+                return _Step(value, key, in_flow, next_start=nodes[after].start if after < end else -1)
+            self._check(holds=nodes[value].next >= 0)
+            step.previous_end = nodes[value].end
+            step.last_key = None if key is None else key.style
+            step.count += 1
+            at = after
+        return None
+
+    def _row(self, step: _Step) -> Row:
+        node, key = self._nodes[step.number], step.key
+        is_open = node.next < 0
+        key_start, key_end = (-1, -1) if key is None else (key.start, key.end)
+        start, end = (node.start, -1) if is_open else (min(node.start, node.end), node.end)
+        return (
+            *(step.number, node.kind, node.style, node.value, node.anchor, node.tag, start, end, node.mark_end),
+            *(int(step.in_flow), key_start, key_end, step.first, step.previous_end, step.last_key),
+            *(int(step.merges), step.count, step.next_start),
+        )  # fmt: skip
+
+
+def _is_key(key: _Node, wanted: str | int) -> bool:
+    if key.kind != "scalar":
+        return False
+    if key.style and key.tag is None:
+        return key.value == wanted
+    return key_name(key.value, key.tag, not key.style) == wanted
+
+
+class _Filler:
+    """Reads the events of a text into `nodes`."""
+
+    def __init__(self, text: str, nodes: list[_Node]) -> None:
+        self._text = unified(text)
+        self._step, self._event, self._skipped = start_of_document(text)
+        self._nodes = nodes
+        self._end = 0
+
+    def fill(self) -> None:
+        """Adds the nodes of the first document. Raises YamlError; the nodes before its place are there then."""
+        opened: list[_Node] = []
+        event = self._event
+        while type(event) is not StreamEndEvent and type(event) is not DocumentEndEvent:
+            kind = type(event)
+            if kind is MappingEndEvent or kind is SequenceEndEvent:
+                self._close(opened.pop(), event)
+            else:
+                self._open(opened, event)
+            event = self._step()
+        if type(event) is DocumentEndEvent:
+            self._step()
+
+    def _open(self, opened: list[_Node], event: Event) -> None:
+        kind = type(event)
+        start, mark_end = event.start_mark.index + self._skipped, event.end_mark.index + self._skipped
+        if len(self._nodes) >= bounds.MAX_NODES:
+            raise error_at(self._text, start, bounds.too_many_nodes())
+        if kind is MappingStartEvent or kind is SequenceStartEvent:
+            if len(opened) >= MAX_DEPTH:
+                raise error_at(self._text, start, f"nested deeper than {MAX_DEPTH} levels")
+            self._end = max(self._end, start)
+            name = "mapping" if kind is MappingStartEvent else "list"
+            style = "flow" if event.flow_style else "block"
+            node = _Node(name, style, "", event.anchor, event.tag, start, self._end, mark_end)
+            opened.append(node)
+        elif kind is AliasEvent:
+            self._end = max(self._end, mark_end)
+            node = _Node("alias", "", event.anchor or "", event.anchor, None, start, self._end, mark_end)
+        else:
+            style = event.style or ""
+            self._end = max(self._end, self._scalar_end(style, start, mark_end))
+            node = _Node("scalar", style, event.value, event.anchor, event.tag, start, self._end, mark_end)
+        self._nodes.append(node)
+        if kind is ScalarEvent or kind is AliasEvent:
+            node.next = len(self._nodes)
+
+    def _close(self, node: _Node, event: Event) -> None:
+        # A lone pair in a list, `[a: b]`, has no bracket of its own.
+        if node.style == "flow" and event.start_mark.index != event.end_mark.index:
+            self._end = event.end_mark.index + self._skipped
+        node.mark_end = event.start_mark.index + self._skipped
+        node.end = self._end
+        node.next = len(self._nodes)
+
+    def _scalar_end(self, style: str, start: int, mark_end: int) -> int:
+        if style in ("|", ">"):
+            return _block_scalar_end(self._text, start, mark_end)
+        return self._empty_end(mark_end) if not style and start == mark_end else mark_end
+
+    def _empty_end(self, mark: int) -> int:
+        """The end of an empty scalar: after the indicator that announces it; libyaml may put it at the next token."""
+        if self._text[mark - 1 : mark] in (":", "-"):
+            return mark
+        colon = after_gap(self._text, self._end)
+        return colon + 1 if colon < mark and self._text[colon] == ":" else self._end
+
+
+def _block_scalar_end(text: str, start: int, end: int) -> int:
+    """The end of a block scalar, without the break after its last line; blank lines after it only where they count."""
+    header, *lines = text[start:end].split("\n")
+    if lines and not lines[-1].strip(" "):
+        lines.pop()
+    keeps = "+" in header.partition("#")[0].rpartition("|" if "|" in header else ">")[2]
+    if not keeps:
+        first = next((line for line in lines if line.strip(" \r")), "")
+        indent = len(first) - len(first.lstrip(" "))
+        # Blank lines count only where they are longer than the indentation.
+        while lines and not lines[-1].strip(" \r") and len(lines[-1].rstrip("\r")) <= indent:
+            lines.pop()
+    return start + len("\n".join([header, *lines]).removesuffix("\r"))

@@ -1,0 +1,111 @@
+"""The nodes of a text and where they stand: the native core tells, or libyaml's events, with the same answer.
+
+A place is an offset: a number of characters of the text, from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from krmfn.hints import TYPE_CHECKING, Protocol
+from krmfn.yamltext import bounds, native
+from krmfn.yamltext.error import error_at
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from krmfn.fieldpath import FieldPath
+
+__all__ = ["Node", "Row", "Tree", "find", "tree_of"]
+
+Row: TypeAlias = "tuple[Any, ...]"
+"""The fields of a Node."""
+
+
+class Tree(Protocol):
+    """The nodes of the first document of a text, as far as it can be read."""
+
+    def find(self, path: FieldPath, rest: bool) -> list[Row]:
+        """The nodes along `path`, as far as they exist, the root first; none for an empty document.
+
+        With `rest`, what stands behind the last of them must be readable too. Raises YamlError.
+        """
+        ...
+
+    def entries(self, node: int) -> list[tuple[int, int]]:
+        """Start and end of each entry of the list whose `Node.number` is `node`."""
+        ...
+
+    def scalars(self) -> list[tuple[int, int, str]]:
+        """Start, end and style of each scalar, with its anchor and tag. Raises YamlError."""
+        ...
+
+    def shared_anchors(self) -> list[tuple[int, str]]:
+        """Where each anchor stands that an alias repeats, and its name. Raises YamlError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node on a path, and what is known of the entries before the next one on that path."""
+
+    number: int
+    """Its place among all nodes, in the order of the text."""
+    kind: str
+    """mapping, list, scalar or alias."""
+    style: str
+    """Of a scalar its mark (`"`, `'`, `|`, `>`; "" for none), of a mapping or list block or flow."""
+    value: str
+    """The text of a scalar, the name of an alias."""
+    anchor: str | None
+    tag: str | None
+    start: int
+    """Where its anchor or tag starts, or it itself."""
+    end: int
+    """The offset after its last character, without the break behind it; -1 where the text breaks off within it."""
+    mark_end: int
+    """Of a scalar, the end that the parser tells; of a mapping or list, where its end starts."""
+    in_flow: int
+    """1 within a flow collection."""
+    key_start: int
+    key_end: int
+    """Where the key stands that holds it; -1 where none does."""
+    first: int
+    """Start of its first key or item; -1 where it has none."""
+    previous_end: int
+    """End of the entry before the next one on the path; of the last entry where there is none on it."""
+    last_key: str | None
+    """The style of that entry's key; None where there is no such entry, and in a list."""
+    merges: int
+    """1 where a key `<<` stands among these entries."""
+    count: int
+    """How many these entries are."""
+    next_start: int
+    """Start of the key or item behind it in its parent; -1 where there is none."""
+
+    @property
+    def is_flow(self) -> bool:
+        """True for a mapping or list in brackets."""
+        return self.style == "flow"
+
+
+@lru_cache(maxsize=4)
+def tree_of(text: str) -> Tree:
+    """The nodes of `text`. Raises YamlError where it is no Unicode."""
+    try:
+        if native.Tree is not None:
+            return native.Tree(text, bounds.MAX_NODES, bounds.too_many_nodes())
+        from krmfn.yamltext.eventtree import EventTree
+
+        return EventTree(text)
+    except UnicodeEncodeError as error:
+        raise error_at(text, error.start, "must be Unicode text; got half of a surrogate pair") from None
+
+
+def find(text: str, path: FieldPath, *, rest: bool = False) -> list[Node]:
+    """The nodes along `path`, as far as they exist (`len(nodes) - 1` steps do); none for an empty document.
+
+    With `rest`, what stands behind the last of them must be readable too. Raises YamlError.
+    """
+    return [Node(*row) for row in tree_of(text).find(path, rest)]

@@ -1,0 +1,161 @@
+"""The native core and libyaml's events tell the same of any text: values, errors, and where each node stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from yamltext_documents import TEXT, VALUES, documents
+
+from krmfn.yamltext import bounds, native, write
+from tests.mutation import mutated
+from tests.places import ROOT, TESTDATA, missing
+from tests.readers import assert_told_alike
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+needs_core = pytest.mark.skipif(not native.is_installed, reason="the native core is not installed")
+
+FOLDERS = (ROOT / "examples", TESTDATA)
+FILES = sorted(path for folder in FOLDERS for path in folder.rglob("*.yaml") if path.stat().st_size < 200_000)
+FUZZED = sorted(path for path in (TESTDATA / "fuzz").rglob("*") if path.is_file())
+
+
+def test_the_core_is_installed(request: pytest.FixtureRequest) -> None:
+    if not native.is_installed and not request.config.getoption("--without-native"):
+        missing("krmfn-native is not installed: `make setup` builds it where there is cargo")
+
+
+def text_of(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace")
+
+
+@needs_core
+def test_of_every_text_of_the_repository() -> None:
+    assert len(FILES) > 900
+    assert len(FUZZED) > 200
+    for path in (*FILES, *FUZZED):
+        assert_told_alike(text_of(path))
+
+
+@needs_core
+@pytest.mark.parametrize("seed", range(6))
+def test_of_mutated_texts(seed: int) -> None:
+    random = Random(seed)  # noqa: S311 (tests)
+    texts = [text_of(path) for path in FILES if path.stat().st_size < 3000]
+    for _ in range(150):
+        assert_told_alike(mutated(random, random.choice(texts)))
+
+
+@needs_core
+@settings(max_examples=500, deadline=None)
+@given(documents().map(lambda document: document[0]) | VALUES.map(write) | TEXT)
+def test_of_documents_in_any_style(text: str) -> None:
+    assert_told_alike(text)
+
+
+LINES = (
+    *("a: 1", "b: two words", "c: 'q: # x'", '"d": "e"', "f: [g, 'h', 1.5, true, 2Mi, -3]", "i: {}", "j: [] # k"),
+    *("l: -0", "m: -0.0", "n: 1.50", "o: 123456789012345678", "p: 100m", "q: true", "r: Null", "s: FALSE", "t: /u:v"),
+    *("- w", "- x: y", "- - z", "- - aa: bb", "- 5", "- null", "- ''", "- [cc]", "- {}", "dd:", "ee: # ff", "- gg:"),
+    *("l: 01", "m: 1e3", "n: .5", "o: 1.", "p: 0x1", "q: ~", "r: &a b", "s: *a", "t: !a b", "v: a# b", "<<: *a"),
+    *(
+        "w:  x  ",
+        "x: a: b",
+        "y: a:",
+        "null: 1",
+        "tULL: 1",
+        "z: [a,b]",
+        "aa: [ b ]",
+        "bb: {c:d}",
+        "cc: 'a''b'",
+        "[a: b]",
+    ),
+    *('dd: "a\\n"', "ee: |", "ff: >-", "gg: |2+", "- ", "-", "-  gg", "- - - hh", "? ii", ": x", "---", "...", "{: x}"),
+    *(
+        "%YAML 1.2",
+        "\tjj: 1",
+        "kk: a\tb",
+        "ll: '\u2028'",
+        "mm: a\r",
+        "nn: '\x85'",
+        "oo: é",
+        "qq: 'a' b",
+        "   ",
+        "\ufeff",
+    ),
+    *("ss : 1", "'tt' : 1", "uu:vv", "ww", "[xx]", "'yy'", "ab: -", "<<: {c: d}", "<<: [{a: b}]", "&k key: 1", "? [x]"),
+    *("1: a", "true: b", "1.5: c", "- --model", "- $(MODEL)", "v: 4h0m0s", "w: 1.4.2", "- {name: a, path: /b}", "# c"),
+    *("!!int x: 1", "y: !!int 1", "z: !!str 1", "zz: !!binary aGk=", "a: ! x", "b: !!float 1", "c: [!t, a]", "d: !t"),
+)
+
+
+@st.composite
+def lines(draw: st.DrawFn, choices: Sequence[str]) -> str:
+    """Lines one below the other, deeper or less deep than the one before."""
+    column, text = 0, ""
+    for line in draw(st.lists(st.sampled_from(choices), min_size=1, max_size=8)):
+        column = max(0, column + draw(st.sampled_from([0, 0, 0, 2, 2, -2, -2, -4, 1])))
+        text += f"{' ' * column}{line}\n"
+    return text if draw(st.integers(0, 19)) else text.removesuffix("\n")
+
+
+@needs_core
+@settings(max_examples=3000, deadline=None)
+@given(lines(LINES))
+def test_of_lines_in_any_order(text: str) -> None:
+    assert_told_alike(text)
+
+
+DEEP = "".join(f"{' ' * depth}a:\n" for depth in range(90))
+LONG = f"{'a' * 250}: {'b' * 100_000} # {'c' * 100_000}\nd: 'é'\n"
+HOSTILE = (
+    *(DEEP, LONG, "[" * 600 + "]" * 600, "- " * 700 + "a", "{a: " * 600, "[" * 499 + "]" * 499, "k" * 2000 + ": 1\n"),
+    *(
+        "a: \x00",
+        "x: 1\na: \ufffe",
+        "\ufeff\ufeffa",
+        "\ufeffa: [\n",
+        "a: " + "1" * 5000,
+        "é: [\n",
+        "\ufeffé: 'x",
+        "a: &a [*a]",
+    ),
+    *(
+        "a0: &a0 [x,x,x,x]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 20)}]\n" for i in range(1, 9)),
+        "a: *b",
+    ),
+    *(
+        "a: 1\n---\nb: 2\n",
+        "a: 1\n--- [",
+        "a: 1\n... x: [",
+        '"\\ud800"',
+        '"\\U00110000"',
+        "a: \x85b: 1",
+        "'\u2028a': |\r b\r",
+    ),
+)
+
+
+@needs_core
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
+def test_of_hostile_texts(text: str) -> None:
+    assert_told_alike(text)
+
+
+@needs_core
+def test_of_the_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MAX_NODES", 12)
+    for text in (
+        "- a\n" * 11,
+        "- a\n" * 12,
+        "- a\n" * 13,
+        "{a: [" + "1, " * 12 + "1]}",
+        "a: &a [1]\nb: [" + "*a, " * 20 + "]",
+    ):
+        assert_told_alike(text)

@@ -1,0 +1,69 @@
+"""The native core beside libyaml's events: what both tell of a text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from krmfn.yamltext import YamlError, bounds, native
+from krmfn.yamltext.build import read_libyaml
+from krmfn.yamltext.eventtree import EventTree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from krmfn.yamltext.tree import Tree
+
+__all__ = ["assert_told_alike"]
+
+
+def answer(function: Callable[..., Any], *arguments: Any) -> str:
+    """What a function answers, or the error that it raises."""
+    try:
+        return repr(function(*arguments))
+    except YamlError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def read_natively(text: str) -> Value:
+    assert native.read is not None
+    return native.read(text, bounds.MAX_NODES, bounds.too_many_nodes())
+
+
+def tree_natively(text: str) -> Tree:
+    assert native.Tree is not None
+    return native.Tree(text, bounds.MAX_NODES, bounds.too_many_nodes())
+
+
+def paths_of(value: Value, path: FieldPath = ()) -> Iterator[FieldPath]:
+    """The paths of all nodes, and of some that are not there."""
+    yield path
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from paths_of(item, (*path, key))
+        yield (*path, "no such key")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from paths_of(item, (*path, index))
+        yield (*path, len(value))
+    yield (*path, 0, "x")
+
+
+def assert_told_alike(text: str) -> None:
+    """Both readers tell the same of `text`."""
+    assert answer(read_natively, text) == answer(read_libyaml, text)
+    core, events = tree_natively(text), EventTree(text)
+    assert answer(core.scalars) == answer(events.scalars)
+    assert answer(core.shared_anchors) == answer(events.shared_anchors)
+    try:
+        paths = list(paths_of(read_natively(text)))
+    except YamlError:
+        paths = [(), ("a",), ("a", "b"), (0,), (0, "a"), ("metadata", "annotations", "x")]
+    for path in paths[:: 1 + len(paths) // 60]:
+        for rest in (False, True):
+            assert answer(core.find, path, rest) == answer(events.find, path, rest), path
+        rows = answer(core.find, path, False)
+        if rows.startswith("[("):
+            node = core.find(path, False)[-1][0]
+            assert core.entries(node) == events.entries(node), path
