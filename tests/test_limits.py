@@ -8,14 +8,14 @@ from krmfn import run
 from krmfn.envelope import MAX_ITEMS
 from krmfn.yamltext import build, events
 from krmfn.yamltext.bounds import MAX_NODES
+from packwise import confined
 from packwise.cli import target
 from packwise.cli.place import MOST_EXACT
 from packwise.commands.diff import state
 from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.problem import MAX_TEXT
 from packwise.frontends.dynamo.names import MOST_RANKS
-from packwise.frontends.osmo.template.fill import MAX_TEMPLATE
-from packwise.frontends.osmo.template.work import MAX_BITS, MAX_WORK
+from packwise.frontends.osmo.template.fill import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER, MAX_TEMPLATE
 from packwise.placement.limit import LIMIT, MAX_GANGS
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration
@@ -57,8 +57,19 @@ LIMITS: list[tuple[str, int, str]] = [
     ("MiB that a rule may take", MAX_COST >> 20, "it may ask for more than 128 MiB of memory"),
     ("`optMap` and `optFlatMap` of a rule", expression.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
     ("characters of a template", MAX_TEMPLATE, "must have at most 1000000 characters to be filled in"),
-    ("steps, entries and characters of a template", MAX_WORK, "more than 2000000 steps, entries and characters"),
-    ("bits of a number in a template", MAX_BITS, "it takes more than 2000000 steps, entries and characters"),
+    ("characters that a template becomes", MAX_TEMPLATE, "or becomes more than 1000000 characters"),
+    ("seconds of processor time of a template", confined.MAX_SECONDS, "it takes more than 5 seconds of processor time"),
+    ("MiB that a template may take", confined.MAX_MEMORY >> 20, "or 128 MiB of memory, goes too deep"),
+    (
+        "seconds of processor time of a package's templates, and a tenth for each",
+        MAX_SECONDS_TOGETHER,
+        "the templates before it take more than 20 seconds of processor time",
+    ),
+    (
+        "characters that a package's templates become, and 20,000 for each",
+        MAX_CHARACTERS_TOGETHER,
+        "or become more than 4000000 characters; mend these first",
+    ),
     ("bytes of an output's path", target.MAX_PATH, "must stand in a file whose path has at most 1024 bytes"),
 ]  # fmt: skip
 

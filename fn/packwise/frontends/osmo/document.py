@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from krmfn.errors import FieldError, describe
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
@@ -13,13 +15,13 @@ from packwise.frontends.osmo.reading import read_as_osmo
 from packwise.frontends.osmo.recognition import LABEL
 from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE
 from packwise.frontends.osmo.rules.check import run
-from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill, sections
+from packwise.frontends.osmo.template.fill import Account, Filled, Unfilled, fill, sections
 from packwise.frontends.osmo.workflow import read_workflow
 from packwise.objects.index import READABLE
 from packwise.objects.place import Derived
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pydantic import ValidationError
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.recognition import DocumentAt
     from packwise.frontends.osmo.workflow import Workflow
     from packwise.objects.place import Place
+
+    FillIn = Callable[[str], Filled | Unfilled]
+    """A spec with its templates filled in by the values of the submission."""
 
 __all__ = ["Documents", "read_documents"]
 
@@ -66,9 +71,10 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
     pools: list[Pool] = []
     workflows: list[Workflow] = []
     findings: list[tuple[KubeObject, Finding]] = []
+    fill_in = partial(fill, values=values, account=Account())
     for at in places:
         place = at.place
-        raw, problems = _raw(at, values)
+        raw, problems = _raw(at, fill_in)
         if raw is not None and not has_errors(problems):
             if raw.holds_pools:
                 read, refusals = _pools(raw, layered=at.form == "values")
@@ -81,11 +87,11 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
     return Documents(tuple(pools), tuple(workflows), tuple(findings))
 
 
-def _raw(at: DocumentAt, values: Mapping[str, Value]) -> tuple[Raw | None, list[Finding]]:
+def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
     """The document there, or what keeps it from being one."""
     place = at.place
     if at.form == "labelled":
-        return _embedded(place, values)
+        return _embedded(place, fill_in)
     if at.form == "service":
         return _embedded_pools(place, str(place.item.get(place.path)))
     if at.form == "values":
@@ -94,15 +100,15 @@ def _raw(at: DocumentAt, values: Mapping[str, Value]) -> tuple[Raw | None, list[
     try:
         raw = Raw(place, text, place.item.value)
     except FieldError:
-        return _workflow_text(place, text, values)
+        return _workflow_text(place, text, fill_in)
     if not raw.holds_pools:
-        return _workflow_text(place, text, values)
+        return _workflow_text(place, text, fill_in)
     return raw._replace(value=_mapping_as_osmo(text, raw.value)), []
 
 
-def _workflow_text(place: Place, text: str, values: Mapping[str, Value]) -> tuple[Raw | None, list[Finding]]:
+def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
     """The workflow spec that `text` is once its templates are filled in, or what keeps it from being one."""
-    filled = fill(text, values)
+    filled = fill_in(text)
     if isinstance(filled, Unfilled):
         return None, [*_sections_of_text(place, text), _unfilled(place, filled)]
     try:
@@ -158,7 +164,7 @@ def _line(filled: Filled, line: int) -> int:
     return filled.lines[line - 1] if 0 < line <= len(filled.lines) else line
 
 
-def _embedded(place: Place, values: Mapping[str, Value]) -> tuple[Raw | None, list[Finding]]:
+def _embedded(place: Place, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
     """The document in the data of a ConfigMap."""
     kind, text = place.item.get(("metadata", "labels", LABEL)), place.item.get(place.path)
     if kind not in _KINDS:
@@ -168,7 +174,7 @@ def _embedded(place: Place, values: Mapping[str, Value]) -> tuple[Raw | None, li
         count = len(text) if isinstance(text, dict) else 0
         message = f"must hold the {kind} config under one key, as a text; got {count} keys"
         return None, [Finding.of(DOCUMENT, place.item, ("data",), message)]
-    return _embedded_workflow(place, text, values) if kind == "workflow" else _embedded_pools(place, text)
+    return _embedded_workflow(place, text, fill_in) if kind == "workflow" else _embedded_pools(place, text)
 
 
 def _embedded_pools(place: Place, text: str) -> tuple[Raw | None, list[Finding]]:
@@ -183,8 +189,8 @@ def _embedded_pools(place: Place, text: str) -> tuple[Raw | None, list[Finding]]
     return raw._replace(value=_mapping_as_osmo(text, raw.value)), []
 
 
-def _embedded_workflow(place: Place, text: str, values: Mapping[str, Value]) -> tuple[Raw | None, list[Finding]]:
-    raw, findings = _workflow_text(place, text, values)
+def _embedded_workflow(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
+    raw, findings = _workflow_text(place, text, fill_in)
     if raw is None and not any(finding.rule in (TEMPLATE.name, READABLE.name) for finding in findings):
         message = "must be a workflow config, with `workflow` at the top"
         not_found = "Workflow spec not found."

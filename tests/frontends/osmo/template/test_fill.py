@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Mapping
 
 import jinja2
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from krmfn.value import Value
 from packwise.cli.values import assigned
-from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill
+from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill, replace_tokens
 
 CONDITIONS = """\
 # The header.
@@ -94,8 +97,6 @@ def test_what_osmo_fills_in_while_a_workflow_runs_stays() -> None:
     ("  name: {{ 1 / 0 }}\n", 2, 1, "must be a template that can be filled in: division by zero"),
     ("  args:\n  - {% include 'x' %}\n", 3, 1,
      "must be a template that can be filled in: it has `include`, which packwise does not fill in"),
-    ("  args: {% for v in v recursive %}{% endfor %}\n", 2, 1,
-     "must be a template that can be filled in: it has a `recursive` loop, which packwise does not fill in"),
     ("  name: {{ v }}\ndefault-values: [1]\n", 3, 1, "must be a mapping of variables to values"),
     ("  name: {{ v }}\ndefault-values:\n  a: [\n", 5, 1,
      "must be YAML before anything is filled in: did not find expected node content (while parsing a flow node)"),
@@ -112,6 +113,51 @@ def test_osmos_own_text_is_kept() -> None:
 
     assert isinstance(unfilled, Unfilled)
     assert unfilled.error == "Jinja substitution failure: <class 'jinja2.exceptions.UndefinedError'>: 'a' is undefined"
+
+
+@pytest.mark.parametrize(("body", "text", "lines"), [
+    ("a: [{% for i in v recursive %}{{ i }}\n{% if i == 1 %}{{ loop([2]) }}{% endif %}{% endfor %}]\n  b: 1",
+     "a: [1\n2\n3\n]\n  b: 1", (2, 2, 2, 3, 4)),
+    ("a: {% block b %}x{% endblock %}\n  b: {{ self.b() | length }}", "a: x\n  b: 1", (2, 3)),
+    ("{% set l = [] %}{% set _ = l.append(v) %}a: {{ l }}", "a: [[1, 3]]", (2,)),
+    ("{% set c = cycler('x', 'y') %}a: {{ c.next() }}{{ c.next() }}{{ c.current }}", "a: xyx", (2,)),
+    ("a: {{ ['x', 'y'] | map('upper') | reverse | join }}", "a: YX", (2,)),
+    ("a: {{ (v | map('string')) is iterable }}{{ v | select('odd') | first }}", "a: True1", (2,)),
+    ("a: {{ '<b>&amp;</b>' | striptags }}{{ 'a b' | wordwrap(1) | urlencode }}{{ v | pprint }}",
+     "a: &a%0Ab[1, 3]", (2,)),
+    ("{% autoescape true %}a: {{ '<' }}{% endautoescape %}", "a: &lt;", (2,)),
+    ("a: {{ '\\N{EM DASH}' }}{{ {'x': 1}.keys() | list }}", "a: —['x']", (2,)),
+])  # fmt: skip
+def test_what_osmo_fills_in_is_filled_in(body: str, text: str, lines: tuple[int, ...]) -> None:
+    assert fill(f"workflow:\n  {body}", {"v": [1, 3]}) == Filled(f"workflow:\n  {text}", (1, *lines))
+
+
+TOKEN = re.compile(r"\{\{(uuid|workflow_id|output|input:[^}]+|host:[^}]+)\}\}")
+"""OSMO's own pattern."""
+
+
+@given(st.lists(st.sampled_from(["{{", "{", "}}", "}", "input:", "host:", "uuid", "output", "0", "\n"])).map("".join))
+def test_tokens_are_those_of_osmos_pattern(text: str) -> None:
+    assert replace_tokens(text, lambda token: f"<{token}>") == TOKEN.sub(r"<\g<0>>", text)
+
+
+@pytest.mark.parametrize("text", [
+    "{{input:" * 200_000, "{{input:x" * 200_000 + "}", "{{host:x} " * 200_000, "{{uuid" * 200_000, "a:\n" * 400_000,
+    "{{ a }}" + "{{input:" * 100_000,
+], ids=["inputs", "inputs and a brace", "hosts", "uuids", "sections", "a template"])  # fmt: skip
+def test_a_long_text_is_looked_at_in_one_pass(text: str) -> None:
+    """The square of its length would take hours."""
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
+        "from packwise.frontends.osmo.template.fill import fill, sections\n"
+        "text = 'workflow:\\n  a: ' + sys.stdin.read()\n"
+        "print(len(list(sections(text))), type(fill(text, {})).__name__)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split()[1] in ("Filled", "Unfilled")
 
 
 def test_a_long_template_is_refused() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
@@ -15,19 +16,33 @@ from packwise.extras import OSMO
 from packwise.frontends.osmo.reading import read_as_osmo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from krmfn.value import Value
+    from packwise.frontends.osmo.template.sandbox import Failure
 
-__all__ = ["MAX_TEMPLATE", "Filled", "Section", "Unfilled", "fill", "sections"]
+__all__ = ["MAX_TEMPLATE", "Account", "Filled", "Section", "Unfilled", "fill", "replace_tokens", "sections"]
 
 MAX_TEMPLATE = 1_000_000
-"""Characters of a template."""
+"""Characters of a template, and of what it becomes."""
+
+MAX_SECONDS_TOGETHER = 20
+"""Processor time that the templates of a package may take together, beside a tenth of a second for each."""
+
+MAX_CHARACTERS_TOGETHER = 4_000_000
+"""Characters that the templates of a package may become together, beside 20,000 for each."""
+
+_SECONDS_EACH, _CHARACTERS_EACH = 0.1, 20_000
 
 _SECTION = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _MARKERS = ("{%", "{{", "{#")
-_TOKEN = re.compile(r"\{\{(uuid|workflow_id|output|input:[^}]+|host:[^}]+)\}\}")
-"""What OSMO fills in when the workflow runs; a template leaves it as it stands."""
+_TOKEN = re.compile(r"\{\{(?:(?:uuid|workflow_id|output)\Z|(?:input|host):.)", re.DOTALL)
+"""The start of what OSMO fills in when the workflow runs; a template leaves it as it stands.
+
+Source: `{{(uuid|workflow_id|output|input:[^}]+|host:[^}]+)}}`, which takes the square of a text's length.
+"""
+_TO_BRACE = re.compile(r"([^}]*)(\}\}?|\Z)")
+_WORD = re.compile(r"\w+")
 
 
 class Section(NamedTuple):
@@ -60,23 +75,45 @@ class Unfilled(NamedTuple):
     column: int = 1
 
 
+class Account:
+    """What the templates of a package may still take together, so that many hostile ones do not take hours."""
+
+    def __init__(self) -> None:
+        self._seconds, self._characters = float(MAX_SECONDS_TOGETHER), MAX_CHARACTERS_TOGETHER
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no template may take anything more."""
+        return self._seconds < 0 or self._characters < 0
+
+    def spend(self, seconds: float, characters: int) -> None:
+        """Takes away what a template took beyond what each may take."""
+        self._seconds -= seconds - _SECONDS_EACH
+        self._characters -= characters - _CHARACTERS_EACH
+
+
 def sections(text: str) -> Iterator[Section]:
     """The sections of a spec as OSMO finds them: by the lines that start them, before it reads any YAML."""
     starts = list(_SECTION.finditer(text))
+    line, before = 1, 0
     for number, match in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
-        yield Section(match[1], text[match.start() : end], text.count("\n", 0, match.start()) + 1)
+        line, before = line + text.count("\n", before, match.start()), match.start()
+        yield Section(match[1], text[before:end], line)
 
 
-def fill(text: str, values: Mapping[str, Value]) -> Filled | Unfilled:
-    """The spec `text` with its templates filled in; `values` count before its own default values."""
+def fill(text: str, values: Mapping[str, Value], account: Account | None = None) -> Filled | Unfilled:
+    """The spec `text` with its templates filled in; `values` count before its own default values.
+
+    What they take is taken from `account`; without one, they have one of their own.
+    """
     if not _has_markers(text):
         return Filled(text)
     by_key: dict[str, Section] = {}
     for section in sections(text):
         by_key.setdefault(section.key, section)
     workflow = by_key.get("workflow")
-    if workflow is None or not _has_markers(_TOKEN.sub("", workflow.text)):
+    if workflow is None or not _has_markers(replace_tokens(workflow.text, lambda _: "")):
         return Filled(text)
     if len(text) > MAX_TEMPLATE:
         return Unfilled(f"must have at most {MAX_TEMPLATE} characters to be filled in", workflow.line)
@@ -85,7 +122,7 @@ def fill(text: str, values: Mapping[str, Value]) -> Filled | Unfilled:
         return defaults
     if not OSMO.installed:
         return Unfilled(f"must be filled in: {OSMO.advice}", workflow.line)
-    return _rendered(workflow, {**defaults, **values})
+    return _rendered(workflow, {**defaults, **values}, account or Account())
 
 
 def _has_markers(text: str) -> bool:
@@ -107,45 +144,78 @@ def _default_values(section: Section | None) -> Mapping[str, Value] | Unfilled:
     return values
 
 
-def _rendered(workflow: Section, values: Mapping[str, Value]) -> Filled | Unfilled:
+def _rendered(workflow: Section, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
     # Jinja is imported where there is a template, and nowhere else.
-    from packwise.frontends.osmo.template.sandbox import FillError, render
+    from packwise.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, confined
+    from packwise.frontends.osmo.template.sandbox import Failure, answer_of, read_answer
 
-    text, kept = _without_tokens(workflow.text)
+    if account.is_spent:
+        return Unfilled(
+            f"was not filled in: the templates before it take more than {MAX_SECONDS_TOGETHER} seconds of processor "
+            f"time or become more than {MAX_CHARACTERS_TOGETHER} characters; mend these first",
+            workflow.line,
+        )
+    text, kept = _variables_for_tokens(workflow.text)
     before, last = workflow.line - 1, workflow.text.count("\n") + 1
     try:
-        rendered = render(text, {**values, **kept})
-    except FillError as error:
-        message = (
-            _unset(error.missing) if error.missing else f"must be a template that can be filled in: {error.message}"
+        done = confined(partial(answer_of, text, {**values, **kept}))
+    except ConfinedError as error:
+        return Unfilled(f"must be filled in by a process with limits: {error}", workflow.line)
+    answer = None if done.answer is None else read_answer(done.answer, last)
+    account.spend(done.seconds, 0 if answer is None or isinstance(answer, Failure) else len(answer.text))
+    if isinstance(answer, Failure):
+        return _failed(answer, workflow)
+    # Whichever limit it meets first, on whatever machine: it is one answer.
+    if answer is None or len(answer.text) > MAX_TEMPLATE:
+        return Unfilled(
+            f"must be a template that can be filled in: it takes more than {MAX_SECONDS} seconds of processor time or "
+            f"{MAX_MEMORY >> 20} MiB of memory, goes too deep, or becomes more than {MAX_TEMPLATE} characters",
+            workflow.line,
         )
-        own = None if error.error is None else f"Jinja substitution failure: {error.error}"
-        # To Jinja a carriage return ends a line too.
-        line = min(error.line, last)
-        return Unfilled(message, before + line, own, _column(workflow.text, line, error.missing))
-    lines = (*range(1, workflow.line), *(before + min(line, last) for line in rendered.lines))
-    return Filled("\n" * before + rendered.text, lines)
+    lines = (*range(1, workflow.line), *(before + line for line in answer.lines))
+    return Filled("\n" * before + answer.text, lines)
+
+
+def _failed(failure: Failure, workflow: Section) -> Unfilled:
+    message = (
+        _unset(failure.missing) if failure.missing else f"must be a template that can be filled in: {failure.message}"
+    )
+    own = None if failure.error is None else f"Jinja substitution failure: {failure.error}"
+    column = _column(workflow.text, failure.line, failure.missing)
+    return Unfilled(message, workflow.line - 1 + failure.line, own, column)
 
 
 def _column(text: str, line: int, names: tuple[str, ...]) -> int:
     """Where the first of `names` stands in that line."""
-    part = text.split("\n")[line - 1]
-    starts = [match.start() for name in names for match in re.finditer(rf"\b{re.escape(name)}\b", part)]
-    return min(starts, default=0) + 1
+    part, wanted = text.split("\n")[line - 1], set(names)
+    return next((match.start() for match in _WORD.finditer(part) if match[0] in wanted), 0) + 1
 
 
-def _without_tokens(text: str) -> tuple[str, dict[str, Value]]:
+def replace_tokens(text: str, replacement: Callable[[str], str]) -> str:
+    """The text with something else in the place of each token, in one pass: none has a closing brace in it."""
+
+    def part(match: re.Match[str]) -> str:
+        start = _TOKEN.search(match[1]) if match[2] == "}}" else None
+        if start is None:
+            return match[0]
+        at = start.start()
+        return match[1][:at] + replacement(match[0][at:])
+
+    return _TO_BRACE.sub(part, text)
+
+
+def _variables_for_tokens(text: str) -> tuple[str, dict[str, Value]]:
     """The text with a variable in the place of each token, and the variables' values: the tokens themselves."""
     kept: dict[str, Value] = {}
 
-    def variable(match: re.Match[str]) -> str:
-        digest = hashlib.md5(match[1].strip().encode(), usedforsecurity=False).hexdigest()
+    def variable(token: str) -> str:
+        digest = hashlib.md5(token[2:-2].strip().encode(), usedforsecurity=False).hexdigest()
         name = f"hash{int(digest, 16)}"
-        kept[name] = match[0]
+        kept[name] = token
         # As many lines as there were.
-        return "{{" + name + "\n" * match[0].count("\n") + "}}"
+        return "{{" + name + "\n" * token.count("\n") + "}}"
 
-    return _TOKEN.sub(variable, text), kept
+    return replace_tokens(text, variable), kept
 
 
 def _unset(names: tuple[str, ...]) -> str:

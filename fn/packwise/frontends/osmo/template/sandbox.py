@@ -1,61 +1,71 @@
-"""Jinja for templates of strangers: OSMO's sandbox, with bounds that hold on every machine alike.
+"""Jinja's sandbox, as OSMO uses it: for a process that may end in any way, since a template can take all there is.
 
-OSMO runs the sandbox in a process that it kills. Here nothing is killed: each loop, call and operation is paid for
-before it runs, and what is not known to be bounded is refused.
+Beside what the sandbox refuses, there is nothing in it that differs from run to run: chance, the clock, addresses in
+memory, the order of sets.
 """
 
 from __future__ import annotations
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, UndefinedError, nodes, pass_context
+import codecs
+import html
+import json
+import os
+import pprint
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+from datetime import date
+from functools import wraps
+from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, debug, nodes
 from jinja2.environment import Template
 from jinja2.exceptions import SecurityError
 from jinja2.meta import find_undeclared_variables
-from jinja2.runtime import LoopContext, Macro
-from jinja2.sandbox import SandboxedEnvironment, safe_range
-from jinja2.utils import Namespace
+from jinja2.runtime import BlockReference
+from jinja2.sandbox import SandboxedEnvironment
+from jinja2.utils import Cycler, Joiner
 from jinja2.visitor import NodeTransformer
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.frontends.osmo.template.filters import bounded_filters
-from packwise.frontends.osmo.template.work import TooMuchWorkError, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
 
     from jinja2.runtime import Context
 
     from krmfn.value import Value
 
-__all__ = ["FillError", "Rendered", "render"]
+    T = TypeVar("T")
 
-_LOOP = frozenset(
-    {"depth", "depth0", "first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"}
-)
-_METHODS: tuple[tuple[type, frozenset[str]], ...] = (
-    (str, frozenset({
-        "capitalize", "count", "endswith", "find", "isalnum", "isalpha", "isdigit", "lower", "lstrip", "removeprefix",
-        "removesuffix", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper",
-    })),
-    (dict, frozenset({"get", "items", "keys", "values"})),
-    (list, frozenset({"count", "index"})),
-    (LoopContext, frozenset({"changed", "cycle"})),
-)  # fmt: skip
-"""The methods that a template may call: their result is no larger than what they are given."""
+__all__ = ["Failure", "Rendered", "answer_of", "read_answer"]
 
-_REFUSED: dict[type[nodes.Node], str] = {
+_NO_LOADER: dict[type[nodes.Node], str] = {
     nodes.Extends: "extends", nodes.Include: "include", nodes.Import: "import", nodes.FromImport: "import",
-    nodes.Block: "block", nodes.ScopedEvalContextModifier: "autoescape",
 }  # fmt: skip
 
-# No name of a template can be one of these.
-_EACH, _JOINED, _SPENT, _WEIGHED = "each of", "joined", "spent", "weighed"
-_FIRST_MARK, _LAST_MARK = 0xE000, 0xF8FF
+_CAUGHT = (nodes.Macro, nodes.CallBlock, nodes.AssignBlock, nodes.FilterBlock, nodes.Block)
+"""Their text becomes a value, which a template may look into."""
 
-_ERRORS = (
-    TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, SyntaxError,
+_TEXTLESS = (
+    FunctionType, BuiltinFunctionType, MethodType, MethodWrapperType, type, BlockReference, Cycler, Joiner,
 )  # fmt: skip
+
+_UNSTEADY: tuple[tuple[type, frozenset[str]], ...] = (
+    (date, frozenset({"now", "strptime", "today", "utcnow"})),
+    (str, frozenset({"encode"})),
+    (bytes, frozenset({"decode"})),
+)
+"""Methods that look at the clock, or import what may be there or not."""
+
+_AHEAD = (debug, html, pprint, textwrap, unicodedata, codecs.lookup("ascii"), codecs.lookup("unicode-escape"))
+"""Jinja and Python import these when a template first asks for them: too late where no file can be opened."""
+
+_LONGEST = 4_000
+"""Characters of an error's text."""
 
 
 class Rendered(NamedTuple):
@@ -65,148 +75,169 @@ class Rendered(NamedTuple):
     lines: tuple[int, ...]
 
 
-class FillError(Exception):
-    """A template cannot be filled in: `message` says why, at `line` of it, 1-based.
+class Failure(NamedTuple):
+    """Why a template cannot be filled in: `message` says it, about `line` of it, 1-based.
 
-    `error` is Jinja's own text, None where it is packwise that refuses. `missing` are the variables without a value.
+    `error` is Jinja's own text, None where Jinja has none. `missing` are the variables without a value.
     """
 
-    def __init__(self, message: str, line: int, error: str | None = None, missing: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.message, self.line, self.error, self.missing = message, line, error, missing
+    message: str
+    line: int
+    error: str | None = None
+    missing: tuple[str, ...] = ()
 
 
-def render(text: str, values: Mapping[str, Value]) -> Rendered:
-    """The template `text` filled in with `values`. Raises FillError."""
-    work = Work()
-    environment = _Environment(work)
-    line = 1
+def answer_of(text: str, values: Mapping[str, Value]) -> bytes:
+    """The template `text` filled in with `values`, or why it is not, as `read_answer` reads it.
+
+    Raises MemoryError and RecursionError, as the template pleases; more often it does not come to its end.
+    """
+    return json.dumps(_render(text, values), ensure_ascii=False).encode()
+
+
+def read_answer(answer: bytes, lines: int) -> Rendered | Failure | None:
+    """The answer of a process that worked on a template of so many lines; None where it is none."""
+    try:
+        parts: Any = json.loads(answer)
+    except (ValueError, RecursionError):
+        return None
+    match parts:
+        case [str(text), own]:
+            numbers = _all_of(int, own)
+            fits = len(numbers) == text.count("\n") + 1 and all(1 <= each <= lines for each in numbers)
+            return Rendered(text, numbers) if fits else None
+        case [str(message), int(line), str() | None as error, missing]:
+            return Failure(message, min(max(line, 1), lines), error, _all_of(str, missing))
+        case _:
+            return None
+
+
+def _all_of(kind: type[T], values: Any) -> tuple[T, ...]:
+    """The values of a list, none where one is of another type."""
+    listed = cast("list[Any]", values) if isinstance(values, list) else []
+    return tuple(listed) if all(type(each) is kind for each in listed) else ()
+
+
+def _render(text: str, values: Mapping[str, Value]) -> Rendered | Failure:
+    environment = _Environment()
     template: Template | None = None
     tree: nodes.Template | None = None
     try:
-        work.weigh(values)
+        _refuse_sets(values)
         tree = environment.parse(text)
-        mark = _mark_for(text, values)
-        counted = _Counted(mark).visit(environment.parse(text))
-        counted.set_environment(environment)
-        template = Template.from_code(environment, environment.compile(counted), environment.globals)
+        # No template can make a text that it does not know.
+        mark = f"\ue000{os.urandom(8).hex()}\ue001"
+        marked = _Marked(mark).visit(environment.parse(text))
+        marked.set_environment(environment)
+        template = Template.from_code(environment, environment.compile(marked), environment.globals)
         output = "".join(template.root_render_func(template.new_context(dict(values))))
-    except TooMuchWorkError as error:
-        raise FillError(f"it {error}", _line_of(error, template, line)) from None
-    except _Refused as error:
-        raise FillError(error.message, error.line) from None
+        output.encode()
+    except (MemoryError, RecursionError):
+        raise
+    except _NoLoaderError as error:
+        return Failure(error.message, error.line)
     except UndefinedError as error:
-        line = _line_of(error, template, line)
-        own = f"{type(error)}: {error}"
-        missing = _missing(tree, values) if tree is not None else ()
-        if missing:
-            raise FillError("", _first_line(tree, missing) or line, own, missing) from None
-        raise FillError(str(error), line, own) from None
-    except (RecursionError, MemoryError):
-        raise FillError("it is nested too deeply", line) from None
-    except _ERRORS as error:
-        line = error.lineno if isinstance(error, TemplateSyntaxError) else _line_of(error, template, line)
-        own = f"{type(error)}: {error}" if isinstance(error, TemplateError) else None
-        raise FillError(str(error) or type(error).__name__, line, own) from None
-    return _lines_of(output, mark)
+        missing = _missing(tree, environment, values) if tree is not None else ()
+        line = _first_line(tree, missing) if missing else _line_of(error, template)
+        return Failure("" if missing else _text_of(str(error)), line, _text_of(f"{type(error)}: {error}"), missing)
+    except Exception as error:  # Whatever a template makes of Python's and Jinja's functions.
+        line = error.lineno if isinstance(error, TemplateSyntaxError) else _line_of(error, template)
+        own = _text_of(f"{type(error)}: {error}") if isinstance(error, TemplateError) else None
+        return Failure(_text_of(str(error)) or type(error).__name__, line, own)
+    return _without_marks(output, mark)
 
 
-class _Refused(Exception):  # noqa: N818
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.message, self.line = message, line
+def _text_of(error: str) -> str:
+    return error[:_LONGEST].encode("utf-8", "backslashreplace").decode()
 
 
-class _Method(NamedTuple):
-    """A method that a template may call, of a value."""
+class _NoLoaderError(Exception):
+    def __init__(self, word: str, line: int) -> None:
+        self.message, self.line = f"it has `{word}`, which packwise does not fill in", line
+        super().__init__(self.message)
 
-    value: Any
-    name: str
+
+class _Textless:
+    """A value whose text would be an address in memory: it has none."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.value(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        raise SecurityError("a function, a class or a set is no value")
+
+
+class _Generator(_Textless):
+    """Values that are made when they are asked for."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.value
+
+    def __next__(self) -> Any:
+        return next(self.value)
+
+
+def _with_text(value: Any) -> Any:
+    """The value, or what a template gets in its place."""
+    if isinstance(value, _TEXTLESS):
+        return _Textless(value)
+    if isinstance(value, (set, frozenset)):
+        raise SecurityError("a function, a class or a set is no value")
+    if isinstance(value, Iterator) and not isinstance(value, _Textless):
+        return _Generator(value)
+    return cast("Any", value)
+
+
+def _own(value: Any) -> Any:
+    return value.value if isinstance(value, _Textless) else value
 
 
 class _Environment(SandboxedEnvironment):
-    intercepted_binops = frozenset(SandboxedEnvironment.default_binop_table)
+    intercepted_binops = frozenset("-")
+    """The difference of two views of mappings is a set."""
 
-    def __init__(self, work: Work) -> None:
-        # Without the optimizer nothing is computed at compile time, where nothing is paid.
-        super().__init__(undefined=StrictUndefined, optimized=False)
-        self._work = work
+    def __init__(self) -> None:
+        super().__init__(undefined=StrictUndefined)
+        del self.globals["lipsum"], self.filters["random"]
+        self.globals = {name: _with_text(each) for name, each in self.globals.items()}
+        self.filters = {name: _filter_with_text(each) for name, each in self.filters.items()}
 
-        @pass_context
-        def finalize(_: Context, value: Any) -> Any:
-            work.weigh(value)
-            return value
-
-        self.finalize = finalize
-        self.globals: dict[str, Any] = {"range": safe_range, "dict": dict, "namespace": Namespace}
-        self.filters = {
-            **bounded_filters(work),
-            _EACH: self._each,
-            _JOINED: self._joined,
-            _SPENT: self._spent,
-            _WEIGHED: self._weighed,
-        }
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        unsteady = any(isinstance(obj, kind) and attr in names for kind, names in _UNSTEADY)
+        return not unsteady and super().is_safe_attribute(obj, attr, value)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """An entry of a mapping, a part of `loop` or of a namespace, or a harmless method; nothing else."""
-        if isinstance(obj, LoopContext) and attribute in _LOOP:
-            return getattr(obj, attribute)
-        if any(isinstance(obj, kind) and attribute in names for kind, names in _METHODS):
-            return _Method(obj, attribute)
-        if isinstance(obj, (Undefined, Namespace)) or not hasattr(obj, attribute):
-            return super().getattr(obj, attribute)
-        return self.unsafe_undefined(obj, attribute)
+        return _with_text(super().getattr(_own(obj), attribute))
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """What stands at an index or key; a text may name an attribute, as in Jinja."""
-        if isinstance(obj, (str, list, tuple, dict, range, Undefined)):
-            try:
-                return cast("Any", obj)[argument]
-            except (TypeError, LookupError):
-                pass
-        return self.getattr(obj, argument) if isinstance(argument, str) else self.undefined(obj=obj, name=argument)
+        return _with_text(super().getitem(_own(obj), argument))
 
-    def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        self._work.spend(10)
-        own = {key: value for key, value in kwargs.items() if key not in ("_loop_vars", "_block_vars")}
-        size = self._work.weigh([args, own])
-        if isinstance(obj, _Method):
-            self._work.spend(self._work.weigh(obj.value) * size)
-            result = getattr(obj.value, obj.name)(*args, **own)
-        elif isinstance(obj, (Macro, Undefined)) or any(obj is each for each in (safe_range, dict, Namespace)):
-            result = super().call(context, obj, *args, **kwargs)
-        else:
-            raise SecurityError(f"a {type(obj).__name__} is not safely callable")
-        self._work.weigh(result)
-        return result
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
+        return _with_text(super().call(__context, _own(__obj), *args, **kwargs))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        self._work.operation(operator, left, right)
-        return super().call_binop(context, operator, left, right)
-
-    def _each(self, values: Iterable[Any], weight: int) -> Iterator[Any]:
-        for value in values:
-            self._work.spend(weight)
-            yield value
-
-    def _joined(self, values: list[Any]) -> str:
-        for value in values:
-            self._work.weigh(value)
-        return "".join([str(value) for value in values])
-
-    def _spent(self, weight: int) -> str:
-        self._work.spend(weight)
-        return ""
-
-    def _weighed(self, value: Any) -> Any:
-        self._work.weigh(value)
-        return value
+        return _with_text(super().call_binop(context, operator, left, right))
 
 
-class _Counted(NodeTransformer):
-    """A template's tree in which loops and macros pay for each turn, and values for what they hold.
+def _filter_with_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _with_text(function(*args, **kwargs))
 
-    Each line of its own text starts with `mark`, the line's number and `mark`; but for text that is caught in a value.
+    return call
+
+
+class _Marked(NodeTransformer):
+    """A template's tree in which each line of its own text starts with `mark` and the line's number.
+
+    But for text that becomes a value.
     """
 
     def __init__(self, mark: str) -> None:
@@ -214,100 +245,35 @@ class _Counted(NodeTransformer):
         self._caught = 0
 
     def visit(self, node: nodes.Node, *args: Any, **kwargs: Any) -> Any:
-        word = _REFUSED.get(type(node))
+        word = _NO_LOADER.get(type(node))
         if word is not None:
-            raise _Refused(f"it has `{word}`, which packwise does not fill in", node.lineno)
-        return super().visit(node, *args, **kwargs)
-
-    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802
-        if node.recursive:
-            raise _Refused("it has a `recursive` loop, which packwise does not fill in", node.lineno)
-        weight = nodes.Const(_weight(node.body))
-        self.generic_visit(node)
-        node.iter = _filtered(node.iter, _EACH, weight)
-        return node
-
-    def visit_Macro(self, node: nodes.Macro) -> nodes.Node:  # noqa: N802
-        return self._body(node)
-
-    def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.Node:  # noqa: N802
-        return self._body(node)
-
-    def _body(self, node: Any) -> nodes.Node:
-        paid = nodes.Output([_filtered(nodes.Const(_weight(node.body)), _SPENT)], lineno=node.lineno)
-        self._catch(node)
-        node.body.insert(0, paid)
-        return node
-
-    def visit_AssignBlock(self, node: nodes.AssignBlock) -> nodes.Node:  # noqa: N802
-        return self._catch(node)
-
-    def visit_FilterBlock(self, node: nodes.FilterBlock) -> nodes.Node:  # noqa: N802
-        return self._catch(node)
-
-    def _catch(self, node: nodes.Node) -> nodes.Node:
-        self._caught += 1
-        self.generic_visit(node)
-        self._caught -= 1
-        return node
+            raise _NoLoaderError(word, node.lineno)
+        caught = isinstance(node, _CAUGHT) or (isinstance(node, nodes.For) and node.recursive)
+        self._caught += caught
+        visited = super().visit(node, *args, **kwargs)
+        self._caught -= caught
+        return visited
 
     def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:  # noqa: N802
         if not self._caught:
             lines = node.data.split("\n")
-            node.data = "\n".join(
-                [f"{self._mark}{node.lineno + at}{self._mark}{line}" for at, line in enumerate(lines)]
-            )
-        return node
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
-        self.generic_visit(node)
-        return _filtered(nodes.List(node.nodes, lineno=node.lineno), _JOINED)
-
-    def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802
-        return _filtered(self.generic_visit(node), _WEIGHED)
-
-    def visit_Dict(self, node: nodes.Dict) -> nodes.Node:  # noqa: N802
-        return _filtered(self.generic_visit(node), _WEIGHED)
-
-    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802
-        self.generic_visit(node)
-        return _filtered(node, _WEIGHED) if node.ctx == "load" else node
-
-    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
-        self.generic_visit(node)
-        node.expr = _filtered(node.expr, _WEIGHED)
-        for operand in node.ops:
-            operand.expr = _filtered(operand.expr, _WEIGHED)
-        return node
-
-    def visit_Test(self, node: nodes.Test) -> nodes.Node:  # noqa: N802
-        self.generic_visit(node)
-        node.node = _filtered(node.node, _WEIGHED)
-        return node
-
-    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802
-        self.generic_visit(node)
-        if isinstance(node.arg, nodes.Slice):
-            node.node = _filtered(node.node, _WEIGHED)
+            node.data = "\n".join([f"{self._mark}{node.lineno + at}\ue001{line}" for at, line in enumerate(lines)])
         return node
 
 
-def _filtered(node: Any, name: str, *args: nodes.Expr) -> nodes.Filter:
-    return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
+def _refuse_sets(values: Any) -> None:
+    waiting = [values]
+    while waiting:
+        part = _with_text(waiting.pop())
+        if isinstance(part, dict):
+            waiting += [*part.keys(), *part.values()]
+        elif isinstance(part, (list, tuple)):
+            waiting += part
 
 
-def _weight(body: Iterable[nodes.Node]) -> int:
-    """What one turn of `body` takes by itself."""
-    weight = 10
-    for statement in body:
-        for node in (statement, *statement.find_all(nodes.Node)):
-            weight += 4 + (len(node.data) if isinstance(node, nodes.TemplateData) else 0)
-    return weight
-
-
-def _missing(tree: nodes.Template, values: Mapping[str, Value]) -> tuple[str, ...]:
+def _missing(tree: nodes.Template, environment: _Environment, values: Mapping[str, Value]) -> tuple[str, ...]:
     """The variables without a value that have to have one, in the template's order."""
-    undeclared = find_undeclared_variables(tree) - values.keys() - {"range", "dict", "namespace"}
+    undeclared = find_undeclared_variables(tree) - values.keys() - environment.globals.keys()
     optional = {id(each.node) for each in tree.find_all(nodes.Test) if each.name in ("defined", "undefined")}
     optional |= {id(each.node) for each in tree.find_all(nodes.Filter) if each.name in ("default", "d")}
     names = [name for name in tree.find_all(nodes.Name) if name.ctx == "load" and id(name) not in optional]
@@ -317,12 +283,13 @@ def _missing(tree: nodes.Template, values: Mapping[str, Value]) -> tuple[str, ..
 
 def _first_line(tree: nodes.Template | None, missing: tuple[str, ...]) -> int:
     names = tree.find_all(nodes.Name) if tree is not None else ()
-    return min([name.lineno for name in names if name.name in missing], default=0)
+    wanted = set(missing)
+    return min([name.lineno for name in names if name.name in wanted], default=1)
 
 
-def _line_of(error: BaseException, template: Template | None, line: int) -> int:
-    """The template's line at which `error` was raised; `line` where it has none."""
-    trace = error.__traceback__
+def _line_of(error: BaseException, template: Template | None) -> int:
+    """The template's line at which `error` was raised, the first where it has none."""
+    trace, line = error.__traceback__, 1
     while trace is not None and template is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":
             line = template.get_corresponding_lineno(trace.tb_lineno)
@@ -330,30 +297,12 @@ def _line_of(error: BaseException, template: Template | None, line: int) -> int:
     return line
 
 
-def _mark_for(text: str, values: Mapping[str, Value]) -> str:
-    """A character for private use that stands in no text of the template."""
-    texts = [text]
-    waiting: list[Any] = [values]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict):
-            waiting += [*part.keys(), *part.values()]
-        elif isinstance(part, (list, tuple)):
-            waiting += part
-    used = {ord(character) for part in texts for character in part if "\ue000" <= character <= "\uf8ff"}
-    free = [code for code in range(_FIRST_MARK, _LAST_MARK) if code not in used]
-    if not free:
-        raise _Refused("it has every character for private use", 1)
-    return chr(free[0])
-
-
-def _lines_of(output: str, mark: str) -> Rendered:
+def _without_marks(output: str, mark: str) -> Rendered:
     texts: list[str] = []
     lines: list[int] = []
+    number = re.compile(f"{mark}(\\d+)\ue001")
     for line in output.split("\n"):
-        parts = line.split(mark)
+        parts = number.split(line)
         # Every second part is a number.
         lines.append(int(parts[1]) if len(parts) > 1 else (lines[-1] if lines else 1))
         texts.append("".join(parts[::2]))

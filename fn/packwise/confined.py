@@ -1,0 +1,204 @@
+"""A function in a copy of this process that may take little of the system, and may end in any way.
+
+What strangers wrote is worked on there where no look at it beforehand could say what it takes. The copy starts no
+program, opens no file, and answers in bytes through a pipe. Its limits are the kernel's own, so that they also hold
+for what this interpreter gives way to.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import time
+import warnings
+from contextlib import suppress
+from inspect import currentframe
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+
+# The copy can open no file to import anything.
+if sys.platform != "win32":
+    import fcntl
+    import resource
+    import select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+__all__ = ["MAX_MEMORY", "MAX_SECONDS", "Confined", "ConfinedError", "confined"]
+
+MAX_SECONDS = 5
+"""Processor time that the copy may take: the kernel counts it in whole seconds."""
+
+MAX_MEMORY = 128 << 20
+"""Bytes of address space that the copy may take beside those that it starts with."""
+
+_MAX_ANSWER = 32 << 20
+"""Bytes of an answer: what is longer is none."""
+
+_PATIENCE = 120.0
+"""Seconds of the clock: a copy that is stopped takes no processor time. A slow machine is not that slow."""
+
+_MAX_DESCRIPTOR = 4096
+"""Files of this process up to that number are closed in the copy."""
+
+_LENGTH = 8
+"""Bytes before an answer that say how long it is."""
+
+_STATUS = "/proc/self/status"
+
+
+class Confined(NamedTuple):
+    """What the function answered, None where the copy ended before; and the processor time that it took."""
+
+    answer: bytes | None
+    seconds: float
+
+
+class ConfinedError(Exception):
+    """This system starts no copy of a process, or sets it no limits; the text says which, and what to do."""
+
+
+def confined(function: Callable[[], bytes]) -> Confined:
+    """The answer of `function`, called in a copy of this process with limits. Raises ConfinedError.
+
+    Modules that the function needs must have been imported before. However the copy ends, it is gone afterwards; and
+    where this process is killed, the copy ends by itself.
+    """
+    if not hasattr(os, "fork"):
+        raise ConfinedError("this system has none: run packwise on Linux, in WSL or in its container image")
+    space = _address_space()
+    pipes: list[int] = []
+    try:
+        pipes += os.pipe()
+        pipes += os.pipe()
+        process = os.fork()
+    except OSError as error:
+        for each in pipes:
+            os.close(each)
+        raise ConfinedError(
+            f"the system starts no other process ({error.strerror}): raise its limits of processes and open files"
+        ) from None
+    reading, writing, line_out, line_in = pipes
+    if process == 0:
+        _work(function, writing, line_out, space)
+    try:
+        os.close(writing)
+        os.close(line_out)
+        answer = _received(reading)
+    finally:
+        os.close(reading)
+        os.close(line_in)
+        seconds = _end(process)
+    return Confined(answer, seconds)
+
+
+def _address_space() -> int | None:
+    """Bytes of address space that this process has; None where the system does not hold a process to such a limit."""
+    if sys.platform != "linux":
+        return None
+    try:
+        with open(_STATUS, "rb") as file:  # noqa: PTH123 (pathlib takes longer to import)
+            (size,) = [line.split()[1] for line in file if line.startswith(b"VmSize:")]
+    except (OSError, ValueError):
+        raise ConfinedError(f"the system does not say what memory this process has: {_STATUS} must be there") from None
+    return int(size) << 10
+
+
+def _received(stream: int) -> bytes | None:
+    """The answer of a copy; None where it does not come whole and in time."""
+    until = time.monotonic() + _PATIENCE
+    poll = select.poll()
+    poll.register(stream, select.POLLIN)
+    data = bytearray()
+    wanted = _LENGTH
+    while len(data) < wanted:
+        left = until - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            return None
+        piece = os.read(stream, 1 << 16)
+        if not piece:
+            return None
+        data += piece
+        if len(data) >= _LENGTH:
+            wanted = _LENGTH + int.from_bytes(data[:_LENGTH], "big")
+        if wanted > _LENGTH + _MAX_ANSWER:
+            return None
+    return bytes(data[_LENGTH:wanted])
+
+
+def _end(process: int) -> float:
+    """The processor time that a copy took, which is over with this."""
+    try:
+        os.kill(process, signal.SIGKILL)
+        _, _, usage = os.wait4(process, 0)
+    except (ProcessLookupError, ChildProcessError):
+        # Whoever started this process ignores the end of its children: the system has collected it already.
+        return MAX_SECONDS
+    return usage.ru_utime + usage.ru_stime
+
+
+def _work(function: Callable[[], bytes], writing: int, line: int, space: int | None) -> NoReturn:
+    """Ends the process, whatever comes: nothing of what the first process does may happen twice."""
+    try:
+        _confine(writing, line, space)
+        _same_everywhere()
+        answer = function()
+        left = memoryview(len(answer).to_bytes(_LENGTH, "big") + answer)
+        while left:
+            left = left[os.write(writing, left) :]
+    finally:
+        os._exit(0)
+
+
+def _confine(writing: int, line: int, space: int | None) -> None:
+    """Takes from this process what it does not need: signal handlers, files, memory, time.
+
+    `line` is a pipe by which nothing ever comes; the system tells of its other end, which is the first process's.
+    """
+    for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with suppress(OSError, ValueError):
+            signal.signal(each, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    # What the first process left to collect may have ends of its own, such as a temporary folder that is removed.
+    gc.freeze()
+    first, second = sorted((writing, line))
+    os.closerange(0, first)
+    os.closerange(first + 1, second)
+    os.closerange(second + 1, _MAX_DESCRIPTOR)
+    # SIGIO, which ends this process, comes with the end of the first one; that may be over already.
+    fcntl.fcntl(line, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(line, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    with suppress(BlockingIOError):
+        os.read(line, 1)
+        os._exit(0)
+    limits = {
+        resource.RLIMIT_CPU: MAX_SECONDS,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NOFILE: 0,
+        resource.RLIMIT_NPROC: 0,
+        resource.RLIMIT_CORE: 0,
+    }
+    if space is not None:
+        limits[resource.RLIMIT_AS] = space + MAX_MEMORY
+    for kind, most in limits.items():
+        hard = resource.getrlimit(kind)[1]
+        own = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (own, own))
+
+
+def _same_everywhere() -> None:
+    """Sets what an answer could differ by from machine to machine, and from command to command."""
+    # Nobody would read them, and settings of the interpreter make errors of them.
+    warnings.simplefilter("ignore")
+    depth, frame = 0, currentframe()
+    while frame is not None:
+        depth, frame = depth + 1, frame.f_back
+    sys.setrecursionlimit(depth + 1000)
+    sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
+    os.environ["TZ"] = "UTC0"
+    time.tzset()

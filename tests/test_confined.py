@@ -1,0 +1,243 @@
+"""A function in a copy of this process: what it may take, how it may end, and that nothing is left of it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from packwise import confined as module
+from packwise.confined import Confined, ConfinedError, confined
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No child, no open file; and a failing test takes no more than 4 GiB."""
+    monkeypatch.setattr(module, "MAX_SECONDS", 1)
+    monkeypatch.setattr(module, "_PATIENCE", 20.0)
+    before = set(Path("/proc/self/fd").iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    assert set(Path("/proc/self/fd").iterdir()) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def text_of(function: Callable[[], object]) -> bytes | None:
+    return confined(lambda: str(function()).encode()).answer
+
+
+@pytest.mark.parametrize("answer", [b"", b"a", b"a" * 200_000, b"\x80\x04N."])
+def test_the_answer_is_that_of_the_function(answer: bytes) -> None:
+    assert confined(lambda: answer).answer == answer
+
+
+def raise_(error: BaseException) -> bytes:
+    raise error
+
+
+def memory() -> bytes:
+    return b"a" * (200 << 20)
+
+
+def recursion() -> bytes:
+    return recursion()
+
+
+def forever() -> bytes:
+    while True:
+        pass
+
+
+ENDS: dict[str, Callable[[], bytes]] = {
+    "an error": lambda: raise_(ValueError("a")),
+    "an exit": lambda: raise_(SystemExit(0)),
+    "an interrupt": lambda: raise_(KeyboardInterrupt()),
+    "memory": memory,
+    "recursion": recursion,
+    "time": forever,
+    "a long answer": lambda: b"a" * (33 << 20),
+    "a kill": lambda: bytes(os.kill(os.getpid(), signal.SIGKILL) or 0),
+    "a fault": lambda: bytes(os.kill(os.getpid(), signal.SIGSEGV) or 0),
+    "an end without a word": lambda: os._exit(0),
+    "half an answer": lambda: bytes(os.closerange(0, 99) or 9),
+    "no time that passes": lambda: bytes(os.kill(os.getpid(), signal.SIGSTOP) or 0),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_however_it_ends_there_is_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name.startswith("no time"):
+        monkeypatch.setattr(module, "_PATIENCE", 0.2)
+
+    assert confined(ENDS[name]).answer is None
+
+
+def test_the_time_that_it_took_is_known() -> None:
+    assert 0.5 < confined(forever).seconds < 5
+    assert confined(bytes).seconds < 0.5
+
+
+LIMITED: dict[str, Callable[[], object]] = {
+    "a file read": lambda: os.open("/etc/passwd", os.O_RDONLY),
+    "a file written": lambda: os.open("written", os.O_CREAT | os.O_WRONLY),
+    "a process": os.fork,
+    "a pipe": os.pipe,
+    "what was open": lambda: os.fstat(0),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_it_reaches_nothing(name: str) -> None:
+    if name == "a process" and os.geteuid() == 0:
+        pytest.skip("the system lets root have more processes than its limit")
+
+    def tried() -> object:
+        try:
+            return LIMITED[name]()
+        except OSError:
+            return "refused"
+
+    assert text_of(tried) == b"refused"
+
+
+def test_signals_mean_what_they_mean_at_a_start() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        found = text_of(lambda: (signal.getsignal(signal.SIGTERM), signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        signal.signal(signal.SIGTERM, before)
+
+    assert found == str((signal.SIG_DFL, set[int]())).encode()
+
+
+def test_recursion_goes_as_deep_wherever_it_is_called_from() -> None:
+    def depth(count: int = 0) -> int:
+        try:
+            return depth(count + 1)
+        except RecursionError:
+            return count
+
+    def from_below(levels: int) -> bytes | None:
+        return text_of(depth) if levels == 0 else from_below(levels - 1)
+
+    assert from_below(0) == from_below(300)
+
+
+def test_it_starts_beside_other_threads() -> None:
+    ended = threading.Event()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    answers: list[Confined] = []
+    own = threading.Thread(target=lambda: answers.append(confined(lambda: str(threading.active_count()).encode())))
+    own.start()
+    own.join()
+    ended.set()
+    other.join()
+
+    assert [each.answer for each in answers] == [b"1"]
+
+
+def test_where_children_are_collected_by_the_system_the_answer_is_there() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert confined(lambda: b"a").answer == b"a"
+        assert confined(forever).answer is None
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "fork",
+            "the system starts no other process (Resource temporarily unavailable): raise its limits of processes",
+        ),
+        ("pipe", "the system starts no other process (Too many open files): raise its limits of processes and open"),
+    ],
+)
+def test_a_system_that_starts_no_process_is_an_error(name: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = {"fork": 11, "pipe": 24}[name]
+    monkeypatch.setattr(os, name, lambda: (_ for _ in ()).throw(OSError(number, os.strerror(number))))
+
+    with pytest.raises(ConfinedError) as error:
+        confined(bytes)
+
+    assert str(error.value).startswith(message)
+
+
+def test_a_system_without_copies_of_processes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+
+    with pytest.raises(ConfinedError) as error:
+        confined(bytes)
+
+    assert str(error.value) == "this system has none: run packwise on Linux, in WSL or in its container image"
+
+
+FIRST = """
+import atexit, os, sys
+from packwise.confined import confined
+atexit.register(print, "the end")
+sys.stdout.write("buffered ")
+print(confined(lambda: b"answer").answer)
+"""
+
+
+def test_nothing_happens_twice() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("buffered b'answer'\nthe end\n", "")
+
+
+ENDLESS = """
+import os, signal, sys
+from packwise import confined
+confined.MAX_SECONDS = 30
+def forever():
+    while True: pass
+fork = os.fork
+def told():
+    process = fork()
+    if process: print(process, flush=True)
+    return process
+os.fork = told
+confined.confined(forever)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_it_ends_with_the_first_process(how: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as first:
+        assert first.stdout is not None
+        copy = int(first.stdout.readline())
+        first.send_signal(how)
+        first.wait()
+
+    for _ in range(200):
+        if not is_running(copy):
+            return
+        threading.Event().wait(0.05)
+    os.kill(copy, signal.SIGKILL)
+    pytest.fail("the copy runs on")
+
+
+def is_running(process: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text("utf-8")
+    except OSError:
+        return False
