@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,52 @@ def test_a_file_name_of_two_lines_is_listed_in_one(call: Call, package: Path) ->
     (package / "a\nb.yaml").unlink()
 
     assert call("render", "in", "-o", "out").messages.endswith("(3 new objects, 1 file removed)\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux only")
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"\xff.yaml",
+        b"a\xc3/\xe9\xc0\xaf.yaml",
+        b"\xed\xa0\x80.yaml",
+        "ö\x85\u2028.yaml".encode(),
+        b"a\rb\x0bc\x1c.yaml",
+        b"a\\nb.yaml",
+        b"a\nb\\nc\xff.yaml",
+    ],
+)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_file_name_of_any_bytes_is_listed(name: bytes, jobs: str, call: Call, package: Path) -> None:
+    file, words = package / os.fsdecode(name), ("render", "in", "-o", "out", "--jobs", jobs)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(SERVICE, encoding="utf-8")
+    out = package.parent / "out"
+
+    assert call(*words, "--check").code == 1
+    assert call(*words).code == 0
+    digest = sha256(SERVICE.encode()).hexdigest().encode()
+    line = digest + b"  " + name
+    if b"\n" in name:
+        line = b"\\" + line.replace(b"\\", b"\\\\").replace(b"\n", b"\\n")
+    assert line in (out / LIST).read_bytes().split(b"\n")
+    checked = subprocess.run(["sha256sum", "--check", "--strict", "--quiet", LIST], check=False, cwd=out)
+    assert checked.returncode == 0
+    assert call(*words, "--check").code == 0
+
+    file.unlink()
+    assert call(*words, "--check").code == 1
+    assert call(*words).code == 0
+    assert not (out / os.fsdecode(name)).exists()
+    assert call(*words, "--check").code == 0
+
+
+def test_a_list_that_git_checked_out_for_windows_is_read(out: Path, call: Call, package: Path) -> None:
+    (out / LIST).write_bytes((out / LIST).read_bytes().replace(b"\n", b"\r\n"))
+    (package / "web/service.yaml").unlink()
+
+    assert call("render", "in", "-o", "out").code == 0
+    assert "web/service.yaml" not in names(out)
 
 
 def test_check_says_what_is_stale_and_writes_nothing(out: Path, call: Call, package: Path) -> None:

@@ -18,7 +18,11 @@ __all__ = ["NAME", "digest", "listed", "listing"]
 NAME = ".packwise.sha256"
 """File of the list, in the folder itself; hidden, so that no tool takes it for a manifest."""
 
+_NO_TEXT = "surrogateescape"
+"""How bytes of a file name that are not UTF-8 stand in a text, as in `os.fsdecode`."""
+
 _LINE = re.compile(r"\\?([0-9a-f]{64})  ([^\n]+)")
+_ESCAPE = re.compile(r"\\([n\\])")
 
 
 def digest(content: bytes) -> str:
@@ -28,7 +32,7 @@ def digest(content: bytes) -> str:
 
 def listing(contents: Mapping[str, bytes]) -> bytes:
     """The list of files by slash-separated path, as `sha256sum --check` reads it."""
-    return "".join([_line(path, contents[path]) for path in sorted(contents)]).encode()
+    return "".join([_line(path, contents[path]) for path in sorted(contents)]).encode("utf-8", _NO_TEXT)
 
 
 def listed(folder: Path) -> dict[str, str]:
@@ -38,24 +42,31 @@ def listed(folder: Path) -> dict[str, str]:
     """
     file = folder / NAME
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_bytes().decode("utf-8", _NO_TEXT)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, UnicodeDecodeError):
+    except OSError:
         raise _unreadable(file) from None
     digests: dict[str, str] = {}
-    for line in text.splitlines():
-        match = _LINE.fullmatch(line)
+    # A name may have any other end of a line in it; git may have written this one for Windows.
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        match = _LINE.fullmatch(line.removesuffix("\r"))
         if match is None:
             raise _unreadable(file)
-        path = match[2].replace(r"\n", "\n") if line.startswith("\\") else match[2]
+        path = _ESCAPE.sub(_unescaped, match[2]) if line.startswith("\\") else match[2]
         digests[path] = match[1]
     return digests
 
 
 def _line(path: str, content: bytes) -> str:
-    escaped = path.replace("\n", r"\n")
-    return f"{'' if escaped == path else chr(92)}{digest(content)}  {escaped}\n"
+    if "\n" not in path:
+        return f"{digest(content)}  {path}\n"
+    escaped = path.replace("\\", r"\\").replace("\n", r"\n")
+    return f"\\{digest(content)}  {escaped}\n"
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return "\n" if escape[1] == "n" else "\\"
 
 
 def _unreadable(file: Path) -> FieldError:
