@@ -14,7 +14,7 @@ MAX_NODES = 5_000_000
 _LEAST = 1
 """Characters that a node takes at least, with the mark before it."""
 _SPACE = re.compile(r"[ \t\r\n]+")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 def check_nodes(text: str) -> None:

@@ -66,7 +66,7 @@ def _folders(top: str, renders: Iterable[str]) -> Folders:
     return Folders([from_top(path, top) for path in renders], is_kustomization, is_here)
 
 
-_URL = re.compile(r"(?:[a-z][a-z+]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/]/*(.+?)/*", re.IGNORECASE)
+_URL = re.compile(r"(?:[a-z][a-z+]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/]/*+(.*[^/])/*+", re.IGNORECASE)
 
 
 def _address(url: str) -> tuple[str, str] | None:

@@ -137,7 +137,7 @@ class Place(NamedTuple):
         return Location(outer.file, outer.line + line, name.column + max(indent, 0) + column - 1)
 
 
-_LINE = re.compile(r"\n(?:[^\S\n]*\n)*(.*\S.*)")
+_LINE = re.compile(r"\n([^\S\n]*+\S.*)")
 
 
 def _first_line(text: str, start: int) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["KnownObjects", "Manifest", "ReadPod", "known_objects", "node_amounts", "read_pod", "with_objects"]
 
 _FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _AMD = "amd.com/gpu"
 _SHARED_CONFIG_MAP = "runai/shared-gpu-configmap"
 

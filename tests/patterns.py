@@ -1,0 +1,232 @@
+"""The regular expressions of the code, and the texts that would keep one of them busy.
+
+They stand in the syntax trees of the modules; nobody lists them. What grows with the square of a text or faster is
+found where one repeat of an expression, or two, see to it: repeats of the same characters, a repeat within another, a
+search that starts again behind each character. What only a text of several parts would show is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.places import ROOT
+
+__all__ = ["LENGTH", "Use", "attacks", "uses"]
+
+FN = ROOT / "fn"
+# It has no types.
+_parser: Any = importlib.import_module("re._parser")
+LENGTH = 80_000
+"""How long an attack is: what takes the square of that takes seconds, and what grows with it a millisecond."""
+
+_ONCE = ("match", "fullmatch")
+_ANYWHERE = ("search", "finditer", "findall", "split", "sub", "subn")
+_FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An expression of the code, how it is used (`match`, `fullmatch` or `finditer`), and in which file."""
+
+    pattern: str | bytes
+    flags: int
+    method: str
+    file: str
+
+    def run(self, text: str) -> None:
+        """Uses it on a text."""
+        compiled: re.Pattern[Any] = re.compile(self.pattern, self.flags)
+        found = getattr(compiled, self.method)(text.encode() if isinstance(self.pattern, bytes) else text)
+        if self.method == "finditer":
+            for _ in found:
+                pass
+
+
+def uses(folder: Path = FN) -> set[Use]:
+    """Every use of `re` in the code. A name that is not known before a run, a parameter say, stands for a letter."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
+    return {use for path, tree in trees.items() for use in _Module(path, tree, folder).uses()}
+
+
+class _Module:
+    def __init__(self, path: Path, tree: ast.Module, folder: Path) -> None:
+        self._tree, self._file = tree, path.relative_to(folder)
+        self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+    def uses(self) -> Iterator[Use]:
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.ImportFrom):
+                assert node.module != "re", f"{self._file}:{node.lineno}: must be `import re`, so that uses are found"
+            called = node.func if isinstance(node, ast.Call) else None
+            if not isinstance(node, ast.Call) or not isinstance(called, ast.Attribute) or _name(called.value) != "re":
+                continue
+            method = called.attr
+            if method in ("compile", *_ONCE, *_ANYWHERE):
+                at = _FLAGS_AT.get(method, 2)
+                given = [keyword.value for keyword in node.keywords if keyword.arg == "flags"] or node.args[at : at + 1]
+                flags = int(self._value(given[0])) if given else 0
+                methods = {method} if method != "compile" else self._methods(node)
+                for each in sorted({"finditer" if method in _ANYWHERE else method for method in methods}):
+                    yield Use(self._value(node.args[0]), flags, each, self._file.as_posix())
+
+    def _methods(self, node: ast.Call) -> set[str]:
+        """What is asked of a compiled expression; a search where that is not plain to see."""
+        above = self._parents[node]
+        if isinstance(above, ast.Attribute):
+            return {above.attr}
+        names = {_name(target) for target in above.targets} if isinstance(above, ast.Assign) else set[str]()
+        found = [
+            each for each in ast.walk(self._tree) if isinstance(each, ast.Attribute) and _name(each.value) in names
+        ]
+        return {each.attr for each in found} & {*_ONCE, *_ANYWHERE} or {"search"}
+
+    def _value(self, expression: ast.expr) -> Any:
+        parts = [part for part in self._file.with_suffix("").parts if part != "__init__"]
+        names = vars(importlib.import_module(".".join(parts)))
+        return eval(compile(ast.Expression(expression), str(self._file), "eval"), names, _Scope(names))  # noqa: S307
+
+
+class _Scope(dict[str, Any]):
+    """The names of a module and Python's."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        super().__init__({**vars(builtins), **names})
+
+    def __missing__(self, name: str) -> str:
+        return "a"
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+# ---- what would keep an expression busy ----
+
+Node = tuple[Any, Any]
+_ENDS = ("", "\n\0")
+_USUAL = 'a0 \n\t!"-_.,:/=]~é'
+_SINGLE = frozenset({"LITERAL", "NOT_LITERAL", "ANY", "IN"})
+
+
+def attacks(use: Use) -> Iterator[str]:
+    """Texts that come near to matching, from the structure of the expression.
+
+    Each is a start, what stands before a repeat; something over and over again, what the repeat takes, that with its
+    start, or characters that the expression tells apart; and an end that fits nowhere, or none.
+    """
+    tree = _parser.parse(use.pattern, use.flags)
+    samples = _Samples(list(tree), tree.state.flags)
+    letters = samples.letters
+    found: dict[tuple[str, str], None] = {}
+    for before, body in _repeats(list(tree), []):
+        start = samples.of(before)[0]
+        for word in samples.of(body):
+            found |= dict.fromkeys([(start, word), ("", start + word), (start, word + word[:1])])
+        found |= dict.fromkeys([(start, letter) for letter in letters])
+    found |= dict.fromkeys([("", "".join(pair)) for pair in itertools.permutations(letters[:3], 2)])
+    for (start, pump), end in itertools.product(found, _ENDS):
+        if pump:
+            yield start + pump * (LENGTH // len(pump)) + end
+
+
+def _inner(node: Node) -> list[list[Node]]:
+    """The sequences within a node."""
+    name, value = str(node[0]), node[1]
+    if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        return [list(value[2])]
+    if name == "SUBPATTERN":
+        return [list(value[3])]
+    if name == "BRANCH":
+        return [list(branch) for branch in value[1]]
+    if name in ("ASSERT", "ASSERT_NOT"):
+        return [list(value[1])]
+    return [list(value)] if name == "ATOMIC_GROUP" else []
+
+
+def _repeats(tree: list[Node], before: list[Node]) -> Iterator[tuple[list[Node], list[Node]]]:
+    """What stands before each repeat, and what it repeats."""
+    for index, node in enumerate(tree):
+        here = [*before, *tree[:index]]
+        for inner in _inner(node):
+            if str(node[0]).endswith("_REPEAT"):
+                yield here, inner
+            yield from _repeats(inner, here)
+
+
+class _Samples:
+    """Words that nodes of an expression take, few of each; `letters` has one for each set of nodes that take it."""
+
+    def __init__(self, tree: Sequence[Node], flags: int) -> None:
+        self._flags = flags
+        singles = list(_singles(tree))
+        named = [chr(code) for node in singles for code in _codes(node)]
+        known = {tuple(self._takes(node, char) for node in singles): char for char in (*named[::-1], *_USUAL[::-1])}
+        self._all = [char for takes, char in known.items() if any(takes)]
+        self.letters = self._all[-8:]
+
+    def of(self, nodes: Sequence[Node]) -> list[str]:
+        words = [""]
+        for node in nodes:
+            words = [word + more for more in self._node(node) or [""] for word in words][:3]
+        return words
+
+    def _node(self, node: Node) -> list[str]:
+        name, value = str(node[0]), node[1]
+        if name in _SINGLE:
+            return [char for char in self._all if self._takes(node, char)][-2:]
+        if name.endswith("_REPEAT"):
+            return [word * max(min(value[0], 50), 1) for word in self.of(list(value[2]))]
+        if name in ("ASSERT", "ASSERT_NOT", "AT", "GROUPREF"):
+            return []
+        return [self.of(inner)[0] for inner in _inner(node)][:3]
+
+    def _takes(self, node: Node, char: str) -> bool:
+        """Whether a node of one character takes this one."""
+        name, value = str(node[0]), node[1]
+        if name in ("LITERAL", "NOT_LITERAL"):
+            return (chr(value) == char) == (name == "LITERAL")
+        if name == "ANY":
+            return char != "\n" or bool(self._flags & re.DOTALL)
+        items = list(value)
+        is_negated = str(items[0][0]) == "NEGATE"
+        return any(_holds(item, char) for item in items) != is_negated
+
+
+_CATEGORIES = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w", "NOT_DIGIT": r"\D", "NOT_SPACE": r"\S", "NOT_WORD": r"\W"}
+
+
+def _holds(item: Node, char: str) -> bool:
+    name, value = str(item[0]), item[1]
+    if name == "RANGE":
+        return value[0] <= ord(char) <= value[1]
+    if name == "CATEGORY":
+        category = _CATEGORIES[str(value).removeprefix("CATEGORY_").removeprefix("UNI_")]
+        return re.match(category, char) is not None
+    return name == "LITERAL" and chr(value) == char
+
+
+def _singles(tree: Sequence[Node]) -> Iterator[Node]:
+    for node in tree:
+        if str(node[0]) in _SINGLE:
+            yield node
+        for inner in _inner(node):
+            yield from _singles(inner)
+
+
+def _codes(node: Node) -> Iterator[int]:
+    name, value = str(node[0]), node[1]
+    if name in ("LITERAL", "NOT_LITERAL"):
+        yield value
+    elif name == "RANGE":
+        yield from value
+    elif name == "IN":
+        for item in value:
+            yield from _codes(item)

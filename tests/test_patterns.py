@@ -1,0 +1,74 @@
+"""Every regular expression of the code takes time in proportion to the text, whatever that is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patterns import Use, attacks, uses
+
+MOST = 0.4
+"""Seconds of the processor for one text, as the kernel counts them: it ends a process that takes more."""
+
+_OF_A_LINE = "matched at the start of one line of the runtime's message, once"
+HARMLESS = {
+    ("krmfn/yamltext/splice.py", r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z"): "looks at 1,000 characters at most",
+    ("packwise/discovery/landmarks.py", r"([^/]*[-_.])?values([-_.][^/]*)?\.(ya?ml|json)"): "names of files: 255 bytes",
+    ("packwise/validate/expression.py", r'.*?Key not found in map : "?(.*?)"?'): _OF_A_LINE,
+    ("packwise/validate/expression.py", r".*?Index error: index=(-?\d+) size=\d+"): _OF_A_LINE,
+    ("packwise/validate/expression.py", r".*?divide by zero"): _OF_A_LINE,
+    ("packwise/validate/expression.py", r".*?(modulus by zero|integer overflow)"): _OF_A_LINE,
+}
+"""Expressions that a long text would keep busy, by file, and why they are given none."""
+
+
+def is_busy(use: Use) -> bool:
+    """Whether one of its attacks keeps it busy for longer than MOST."""
+    child = os.fork()
+    if child == 0:
+        for text in attacks(use):
+            signal.setitimer(signal.ITIMER_VIRTUAL, MOST)
+            use.run(text)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in (0, -signal.SIGVTALRM), f"{use} ends with {code}"
+    return code != 0
+
+
+# A fork that only matches needs none of the locks of other threads.
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_no_text_keeps_an_expression_busy() -> None:
+    assert {(use.file, use.pattern) for use in uses() if is_busy(use)} == HARMLESS.keys()
+
+
+SLOW = {
+    "match": ("(a+)+b", "a.*b.*c", "(a|aa)+$", "[a-z]+[a-z0-9]*!"),
+    "fullmatch": (r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", r"(\d+|\d+\.\d+)*s", "(?:ab?|b)*c"),
+    "search": ("(a+)+b", ".*x.*y", ".*x", r"\w+@\w+", r"\s+$", r'"(?:[^"\\]|\\.)*"', r"\{\{(uuid|input:[^}]+)\}\}"),
+    "finditer": (r"\n(?:[^\S\n]*\n)*(.*\S.*)", "( *)-( +)"),
+}
+QUICK = {
+    "match": ("a+b", ".*x", r"(?:\s|#[^\n]*)*"),
+    "fullmatch": (r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", "(?:a|b)*c"),
+    "search": ("a", r"\n([^\S\n]*+\S.*)", r'"(?:[^"\\]|\\.)*+"?', "(?<![a-z])[a-z]+:"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_what_is_slow_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
+    for name, patterns in (("slow_patterns", SLOW), ("quick_patterns", QUICK)):
+        lines = [f"re.compile({each!r}).{method}" for method, group in patterns.items() for each in group]
+        (tmp_path / f"{name}.py").write_text("import re\n" + "\n".join(lines), encoding="utf-8")
+
+    found = {(use.file, use.pattern, is_busy(use)) for use in uses(tmp_path)}
+
+    assert found == {
+        *(("slow_patterns.py", each, True) for group in SLOW.values() for each in group),
+        *(("quick_patterns.py", each, False) for group in QUICK.values() for each in group),
+    }
