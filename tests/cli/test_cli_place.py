@@ -247,6 +247,21 @@ def test_what_if_nodes_are_added_or_drained_and_replicas_changed(folder: Path, c
 
 
 @pytest.mark.usefixtures("folder")
+def test_added_nodes_have_slices_where_their_labels_say_so(call: Call) -> None:
+    away = [word for number in (0, 1, 2) for word in ("--drain", f"n{number}")]
+    sliced = "node-role.kubernetes.io/mig-enabled=true"
+
+    def message(strategy: str) -> str:
+        add = f"2x{RACK}=r7,{sliced},nvidia.com/mig.strategy={strategy}"
+        ran = call("place", "in", "--nodes", "nodes.json", *away, "--add-nodes", add, "-o", "json")
+        (gang,) = json.loads(ran.stdout)["gangs"]
+        return gang["domain"] or gang["message"]
+
+    assert "2 non MIG jobs cant run on a node with MigStrategy='mixed'" in message("mixed")
+    assert message("single") == message("") == "a/r7"
+
+
+@pytest.mark.usefixtures("folder")
 def test_how_many_more_replicas_fit(call: Call) -> None:
     ran = call("place", "in", "--nodes", "nodes.json", "--further")
     as_json = call("place", "in", "--nodes", "nodes.json", "--further", "-o", "json")

@@ -21,3 +21,19 @@ def test_the_answer_is_on_record(scenario: Path, expect: Callable[[str, str], No
 
     answer = {"attempts": list(session.attempts), **answers(session)}
     expect(f"place/scenarios/{scenario.stem}.answer.json", json.dumps(answer, indent=1) + "\n")
+
+
+@pytest.mark.parametrize(("strategy", "fits"), [("mixed", False), ("single", True), ("", True)])
+def test_nodes_of_a_scenario_have_slices_where_their_labels_say_so(strategy: str, fits: bool) -> None:
+    labels = {"node-role.kubernetes.io/mig-enabled": "1", "nvidia.com/mig.strategy": strategy}
+    tasks = [{"name": "a-0", "gpu": 1, "cpu": 1, "memoryGi": 1}]
+    scenario = {
+        "topologies": [],
+        "queues": [{"name": "q"}],
+        "nodes": [{"name": "n", "labels": labels, "gpu": 8, "cpu": 32, "memoryGi": 128}],
+        "jobs": [{"name": "a", "queue": "q", "priority": 50, "minMember": 1, "tasks": tasks}],
+    }
+
+    (answer,) = answers(allocate(read_scenario(scenario)))["jobs"]
+
+    assert (answer["state"] == "allocated") == fits

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.schedulers.kai.allocate.gpu_sharing import mig_strategy
 from packwise.schedulers.kai.allocate.scene import (
     CPU,
     GPU,
@@ -169,12 +170,15 @@ def _node(fields: _Fields) -> Node:
     used = fields.mapping("used")
     if used is not None:
         used.known(*_NAMES)
+    labels = fields.texts("labels")
+    allocatable = {**fields.amounts(), PODS: fields.whole("pods", _PODS) or 0}
     return Node(
         fields.text("name"),
-        fields.texts("labels"),
-        {**fields.amounts(), PODS: fields.whole("pods", _PODS) or 0},
+        labels,
+        allocatable,
         {**used.amounts(), PODS: 1} if used is not None else {},
         fields.value.get("unschedulable") is True,
+        mig=mig_strategy(labels, allocatable),
     )
 
 

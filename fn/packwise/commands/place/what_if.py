@@ -8,6 +8,7 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.schedulers.kai.allocate.gpu_sharing import mig_strategy
 from packwise.schedulers.kai.snapshot import Snapshot, labelled
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ def _shape(text: str) -> _Shape:
 
 def _copy(model: Node, name: str, labels: dict[str, str]) -> Node:
     own = {_HOSTNAME: name} if _HOSTNAME in model.labels else {}
-    return model._replace(name=name, labels={**model.labels, **own, **labels}, used={}, unschedulable=False, unready=())
+    every = {**model.labels, **own, **labels}
+    mig = mig_strategy(every, model.allocatable)
+    return model._replace(name=name, labels=every, used={}, unschedulable=False, unready=(), mig=mig)
 
 
 def drained(snapshot: Snapshot, domain: str) -> Snapshot:

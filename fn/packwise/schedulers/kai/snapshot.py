@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.gpu_sharing import memory_of
+from packwise.schedulers.kai.allocate.gpu_sharing import memory_of, mig_strategy
 from packwise.schedulers.kai.allocate.scene import GPU, PODS, KaiTopology, Node, QueueShare, Share, Taint
 from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod
 
@@ -237,6 +237,7 @@ def _node(value: Mapping[str, Value]) -> Node:
             for taint in _mappings(spec.get("taints"))
         ]),
         tuple(_reasons(status)),
+        mig=mig_strategy(labels, allocatable),
     )  # fmt: skip
 
 

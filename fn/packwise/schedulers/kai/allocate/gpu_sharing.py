@@ -25,11 +25,25 @@ __all__ = [
     "is_gpu_pod",
     "joins_shared_gpu",
     "memory_of",
+    "mig_strategy",
     "portion_of",
 ]
 
 MIG = "nvidia.com/mig-"
 """How the names of resources begin that are slices of GPUs."""
+
+_MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
+_MIG_STRATEGY = "nvidia.com/mig.strategy"
+
+
+def mig_strategy(labels: Mapping[str, str], allocatable: Mapping[str, int]) -> str:
+    """The `mig` of a node with these labels and resources."""
+    label = labels.get(_MIG_LABEL)
+    if label is None:
+        is_sliced = any(name.startswith(MIG) and amount > 0 for name, amount in allocatable.items())
+    else:
+        is_sliced = label in ("1", "t", "T", "TRUE", "true", "True")
+    return (labels.get(_MIG_STRATEGY) or "none") if is_sliced else ""
 
 
 def gpus_of(pod: Pod, gpu_memory: int) -> float:

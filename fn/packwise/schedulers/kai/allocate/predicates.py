@@ -17,8 +17,6 @@ __all__ = ["refusals", "selects"]
 
 _NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
 _UNTOLERATED = "node(s) had untolerated taint(s)"
-_MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
-_MIG_STRATEGY = "nvidia.com/mig.strategy"
 
 
 def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, ...]:
@@ -26,9 +24,11 @@ def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, 
 
     `names_taints`: the text names the taint, as that of KAI before v0.17 does.
     """
-    kind = _wrong_kind(pod, node)
-    if kind:
-        return (kind,)
+    wants_slices = any(name.startswith(MIG) for name, _ in pod.request)
+    if node.mig or wants_slices or pod.share is not None:
+        kind = _wrong_kind(pod, node, wants_slices=wants_slices)
+        if kind:
+            return (kind,)
     if node.unschedulable or node.unready:
         return (("node is unschedulable",) if node.unschedulable else ()) + node.unready
     if not node.taints and not pod.rules.selector and pod.rules.affinity is None:
@@ -41,16 +41,14 @@ def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, 
     return (f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}" if names_taints else _UNTOLERATED,)
 
 
-def _wrong_kind(pod: Pod, node: Node) -> str:
+def _wrong_kind(pod: Pod, node: Node, *, wants_slices: bool) -> str:
     """Why the GPUs of the node are of the wrong kind for the pod: whole ones, shares, slices. "" where they are not."""
     if not is_gpu_pod(pod):
         return ""
-    wants_slices = any(name.startswith(MIG) for name, _ in pod.request)
-    if _is_mig(node):
-        strategy = node.labels.get(_MIG_STRATEGY)
-        if strategy == "single" and (wants_slices or pod.share is not None):
+    if node.mig:
+        if node.mig == "single" and (wants_slices or pod.share is not None):
             return "only whole gpu jobs can run on a node with MigStrategy='single'"
-        if strategy == "mixed" and not wants_slices:
+        if node.mig == "mixed" and not wants_slices:
             return "non MIG jobs cant run on a node with MigStrategy='mixed'"
     elif wants_slices:
         return "MIG job cannot be scheduled on non-MIG node"
@@ -60,13 +58,6 @@ def _wrong_kind(pod: Pod, node: Node) -> str:
             f"task: <{pod.namespace}/{pod.name}>, node: <{node.name}>"
         )
     return ""
-
-
-def _is_mig(node: Node) -> bool:
-    label = node.labels.get(_MIG_LABEL)
-    if label is not None:
-        return label in ("1", "t", "T", "TRUE", "true", "True")
-    return any(name.startswith(MIG) and amount > 0 for name, amount in node.allocatable.items())
 
 
 def selects(rules: PodRules, labels: Mapping[str, str], name: str) -> bool:

@@ -81,7 +81,8 @@ class Node(NamedTuple):
     """A node; `used` is what its pods take, their number included; GPUs that pods share are in `shared` alone.
 
     `unready` are KAI's reasons against a node by its conditions. `shared` is the memory, in KAI's measure, that pods
-    take of each shared GPU, by the name of its group.
+    take of each shared GPU, by the name of its group. `mig` is the strategy by which its GPUs are sliced, "none" where
+    it names none, "" where they are not.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Node(NamedTuple):
     taints: tuple[Taint, ...] = ()
     unready: tuple[str, ...] = ()
     shared: Mapping[str, int] = {}
+    mig: str = ""
 
     @property
     def has_gpu_memory(self) -> bool:
