@@ -94,6 +94,51 @@ def test_a_build_that_is_no_yaml_is_an_error(call: Call, tmp_path: Path, monkeyp
     assert "error: clusters/east/kustomization.yaml: " in call("fleet", "check", ".").stdout
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        FileNotFoundError(2, "No usable temporary directory found in ['/tmp', '/']"),
+        OSError(28, "No space left on device"),
+        PermissionError(13, "Permission denied"),
+    ],
+    ids=["none", "full", "refused"],
+)
+def test_without_a_folder_for_temporary_files_a_package_fails_that_is_built(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    write(tmp_path, FLEET)
+    program(tmp_path, ECHO, monkeypatch)
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "TemporaryDirectory", fail)
+        ran = call("fleet", "check", ".")
+    again = call("fleet", "check", ".")
+
+    lines = ran.stdout.splitlines()
+    assert (ran.code, lines[0]) == (1, "4 packages: 2 failing, 2 passing")
+    assert (
+        "  error: clusters/east/kustomization.yaml: TMPDIR must name a folder that can be written, with room for what "
+        f'kustomize builds; got "{error.strerror}" [fleet-build]'
+    ) in lines
+    assert again.stdout.splitlines()[0] == "4 packages: 4 passing"
+
+
+def test_a_kustomize_that_cannot_be_started_is_the_error_of_its_packages(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, FLEET)
+    program(tmp_path, ECHO, monkeypatch)
+    (tmp_path / "bin/kustomize").write_bytes(b"\x7fELF")
+
+    ran = call("fleet", "check", ".")
+
+    assert (ran.code, ran.stdout.splitlines()[0]) == (1, "4 packages: 2 failing, 2 passing")
+    assert f'clusters/east: {tmp_path}/bin/kustomize must be a program that runs here; got "Exec format' in ran.stdout
+
+
 def test_a_resource_list_that_comes_out_of_a_build_is_an_error(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ _ADVICE = (
     "must be on PATH to build kustomizations: https://kubectl.docs.kubernetes.io/installation/kustomize, or "
     "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2"
 )
+_NO_FOLDER = "TMPDIR must name a folder that can be written, with room for what kustomize builds"
 _MOST_SECONDS = 120
 _NOWHERE = "http://127.0.0.1:9"
 
@@ -55,18 +56,22 @@ def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Col
     `data` are the paths of files whose content goes into ConfigMaps and Secrets, and so into their names. Objects that
     a build would drop last, those of local configuration, are among the answer. Raises KustomizeError.
     """
-    with TemporaryDirectory(prefix="packwise-fleet-", ignore_cleanup_errors=True) as folder:
-        top = Path(folder).resolve()
-        written = as_json(kustomization).encode()
-        for name, content in {**files, path: written}.items():
-            at = top / name
-            at.parent.mkdir(parents=True, exist_ok=True)
-            # Where a file system takes two names for one, the second would replace what the first said.
-            with at.open("xb") as file:
-                file.write(content if name in data else content.replace(_LOCAL, _KEPT))
-        program = kustomize_program()
-        built = _run(program, ["build", str((top / path).parent)], top, confinement_of(program))
-        return built.replace(_KEPT, _LOCAL)
+    program = kustomize_program()
+    confinement = confinement_of(program)
+    try:
+        with TemporaryDirectory(prefix="packwise-fleet-", ignore_cleanup_errors=True) as folder:
+            top = Path(folder).resolve()
+            written = as_json(kustomization).encode()
+            for name, content in {**files, path: written}.items():
+                at = top / name
+                at.parent.mkdir(parents=True, exist_ok=True)
+                # Where a file system takes two names for one, the second would replace what the first said.
+                with at.open("xb") as file:
+                    file.write(content if name in data else content.replace(_LOCAL, _KEPT))
+            built = _run(program, ["build", str((top / path).parent)], top, confinement)
+    except OSError as error:
+        raise KustomizeError(f'{_NO_FOLDER}; got "{error.strerror or error}"') from None
+    return built.replace(_KEPT, _LOCAL)
 
 
 def kustomize_program() -> str:
@@ -91,7 +96,7 @@ def try_out(program: str) -> tuple[str, Confinement]:
     for confinement in confinements():
         try:
             version = _run(program, ["version"], None, confinement).decode("utf-8", "replace").strip()
-        except (KustomizeError, OSError):
+        except KustomizeError:
             if confinement == NONE:
                 raise
         else:
@@ -101,7 +106,11 @@ def try_out(program: str) -> tuple[str, Confinement]:
 
 def _run(program: str, words: list[str], top: Path | None, confinement: Confinement) -> bytes:
     try:
-        with start([program, *words], confinement, top, _environment()) as process:
+        started = start([program, *words], confinement, top, _environment())
+    except OSError as error:
+        raise KustomizeError(f'{program} must be a program that runs here; got "{error.strerror or error}"') from None
+    try:
+        with started as process:
             try:
                 output, complaint = process.communicate(timeout=_MOST_SECONDS)
             except BaseException:
