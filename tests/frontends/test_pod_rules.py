@@ -69,7 +69,6 @@ def test_what_a_container_may_request_alone() -> None:
         ({"cpu": "-1"}, None, ['limits[cpu]: Invalid value: "-1": must be greater than or equal to 0']),
         (None, {GPU: "8"}, [f"limits: Required value: {OVERCOMMITS}"]),
         ({}, {"rdma/hca": "1"}, [f"limits: Required value: {OVERCOMMITS}"]),
-        ({"cpu": "1"}, {"hugepages-2Mi": "4Mi"}, [f"limits: Required value: {OVERCOMMITS}"]),
         ({GPU: 8}, {GPU: 4}, [f'requests: Invalid value: "4": must be equal to {GPU} limit of 8']),
         ({GPU: 4}, {GPU: 8}, [f'requests: Invalid value: "8": must be equal to {GPU} limit of 4']),
         ({"cpu": "1"}, {"cpu": "2000m"},

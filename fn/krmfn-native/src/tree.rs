@@ -1,6 +1,7 @@
 //! The nodes of a text, for those who look for some of them: `krmfn.yamltext.tree`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
@@ -15,7 +16,22 @@ use crate::value::{new_list, no_memory, is_plain_string, read_error, scalars};
 pub struct Tree {
     text: Py<PyString>,
     tape: Tape,
+    /// The entries of the mappings and lists that paths led through.
+    indexes: Mutex<HashMap<usize, Arc<Index>>>,
 }
+
+/// The entries of a mapping or a list, in order.
+struct Index {
+    /// The key, in a mapping, and the value.
+    entries: Vec<(Option<usize>, usize)>,
+    /// The first entry of each name, where they are many.
+    names: HashMap<String, usize>,
+    /// The first entry with a key `<<`.
+    merge: Option<usize>,
+}
+
+/// Entries that are looked through one by one.
+const FEW: usize = 16;
 
 /// What is known of a node on a path beside its own row.
 struct Step {
@@ -39,7 +55,7 @@ impl Tree {
         let source = Source::of(text.to_str()?).ok_or_else(no_memory)?;
         let tape = Tape::of(&source, most, too_many).map_err(|_| no_memory())?;
         drop(source);
-        Ok(Tree { text: text.unbind(), tape })
+        Ok(Tree { text: text.unbind(), tape, indexes: Mutex::default() })
     }
 
     /// The nodes along `path`, as far as they exist, the root first; empty for an empty document.
@@ -129,52 +145,102 @@ impl Tree {
     fn child(&self, py: Python<'_>, step: &mut Step, wanted: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
         let tape = &self.tape;
         let parent = &tape.nodes[step.node];
-        let name = wanted.cast_exact::<PyString>().ok();
-        let number = wanted.cast_exact::<PyInt>().ok().map(|number| number.extract::<usize>().unwrap_or(usize::MAX));
-        let is_mapping = match (parent.kind, &name, number) {
-            (Kind::Mapping, Some(_), _) => true,
-            (Kind::Sequence, None, Some(_)) => false,
+        if !matches!(parent.kind, Kind::Mapping | Kind::Sequence) {
+            return Ok(None);
+        }
+        let index = self.index(py, step.node)?;
+        let place = match (parent.kind, wanted.cast_exact::<PyString>(), wanted.cast_exact::<PyInt>()) {
+            (Kind::Mapping, Ok(name), _) => self.place_of(py, &index, name.to_str().unwrap_or("\u{0}"))?,
+            (Kind::Sequence, _, Ok(number)) => number.extract().ok().filter(|&number| number < index.entries.len()),
             _ => return Ok(None),
         };
-        let end = tape.next(step.node);
-        let mut at = step.node + 1;
-        while at < end {
-            step.first = step.first.or(Some(at));
-            let value = if is_mapping { tape.next(at) } else { at };
-            let key = is_mapping.then_some(at);
-            self.check(py, !is_mapping || (!tape.is_open(at) && value < end))?;
-            if value >= end {
-                break;
+        let before = place.unwrap_or(index.entries.len());
+        step.first = index.entries.first().map(|&(key, value)| key.unwrap_or(value));
+        step.previous = before.checked_sub(1).map(|last| (index.entries[last].1, index.entries[last].0));
+        step.count = before;
+        step.merges = index.merge.is_some_and(|merge| place.is_none_or(|place| merge <= place));
+        let Some(place) = place else {
+            return Ok(None);
+        };
+        let (key, node) = index.entries[place];
+        let next = index.entries.get(place + 1).map(|&(key, value)| key.unwrap_or(value));
+        let in_flow = step.in_flow || parent.style == Style::Flow;
+        Ok(Some(Step { node, key, in_flow, next, ..Step::root() }))
+    }
+
+    /// The entry whose key is `wanted`.
+    fn place_of(&self, py: Python<'_>, index: &Index, wanted: &str) -> PyResult<Option<usize>> {
+        if index.entries.len() > FEW {
+            return Ok(index.names.get(wanted).copied());
+        }
+        for (place, (key, _)) in index.entries.iter().enumerate() {
+            if let Some(key) = key
+                && self.name_of(py, *key, |name| name == wanted)? == Some(true)
+            {
+                return Ok(Some(place));
             }
-            step.merges |= is_mapping && is_merge(tape, &tape.nodes[at]);
-            let is_wanted = match (&name, number) {
-                (Some(name), _) => self.is_key(py, &tape.nodes[at], name.to_str().unwrap_or("\u{0}"))?,
-                (None, number) => number == Some(step.count),
-            };
-            let after = tape.next(value);
-            if is_wanted {
-                let in_flow = step.in_flow || parent.style == Style::Flow;
-                let next = (after < end).then_some(after);
-                return Ok(Some(Step { node: value, key, in_flow, next, ..Step::root() }));
-            }
-            self.check(py, !tape.is_open(value))?;
-            step.previous = Some((value, key));
-            step.count += 1;
-            at = after;
         }
         Ok(None)
     }
 
-    fn is_key(&self, py: Python<'_>, node: &Node, wanted: &str) -> PyResult<bool> {
+    /// What `use_of` makes of the name that a key is; None where it can be none.
+    fn name_of<T>(&self, py: Python<'_>, key: usize, use_of: impl Fn(&str) -> T) -> PyResult<Option<T>> {
+        let node = &self.tape.nodes[key];
         if node.kind != Kind::Scalar {
-            return Ok(false);
+            return Ok(None);
         }
         let (text, tag) = (self.tape.value(node), self.tape.tag(node));
         if tag.is_none() && (node.style != Style::Plain || is_plain_string(text)) {
-            return Ok(text == wanted);
+            return Ok(Some(use_of(text)));
         }
         let name = scalars(py)?.call_method1("key_name", (text, tag, node.style == Style::Plain))?;
-        Ok(name.cast_exact::<PyString>().is_ok_and(|name| *name == *wanted))
+        Ok(name.cast_exact::<PyString>().ok().and_then(|name| name.to_str().ok().map(use_of)))
+    }
+
+    fn index(&self, py: Python<'_>, node: usize) -> PyResult<Arc<Index>> {
+        if let Ok(known) = self.indexes.lock()
+            && let Some(index) = known.get(&node)
+        {
+            return Ok(index.clone());
+        }
+        let index = Arc::new(self.new_index(py, node)?);
+        if let Ok(mut known) = self.indexes.lock()
+            && known.try_reserve(1).is_ok()
+        {
+            known.insert(node, index.clone());
+        }
+        Ok(index)
+    }
+
+    fn new_index(&self, py: Python<'_>, node: usize) -> PyResult<Index> {
+        let tape = &self.tape;
+        let is_mapping = tape.nodes[node].kind == Kind::Mapping;
+        let mut index = Index { entries: Vec::new(), names: HashMap::new(), merge: None };
+        let end = tape.next(node);
+        let mut at = node + 1;
+        while at < end {
+            let value = if is_mapping { tape.next(at) } else { at };
+            if value >= end {
+                break;
+            }
+            if is_mapping && index.merge.is_none() && is_merge(tape, &tape.nodes[at]) {
+                index.merge = Some(index.entries.len());
+            }
+            index.entries.try_reserve(1).map_err(|_| no_memory())?;
+            index.entries.push((is_mapping.then_some(at), value));
+            at = tape.next(value);
+        }
+        if is_mapping && index.entries.len() > FEW {
+            index.names.try_reserve(index.entries.len()).map_err(|_| no_memory())?;
+            for (place, (key, _)) in index.entries.iter().enumerate() {
+                if let Some(key) = key
+                    && let Some(name) = self.name_of(py, *key, copy_of)?
+                {
+                    index.names.entry(name?).or_insert(place);
+                }
+            }
+        }
+        Ok(index)
     }
 
     /// The fields of `krmfn.yamltext.tree.Node`.
@@ -207,6 +273,14 @@ impl Tree {
         ];
         PyTuple::new(py, fields)
     }
+}
+
+/// A copy of `text`. Raises MemoryError.
+fn copy_of(text: &str) -> PyResult<String> {
+    let mut copy = String::new();
+    copy.try_reserve_exact(text.len()).map_err(|_| no_memory())?;
+    copy.push_str(text);
+    Ok(copy)
 }
 
 fn is_merge(tape: &Tape, key: &Node) -> bool {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext import bounds
 from krmfn.yamltext.breaks import after_gap, unified
 from krmfn.yamltext.error import YamlError, error_at
@@ -61,12 +61,23 @@ class _Step:
 
 
 @dataclass(slots=True)
+class _Index:
+    """The entries of a mapping or a list: numbers of key and value (in a list the value twice), and places by name."""
+
+    entries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    names: dict[str, int] = field(default_factory=dict[str, int])
+    merge: int = -1
+    """The place of the first key `<<`; -1 where there is none."""
+
+
+@dataclass(slots=True)
 class EventTree:
     """The nodes of the first document of a text, as far as it can be read."""
 
     text: str
     _nodes: list[_Node] = field(default_factory=list[_Node])
     _error: YamlError | None = None
+    _indexes: dict[int, _Index] = field(default_factory=dict[int, _Index])
 
     def __post_init__(self) -> None:
         try:
@@ -128,23 +139,51 @@ class EventTree:
         is_mapping = parent.kind == "mapping"
         if parent.kind not in ("mapping", "list") or type(wanted) is not (str if is_mapping else int):
             return None
-        at, end = step.number + 1, self._end(step.number)
-        while at < end:
-            step.first = nodes[at].start if step.first < 0 else step.first
-            value = self._end(at) if is_mapping else at
-            self._check(holds=not is_mapping or (nodes[at].next >= 0 and value < end))
-            key = nodes[at] if is_mapping else None
-            step.merges |= key is not None and (key.kind, key.style, key.value) == ("scalar", "", "<<")
-            after = self._end(value)
-            if step.count == wanted if key is None else _is_key(key, wanted):
-                in_flow = step.in_flow or parent.style == "flow"
-                return _Step(value, key, in_flow, next_start=nodes[after].start if after < end else -1)
-            self._check(holds=nodes[value].next >= 0)
+        index = self._index(step.number)
+        entries = index.entries
+        place = index.names.get(cast("str", wanted)) if is_mapping else cast("int", wanted)
+        if place is None or not 0 <= place < len(entries):
+            place = None
+        before = len(entries) if place is None else place
+        starts = [key if is_mapping else value for key, value in entries[:1]]
+        step.first = nodes[starts[0]].start if starts else -1
+        step.count = before
+        step.merges = 0 <= index.merge <= before - (place is None)
+        if before:
+            key, value = entries[before - 1]
             step.previous_end = nodes[value].end
-            step.last_key = None if key is None else key.style
-            step.count += 1
-            at = after
-        return None
+            step.last_key = nodes[key].style if is_mapping else None
+        if place is None:
+            return None
+        key, value = entries[place]
+        following = [key if is_mapping else value for key, value in entries[place + 1 : place + 2]]
+        return _Step(
+            value,
+            nodes[key] if is_mapping else None,
+            step.in_flow or parent.style == "flow",
+            next_start=nodes[following[0]].start if following else -1,
+        )
+
+    def _index(self, number: int) -> _Index:
+        known = self._indexes.get(number)
+        if known is not None:
+            return known
+        is_mapping = self._nodes[number].kind == "mapping"
+        index = self._indexes[number] = _Index()
+        at, end = number + 1, self._end(number)
+        while at < end:
+            value = self._end(at) if is_mapping else at
+            if value >= end:
+                break
+            key = self._nodes[at]
+            name = _name(key) if is_mapping else None
+            if name is not None:
+                index.names.setdefault(name, len(index.entries))
+            if is_mapping and index.merge < 0 and (key.kind, key.style, key.value) == ("scalar", "", "<<"):
+                index.merge = len(index.entries)
+            index.entries.append((at, value))
+            at = self._end(value)
+        return index
 
     def _row(self, step: _Step) -> Row:
         node, key = self._nodes[step.number], step.key
@@ -158,12 +197,11 @@ class EventTree:
         )  # fmt: skip
 
 
-def _is_key(key: _Node, wanted: str | int) -> bool:
+def _name(key: _Node) -> str | None:
+    """The name that a key is; None where it can be none."""
     if key.kind != "scalar":
-        return False
-    if key.style and key.tag is None:
-        return key.value == wanted
-    return key_name(key.value, key.tag, not key.style) == wanted
+        return None
+    return key.value if key.style and key.tag is None else key_name(key.value, key.tag, not key.style)
 
 
 class _Filler:
