@@ -70,7 +70,11 @@ def test_findings_in_a_list_among_items_have_its_place(call: Call, margin: str) 
     findings = [each for each in call("check", "-", "-o", "json", stdin=text).findings if each["line"] is not None]
 
     lines = text.splitlines()
-    assert {lines[each["line"] - 1][each["column"] - 1 :] for each in findings} == {"R", "{packDomain: rack}"}
+    assert {lines[each["line"] - 1][each["column"] - 1 :] for each in findings} == {
+        "R",
+        "{packDomain: rack}",
+        'R, image: "registry.example.com/router:1"}',
+    }
 
 
 def test_the_clusters_of_a_resource_list_are_judged_each_by_its_own(call: Call) -> None:
