@@ -233,6 +233,7 @@ def test_without_the_plugin_argo_cds_own_kustomize_runs_packwise(
     application = yaml.safe_load((folder / "argocd-plugin/application.yaml").read_text(encoding="utf-8"))
     application["metadata"]["name"] = "north"
     application["spec"]["source"]["path"] = "clusters/north"
+    del application["spec"]["source"]["plugin"]
     cluster.apply([application])
 
     tool.synced("north", revision)
@@ -248,6 +249,7 @@ def test_a_rendered_branch_needs_no_plugin(tool: ArgoCd, cluster: ApiServer, sou
     application = source.clone.folder / "argocd-plugin/application.yaml"
     value = yaml.safe_load(application.read_text(encoding="utf-8"))
     plugin = dict(value["spec"]["source"])
+    del value["spec"]["source"]["plugin"]
     value["spec"]["source"] |= yaml.safe_load(FROM_BRANCH)["spec"]["source"]
     cluster.apply([value])
 
