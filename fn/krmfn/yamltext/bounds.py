@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from krmfn.yamltext import native
 from krmfn.yamltext.error import YamlError
 
 __all__ = ["MAX_NODES", "check_nodes", "too_many_nodes"]
@@ -29,9 +30,15 @@ def check_nodes(text: str) -> None:
         if _of_json(text) > MAX_NODES:
             raise YamlError(too_many_nodes())
         return
-    from krmfn.yamltext.tree import find
+    if native.is_installed:
+        from krmfn.yamltext.tree import find
 
-    find(text, ())
+        find(text, ())
+        return
+    # Nodes in Python would take gigabytes.
+    from krmfn.yamltext.events import count_nodes
+
+    count_nodes(text)
 
 
 def _most(text: str) -> int:

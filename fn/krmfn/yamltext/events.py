@@ -8,6 +8,7 @@ from yaml.error import MarkedYAMLError
 from yaml.reader import ReaderError
 
 from krmfn.hints import TYPE_CHECKING, Protocol, cast
+from krmfn.yamltext import bounds
 from krmfn.yamltext.error import YamlError, error_at
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "SequenceEndEvent",
     "SequenceStartEvent",
     "StreamEndEvent",
+    "count_nodes",
     "event_source",
     "start_of_document",
 ]
@@ -98,6 +100,19 @@ def start_of_document(text: str) -> tuple[Callable[[], Event], Event, int]:
     if type(event) is DocumentStartEvent:
         event = step()
     return step, event, skipped
+
+
+def count_nodes(text: str) -> None:
+    """Raises YamlError where `text` holds more nodes than `bounds.MAX_NODES`, or cannot be read that far."""
+    starts = (ScalarEvent, MappingStartEvent, SequenceStartEvent, AliasEvent)
+    step, event, skipped = start_of_document(text)
+    nodes = 0
+    while type(event) is not StreamEndEvent:
+        if type(event) in starts:
+            nodes += 1
+            if nodes > bounds.MAX_NODES:
+                raise error_at(text, event.start_mark.index + skipped, bounds.too_many_nodes())
+        event = step()
 
 
 def _translated(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
