@@ -28,7 +28,7 @@ CASES = (
 )
 """The folders of tests that assert whole outputs of cases and tables."""
 
-ELSEWHERE = re.compile(r"\bSHARED\b|\bshared\b|goldens")
+ELSEWHERE = re.compile(r"\bSHARED\b|\bshared: Path\b|goldens")
 """What tests say that read the goldens, which stand beside the clone."""
 
 

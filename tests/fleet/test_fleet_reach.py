@@ -194,6 +194,11 @@ ATTACKS: dict[str, tuple[dict[str, str], str]] = {
         base("configMapGenerator: [{name: a, files: [kustomization.yaml]}]"),
         "must not become data",
     ),
+    "a file in the place of a component": (base("components: [w.yaml]"), "must be a folder with a kustomization"),
+    "packwise beside a plugin": (
+        base(inline("transformers", plugin("LabelTransformer", "labels: {a: b}") + "---\n" + FUNCTION)),
+        "must have packwise in an entry of its own",
+    ),
     "a backslash": (base('crds: ["..\\\\x"]'), "between its folders"),
     "a newline": (base('crds: ["x\\ny"]'), "no control characters"),
 }
@@ -252,6 +257,36 @@ def test_kustomize_reads_and_fetches_nothing_that_packwise_did_not(
     assert "[fleet-package]" in ran.stdout
     assert named.replace("PORT", str(port)) in ran.stdout
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in ATTACKS if name != "a kustomization as data"])
+def test_it_is_refused_before_kustomize_is_looked_for(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    attack, named = ATTACKS[name]
+    files = {
+        "a/kustomization.yaml": overlay(resources="../base"),
+        "a/topology.yaml": FUNCTION,
+        "base/w.yaml": WORKLOAD,
+        "w.yaml": WORKLOAD,
+    } | attack
+    (tmp_path / "repo/.git").mkdir(parents=True)
+    write(tmp_path / "repo", {path: text.replace("PORT", "9") for path, text in files.items()})
+    write(tmp_path, {"outside/kustomization.yaml": "resources: [s.yaml]\n", "outside/s.yaml": OUTSIDE})
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    ran = call("fleet", "check", "repo/a", "--no-cache")
+
+    assert ran.code == 1, ran.stdout
+    assert named.replace("PORT", "9") in ran.stdout
+
+
+def test_a_kustomization_that_becomes_data_is_no_copy() -> None:
+    attack, named = ATTACKS["a kustomization as data"]
+
+    copy = copy_of(tree({"base/w.yaml": WORKLOAD} | attack), "base")
+
+    assert [problem.message.split(",")[0] for problem in copy.problems] == [named]
 
 
 def test_packwise_in_another_spelling_makes_no_other_folder() -> None:

@@ -83,6 +83,18 @@ def test_resources_that_are_refused(
     assert of_resources(limits, requests) == [f"{FIRST}.resources.{text}" for text in texts]
 
 
+def test_an_image_with_a_space_and_a_name_of_a_resource_that_is_none() -> None:
+    resources = {"limits": {"-x": 1}}
+
+    (image, name) = found({"containers": [{"name": "main", "image": "app:1 ", "resources": resources}]})
+
+    space = "must not have leading or trailing whitespace"
+    path = f"{FIRST}.image"
+    assert image == ("pod-container", path.removeprefix("spec."), f'{path}: Invalid value: "app:1 ": {space}')
+    assert name[0] == "pod-resource"
+    assert (name[2] or "").startswith(f'{FIRST}.resources.limits[-x]: Invalid value: "-x": name part must consist of')
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
