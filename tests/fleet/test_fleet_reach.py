@@ -232,6 +232,21 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kustomize: Path) -> I
     server.server_close()
 
 
+def write_attack(folder: Path, name: str, port: int) -> str:
+    """Writes the attack `name` into a repository, beside what it reaches for; returns the text to expect."""
+    attack, named = ATTACKS[name]
+    files = {
+        "a/kustomization.yaml": overlay(resources="../base"),
+        "a/topology.yaml": FUNCTION,
+        "base/w.yaml": WORKLOAD,
+        "w.yaml": WORKLOAD,
+    } | attack
+    (folder / "repo/.git").mkdir(parents=True)
+    write(folder / "repo", {path: text.replace("PORT", str(port)) for path, text in files.items()})
+    write(folder, {"outside/kustomization.yaml": "resources: [s.yaml]\n", "outside/s.yaml": OUTSIDE})
+    return named.replace("PORT", str(port))
+
+
 @pytest.mark.client
 @pytest.mark.parametrize("name", ATTACKS)
 def test_kustomize_reads_and_fetches_nothing_that_packwise_did_not(
@@ -239,23 +254,14 @@ def test_kustomize_reads_and_fetches_nothing_that_packwise_did_not(
 ) -> None:
     """The folder `outside` stands beside the repository, and where the copy for kustomize would have it, too."""
     port, paths = asked
-    attack, named = ATTACKS[name]
-    files = {
-        "a/kustomization.yaml": overlay(resources="../base"),
-        "a/topology.yaml": FUNCTION,
-        "base/w.yaml": WORKLOAD,
-        "w.yaml": WORKLOAD,
-    } | attack
-    (tmp_path / "repo/.git").mkdir(parents=True)
-    write(tmp_path / "repo", {path: text.replace("PORT", str(port)) for path, text in files.items()})
-    write(tmp_path, {"outside/kustomization.yaml": "resources: [s.yaml]\n", "outside/s.yaml": OUTSIDE})
+    named = write_attack(tmp_path, name, port)
 
     ran = call("fleet", "render", "repo/a", "-o", "out", "--no-cache")
 
     assert ran.code == 1, ran.stdout
     assert paths == []
     assert "[fleet-package]" in ran.stdout
-    assert named.replace("PORT", str(port)) in ran.stdout
+    assert named in ran.stdout
     assert not (tmp_path / "out").exists()
 
 
@@ -263,22 +269,13 @@ def test_kustomize_reads_and_fetches_nothing_that_packwise_did_not(
 def test_it_is_refused_before_kustomize_is_looked_for(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    attack, named = ATTACKS[name]
-    files = {
-        "a/kustomization.yaml": overlay(resources="../base"),
-        "a/topology.yaml": FUNCTION,
-        "base/w.yaml": WORKLOAD,
-        "w.yaml": WORKLOAD,
-    } | attack
-    (tmp_path / "repo/.git").mkdir(parents=True)
-    write(tmp_path / "repo", {path: text.replace("PORT", "9") for path, text in files.items()})
-    write(tmp_path, {"outside/kustomization.yaml": "resources: [s.yaml]\n", "outside/s.yaml": OUTSIDE})
+    named = write_attack(tmp_path, name, 9)
     monkeypatch.setenv("PATH", str(tmp_path))
 
     ran = call("fleet", "check", "repo/a", "--no-cache")
 
     assert ran.code == 1, ran.stdout
-    assert named.replace("PORT", "9") in ran.stdout
+    assert named in ran.stdout
 
 
 def test_a_kustomization_that_becomes_data_is_no_copy() -> None:
