@@ -27,8 +27,7 @@ def answer(function: Callable[..., Any], *arguments: Any) -> str:
 
 
 def read_natively(text: str) -> Value:
-    assert native.read is not None
-    return native.read(text, bounds.MAX_NODES, bounds.too_many_nodes())
+    return tree_natively(text).value()
 
 
 def tree_natively(text: str) -> Tree:

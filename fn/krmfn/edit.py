@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from marshal import dumps
+
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
@@ -28,19 +31,28 @@ _NOT_IN_PLACE = (
 
 
 def same(first: Value, other: Value) -> bool:
-    """Whether two values are the same JSON: 1, 1.0 and true are three, and the order of keys does not count."""
+    """True for two values that are the same JSON: 1, 1.0 and true are three, and the order of keys does not count."""
+    # Version 2 writes each value by its type, as often as it stands there: a third of the time of a look at each. What
+    # a caller made of a type of its own it does not write.
+    with suppress(ValueError):
+        if dumps(cast("Any", first), 2) == dumps(cast("Any", other), 2):
+            return True
+    return _are_same(first, other)
+
+
+def _are_same(first: Value, other: Value) -> bool:
     if isinstance(first, dict):
         mine = first
         if not isinstance(other, dict):
             return False
         theirs = other
-        return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
+        return mine.keys() == theirs.keys() and all(_are_same(mine[key], theirs[key]) for key in mine)
     if isinstance(first, (list, tuple)):
         here = cast("list[Value]", first)
         if not isinstance(other, (list, tuple)):
             return False
         there = cast("list[Value]", other)
-        return len(here) == len(there) and all(map(same, here, there))
+        return len(here) == len(there) and all(map(_are_same, here, there))
     # `.nan` is not equal to itself.
     return type(first) is type(other) and (first == other or str(first) == str(other) == "nan")
 

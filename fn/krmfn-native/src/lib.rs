@@ -23,27 +23,12 @@ mod krmfn_native {
     use pyo3::prelude::*;
     use pyo3::types::{PyList, PyString};
 
-    use crate::source::Source;
-    use crate::tape::Tape;
-    use crate::value::no_memory;
-
     #[pymodule_export]
     use crate::tree::Tree;
 
     /// `krmfn.yamltext.native.VERSION`.
     #[pymodule_export]
-    const VERSION: u32 = 2;
-
-    /// The value of the one document of `text`, which has `most` nodes at most; more are an error that says `too_many`.
-    ///
-    /// Raises YamlError.
-    #[pyfunction]
-    #[pyo3(signature = (text, most, too_many, /))]
-    fn read<'py>(text: &Bound<'py, PyString>, most: usize, too_many: &str) -> PyResult<Bound<'py, PyAny>> {
-        let source = Source::of(text.to_str()?).ok_or_else(no_memory)?;
-        let tape = Tape::of(&source, most, too_many).map_err(|_| no_memory())?;
-        crate::value::value(text.py(), text, &source, &tape)
-    }
+    const VERSION: u32 = 3;
 
     /// `value`, a mapping or list that is not empty, in block style; None where Python must write it.
     ///

@@ -9,7 +9,7 @@ use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use crate::events::{Kind, Style};
 use crate::source::Source;
 use crate::tape::{Node, Tape};
-use crate::value::{new_list, no_memory, is_plain_string, read_error, scalars};
+use crate::value::{is_plain_string, new_list, no_memory, read_error, scalars, value};
 
 /// The first document of a text, as far as it can be read.
 #[pyclass(frozen)]
@@ -56,6 +56,13 @@ impl Tree {
         let tape = Tape::of(&source, most, too_many).map_err(|_| no_memory())?;
         drop(source);
         Ok(Tree { text: text.unbind(), tape, indexes: Mutex::default() })
+    }
+
+    /// The value of the one document. Raises YamlError.
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.text.bind(py);
+        let source = Source::of(text.to_str()?).ok_or_else(no_memory)?;
+        value(py, text, &source, &self.tape)
     }
 
     /// The nodes along `path`, as far as they exist, the root first; empty for an empty document.

@@ -24,6 +24,7 @@ from krmfn.yamltext.scalars import key_name
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
     from krmfn.yamltext.events import Event
     from krmfn.yamltext.tree import Row
 
@@ -77,9 +78,20 @@ class EventTree:
     text: str
     _nodes: list[_Node] = field(default_factory=list[_Node])
     _error: YamlError | None = None
+    _is_filled: bool = False
     _indexes: dict[int, _Index] = field(default_factory=dict[int, _Index])
 
-    def __post_init__(self) -> None:
+    def value(self) -> Value:
+        """The value: see `krmfn.yamltext.tree.Tree`."""
+        from krmfn.yamltext.build import read_libyaml
+
+        return read_libyaml(self.text)
+
+    def _fill(self) -> None:
+        """Reads the nodes, once somebody asks for some of them."""
+        if self._is_filled:
+            return
+        self._is_filled = True
         try:
             _Filler(self.text, self._nodes).fill()
         except YamlError as error:
@@ -87,6 +99,7 @@ class EventTree:
 
     def find(self, path: FieldPath, rest: bool) -> list[Row]:
         """The nodes along `path`: see `krmfn.yamltext.tree.Tree`."""
+        self._fill()
         if not self._nodes:
             self._check(holds=self._error is None)
             return []
@@ -114,11 +127,13 @@ class EventTree:
 
     def scalars(self) -> list[tuple[int, int, str]]:
         """Start, end and style of each scalar: see `krmfn.yamltext.tree.Tree`."""
+        self._fill()
         self._check(holds=self._error is None)
         return [(node.start, node.mark_end, node.style) for node in self._nodes if node.kind == "scalar"]
 
     def shared_anchors(self) -> list[tuple[int, str]]:
         """The anchors that aliases repeat: see `krmfn.yamltext.tree.Tree`."""
+        self._fill()
         self._check(holds=self._error is None)
         repeated = {node.value for node in self._nodes if node.kind == "alias"}
         return [(n.start, n.anchor) for n in self._nodes if n.anchor in repeated and n.anchor and n.kind != "alias"]

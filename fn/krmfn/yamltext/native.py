@@ -1,7 +1,7 @@
 """The native core, where it is installed: the distribution krmfn-native, built from `fn/krmfn-native`.
 
-It gives what Python's own code gives, in less time. Without the core, or with that of another krmfn, `read` and `Tree`
-are None, and Python's code reads and writes.
+It gives what Python's own code gives, in less time. Without the core, or with that of another krmfn, `Tree` is None,
+and Python's code reads and writes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ if TYPE_CHECKING:
 
     from krmfn_native import entries, write
 
-    from krmfn.value import Value
     from krmfn.yamltext import tree
 
-__all__ = ["READER", "VERSION", "Tree", "entries", "is_installed", "read", "write"]
+__all__ = ["READER", "VERSION", "Tree", "entries", "is_installed", "write"]
 
-VERSION = 2
+VERSION = 3
 """The number that the core and this module share; each change of what a function takes or answers is another."""
 
 
@@ -26,7 +25,6 @@ def _absent(*_: object) -> None:
     return None
 
 
-read: Callable[[str, int, str], Value] | None = None
 Tree: Callable[[str, int, str], tree.Tree] | None = None
 if not TYPE_CHECKING:
     entries = write = _absent
@@ -36,9 +34,9 @@ if not TYPE_CHECKING:
         pass
     else:
         if krmfn_native.VERSION == VERSION:
-            from krmfn_native import Tree, entries, read, write
+            from krmfn_native import Tree, entries, write
 
-is_installed = read is not None
+is_installed = Tree is not None
 """True if the core reads; False if libyaml's events do, through PyYAML."""
 
 READER = "krmfn-native" if is_installed else "libyaml, through PyYAML"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.yamltext import bounds, native
 from krmfn.yamltext.breaks import BREAKS
 from krmfn.yamltext.error import error_at
+from krmfn.yamltext.tree import tree_of
 
 if TYPE_CHECKING:
     from krmfn.value import Value
@@ -23,14 +23,7 @@ def read(text: str) -> Value:
     than five million nodes, or aliases that expand to more than a million.
     """
     _refuse_disputed(text)
-    try:
-        if native.read is not None:
-            return native.read(text, bounds.MAX_NODES, bounds.too_many_nodes())
-        from krmfn.yamltext.build import read_libyaml
-
-        return read_libyaml(text)
-    except UnicodeEncodeError as error:
-        raise error_at(text, error.start, "must be Unicode text; got half of a surrogate pair") from None
+    return tree_of(text).value()
 
 
 def _refuse_disputed(text: str) -> None:

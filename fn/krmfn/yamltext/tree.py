@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
 
 __all__ = ["Node", "Row", "Tree", "find", "tree_of"]
 
@@ -25,6 +26,10 @@ Row: TypeAlias = "tuple[Any, ...]"
 
 class Tree(Protocol):
     """The nodes of the first document of a text, as far as it can be read."""
+
+    def value(self) -> Value:
+        """The value of the one document; None where it is empty. Raises YamlError."""
+        ...
 
     def find(self, path: FieldPath, rest: bool) -> list[Row]:
         """The nodes along `path`, as far as they exist, the root first; none for an empty document.
@@ -90,9 +95,15 @@ class Node:
         return self.style == "flow"
 
 
-@lru_cache(maxsize=4)
 def tree_of(text: str) -> Tree:
-    """The nodes of `text`. Raises YamlError where it is no Unicode."""
+    """The nodes of `text`. Raises YamlError where it is no Unicode.
+
+    A text is read for its value, and once more where something in it is looked for, when all others have been judged.
+    """
+    return (_of_short if len(text) <= _SHORT else _of_long)(text)
+
+
+def _tree_of(text: str) -> Tree:
     try:
         if native.Tree is not None:
             return native.Tree(text, bounds.MAX_NODES, bounds.too_many_nodes())
@@ -101,6 +112,12 @@ def tree_of(text: str) -> Tree:
         return EventTree(text)
     except UnicodeEncodeError as error:
         raise error_at(text, error.start, "must be Unicode text; got half of a surrogate pair") from None
+
+
+_SHORT = 1 << 14
+"""Characters of a text whose nodes are kept with those of many others: they take some five times as many bytes."""
+_of_short = lru_cache(maxsize=1024)(_tree_of)
+_of_long = lru_cache(maxsize=4)(_tree_of)
 
 
 def find(text: str, path: FieldPath, *, rest: bool = False) -> list[Node]:
