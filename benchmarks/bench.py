@@ -46,7 +46,7 @@ LATER = ("## A fleet", "## Changes")
 FILES = 1000
 LARGE = 100_000
 FEW_RUNS = 10_000
-"""From so many workloads on each is run once, and the plainest and the most expensive kind of list alone."""
+"""From so many workloads on each is run once."""
 
 FUNCTION_HEAD = ("workloads", "kind", "", "wall s", "CPU s", "MiB", "MiB together", "wall", "CPU", "memory")
 START_HEAD = ("kind", "packwise fn, s", "import yaml, s", "wall", "CPU", "memory")
@@ -90,15 +90,9 @@ class Kind:
 
     name: str
     findings: bool
-    different: bool
 
 
-KINDS = (
-    Kind("no findings, alike", False, False),
-    Kind("no findings, all different", False, True),
-    Kind("a finding on each, alike", True, False),
-    Kind("a finding on each, all different", True, True),
-)
+KINDS = (Kind("no findings", False), Kind("a finding on each", True))
 
 
 def run_once(command: tuple[str, ...], source: Path) -> Sample:
@@ -134,7 +128,7 @@ def input_of(size: int, kind: Kind) -> Path:
     """A file with the list of that size, written in pieces: this script's own size is a floor under all figures."""
     path = CACHE / f"list-{size}.yaml"
     with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(resource_list(size, findings=kind.findings, different=kind.different))
+        stream.writelines(resource_list(size, findings=kind.findings))
     return path
 
 
@@ -203,7 +197,7 @@ def function_rows(options: argparse.Namespace, peer: Contender | None) -> Iterat
     ours = Contender("packwise fn", (options.packwise, "fn"))
     for size in [int(word) for word in options.sizes.split(",")] + [LARGE] * options.large:
         contenders = [ours, *([peer] if peer and size < LARGE else [])]
-        for kind in KINDS if size < FEW_RUNS else (KINDS[0], KINDS[-1]):
+        for kind in KINDS:
             source = input_of(size, kind)
             medians = measure(contenders, source, options.runs if size < FEW_RUNS else 1)
             alone = together(ours.command, source) if size >= 1000 else None

@@ -27,11 +27,11 @@ CRDS = ROOT.parent / "shared" / "crds" / "alpha7"
 VALIDATE = ROOT / ".cache" / "tools" / "kubectl-validate-v0.0.4" / "kubectl-validate"
 
 MISTAKES = (
-    ("cliqueStartupType:", "startupType:"),
-    ("    replicas: 2\n", "    replicas: two\n"),
+    ("cliqueNames:", "cliques:"),
+    ("roleName:", "role:"),
     ("packDomain: zone", "packDomain: host"),
     ("packDomain: zone", "packDomain: planet"),
-    ("minAvailable: 1   #", "minAvailable: 4   #"),
+    ("minAvailable: 1", "minAvailable: 99"),
 )
 """What is wrong with every so manieth workload, in turn."""
 
@@ -46,8 +46,8 @@ def write_folder(workloads: int, wrong: int) -> None:
         if number % every == 0 and number // every < wrong:
             old, new = MISTAKES[number // every % len(MISTAKES)]
             if old not in text:
-                raise SystemExit(f"the workload holds no {old!r} to get wrong")
-            text = text.replace(old, new)
+                old, new = MISTAKES[0]
+            text = text.replace(old, new, 1)
         (FOLDER / f"inference-{number:05}.yaml").write_text(text, encoding="utf-8")
     (FOLDER / "topology.yaml").write_text(configuration(), encoding="utf-8")
 

@@ -7,6 +7,7 @@ kpt.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ kind: TopologyRender
 metadata:
   name: topology
 {annotations}spec:
+  revision: v0.1.0-alpha.7 # Grove
   topologyAwareScheduling:
     enabled: true
     levels:
@@ -95,7 +97,7 @@ def paths_and_texts(clusters: int, workloads: int, seed: int) -> Iterator[tuple[
     for number in range(applications):
         base = f"bases/inference-{number}"
         yield f"{base}/kustomization.yaml", "resources: [workload.yaml, service.yaml]\n"
-        yield f"{base}/workload.yaml", workload(number)
+        yield f"{base}/workload.yaml", _application(number)
         yield f"{base}/service.yaml", SERVICE.format(number=number, team=number % 20)
     for index in range(clusters):
         # By its number, so that a cluster is the same one in a fleet of any size.
@@ -107,6 +109,12 @@ def paths_and_texts(clusters: int, workloads: int, seed: int) -> Iterator[tuple[
             yield f"{name}/{path}", text
 
 
+def _application(number: int) -> str:
+    """The workload of that number in its team's namespace; not every cluster has blocks."""
+    text = workload(number, name=f"inference-{number}").replace("packDomain: block", "packDomain: rack")
+    return re.sub("^( +namespace: ).*", rf"\g<1>team-{number % 20}", text, count=1, flags=re.MULTILINE)
+
+
 def _overlay(random: Random, index: int, chosen: list[int]) -> Iterator[tuple[str, str]]:
     patched = random.choice(chosen)
     resources = "".join([f"- ../../../bases/inference-{number}\n" for number in chosen])
@@ -116,7 +124,7 @@ def _overlay(random: Random, index: int, chosen: list[int]) -> Iterator[tuple[st
         "transformers: [topology.yaml]\n"
         "patches:\n- path: replicas.yaml\n"
         "images:\n"
-        f"- {{name: registry.example.com/serving/engine, newTag: 2.4.{random.randrange(20)}}}\n"
+        f"- {{name: registry.example.com/serving/vllm-openai, newTag: v0.11.{random.randrange(20)}}}\n"
         f"commonAnnotations: {{example.com/cluster: cluster-{index:05}}}\n",
     )
     yield "replicas.yaml", PATCH.format(number=patched, team=patched % 20, replicas=random.randint(1, 4))
@@ -125,8 +133,8 @@ def _overlay(random: Random, index: int, chosen: list[int]) -> Iterator[tuple[st
 
 def _plain(random: Random, _: int, chosen: list[int]) -> Iterator[tuple[str, str]]:
     for number in chosen:
-        tag = f"engine:2.4.{random.randrange(20)}"
-        yield f"inference-{number}.yaml", workload(number).replace("engine:2.4.1", tag)
+        tag = f"vllm-openai:v0.11.{random.randrange(20)}"
+        yield f"inference-{number}.yaml", _application(number).replace("vllm-openai:v0.11.0", tag)
         yield f"service-{number}.yaml", SERVICE.format(number=number, team=number % 20)
     yield "topology.yaml", _configuration(random, "")
 

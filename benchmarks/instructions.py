@@ -106,14 +106,10 @@ def ratios(counter: Counter) -> dict[str, float]:
     unit = instructions(UNIT, "")
     found: dict[str, float] = {"one workload": instructions(PACKWISE, "".join(resource_list(1))) / unit}
     for findings in (False, True):
-        for different in (False, True):
-            few, many = (
-                instructions(PACKWISE, "".join(resource_list(count, findings=findings, different=different)))
-                for count in (FEW, MANY)
-            )
-            kind = f"{'a finding on each' if findings else 'no findings'}, {'all different' if different else 'alike'}"
-            found[f"{FEW} workloads, {kind}"] = few / unit
-            found[f"a further workload, {kind}"] = (many - few) / (MANY - FEW) / unit
+        few, many = (instructions(PACKWISE, "".join(resource_list(count, findings=findings))) for count in (FEW, MANY))
+        kind = "a finding on each" if findings else "no findings"
+        found[f"{FEW} workloads, {kind}"] = few / unit
+        found[f"a further workload, {kind}"] = (many - few) / (MANY - FEW) / unit
     return found
 
 

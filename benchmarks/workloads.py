@@ -1,96 +1,41 @@
-"""ResourceLists of any size for the benchmark: the same number gives the same bytes.
+"""Workloads as people write them, any number of them: the same number gives the same bytes.
 
-Each PodCliqueSet has about 3 KB, three cliques, a scaling group, comments, and the annotations a client adds. With
-findings each has an autoscaler, about which there is a warning. Where they differ, no two have a clique in common.
+`manifests/` holds a dozen PodCliqueSets in the manner of public recipes: engines on several nodes, trainers, routers;
+lists indented and not, scripts, folded text, flow mappings, quoted numbers, comments, long environments. Of a list,
+each is the next of these, under a name of its own. With findings the autoscaler that each has in a comment is written
+out, about which there is a warning.
 
-    python benchmarks/workloads.py 1000 [findings] [different] > list.yaml
+    python benchmarks/workloads.py 1000 [findings] > list.yaml
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 __all__ = ["configuration", "resource_list", "workload"]
 
-ROLES = ("router", "prefill", "decode")
+MANIFESTS = Path(__file__).resolve().parent / "manifests"
 
-CLIQUE = """\
-      - name: {role}
-        labels:
-          role: {role}
-        # the router starts first, the engines wait for it
-        spec:
-          roleName: {role}
-          replicas: 2
-          minAvailable: 1
-          podSpec:
-            schedulerName: kai-scheduler
-            tolerations:
-            - key: nvidia.com/gpu
-              operator: Exists
-              effect: NoSchedule
-            containers:
-            - name: main
-              image: registry.example.com/serving/engine:2.4.1
-              command: ["python3", "-m", "server", "--role", "{role}"]
-              env:
-              - name: MODEL
-                value: "example/large-70b"
-              - name: LOG_LEVEL
-                value: info
-              ports:
-              - containerPort: 8000
-                name: http
-              resources:
-                requests:
-                  cpu: "8"
-                  memory: 64Gi
-                limits:
-                  nvidia.com/gpu: "8"
-"""
-
-WORKLOAD = """\
-- apiVersion: grove.io/v1alpha1
-  kind: PodCliqueSet
-  metadata:
-    name: inference-{number}   # numbered, so that no two are alike
-    namespace: team-{team}
-    labels:
-      app: inference-{number}
-      tier: "gold"
-      kai.scheduler/queue: team-{team}
-    annotations:
-      config.kubernetes.io/index: '0'
-      config.kubernetes.io/path: 'workloads/inference-{number}.yaml'
-      internal.config.kubernetes.io/index: '0'
-      internal.config.kubernetes.io/path: 'workloads/inference-{number}.yaml'
-  spec:
-    replicas: 2
-    template:
-      cliqueStartupType: CliqueStartupTypeInOrder
-      terminationDelay: 4h
-      topologyConstraint:
-        packDomain: zone
-      cliques:
-{cliques}\
-      podCliqueScalingGroups:
-      - name: engines
-        cliqueNames: [prefill, decode]
-        replicas: 3
-        minAvailable: 1   # the rest may come later
-        topologyConstraint:
-          packDomain: rack
-"""
-
-_LEAST = "        minAvailable: 1   # the rest may come later\n"
-_AUTOSCALER = "        scaleConfig:\n          minReplicas: 1\n          maxReplicas: 4\n"
+_AUTOSCALER = re.compile(r"# (scaleConfig:|  +(?:min|max)Replicas: \d+)$", re.MULTILINE)
 
 HEAD = """\
 apiVersion: config.kubernetes.io/v1
 kind: ResourceList
 items:
 """
+
+ANNOTATIONS = """\
+  annotations:
+    config.kubernetes.io/index: '0'
+    config.kubernetes.io/path: 'workloads/{name}.yaml'
+    internal.config.kubernetes.io/index: '0'
+    internal.config.kubernetes.io/path: 'workloads/{name}.yaml'
+"""
+"""What a client adds to each item."""
 
 TAIL = """\
 functionConfig:
@@ -99,11 +44,14 @@ functionConfig:
   metadata:
     name: topology
   spec:
+    revision: v0.1.0-alpha.7 # Grove
     topologyAwareScheduling:
       enabled: true
       levels:
       - domain: zone
         key: topology.kubernetes.io/zone
+      - domain: block
+        key: example.com/block
       - domain: rack
         key: example.com/rack
       - domain: host
@@ -121,21 +69,23 @@ MANY = """\
 """What lets a list of more than some nine thousand be rendered."""
 
 
-def resource_list(count: int, *, findings: bool = False, different: bool = False) -> Iterator[str]:
-    """A ResourceList with `count` PodCliqueSets, piece by piece: a whole one of 10,000 is 30 MB."""
+def resource_list(count: int, *, findings: bool = False) -> Iterator[str]:
+    """A ResourceList with `count` PodCliqueSets, piece by piece: a whole one of 10,000 is 40 MB."""
     yield HEAD
     for number in range(count):
-        entry = _entry(number)
-        if findings:
-            entry = entry.replace(_LEAST, _LEAST + _AUTOSCALER)
-        yield entry.replace("engine:2.4.1", f"engine:2.4.{number}") if different else entry
+        lines = _with_annotations(workload(number, findings=findings)).splitlines(keepends=True)
+        comments = [line for line in lines if line[0] == "#"]
+        head, *rest = lines[len(comments) :]
+        yield "".join([*comments, "- ", head, *["  " + line if line != "\n" else line for line in rest]])
     yield TAIL + MANY * (count > 9000)
 
 
-def workload(number: int) -> str:
-    """The PodCliqueSet of that number as a file of its own, without what a client adds."""
-    lines = [line[2:] for line in _entry(number).splitlines(keepends=True) if "config.kubernetes.io/" not in line]
-    return "".join(lines).replace("  annotations:\n", "")
+def workload(number: int, *, name: str = "", findings: bool = False) -> str:
+    """The PodCliqueSet of that number as a file of its own, under `name` or its manifest's with the number."""
+    texts = _manifests()
+    own = [*texts][number % len(texts)]
+    text = texts[own].replace(own, name or f"{own}-{number}")
+    return _AUTOSCALER.sub(r"\1", text) if findings else text
 
 
 def configuration() -> str:
@@ -143,10 +93,24 @@ def configuration() -> str:
     return "".join([line[2:] for line in TAIL.splitlines(keepends=True)[1:]])
 
 
-def _entry(number: int) -> str:
-    return WORKLOAD.format(number=number, team=number % 20, cliques="".join(CLIQUE.format(role=role) for role in ROLES))
+@cache
+def _manifests() -> dict[str, str]:
+    """The manifests by name, without the line that begins a document."""
+    return {path.stem: path.read_text("utf-8").removeprefix("---\n") for path in sorted(MANIFESTS.glob("*.yaml"))}
+
+
+def _with_annotations(text: str) -> str:
+    own = re.search(r"^ +name: (.*)\n", text, re.MULTILINE)
+    if own is None:
+        raise ValueError("a manifest must have a name")
+    indent = len(own[0]) - len(own[0].lstrip())
+    added = ANNOTATIONS.format(name=own[1]).replace("  ", " " * indent)
+    written = re.search(rf"^ {{{indent}}}annotations:\n", text, re.MULTILINE)
+    if written is not None:
+        head, _, lines = added.partition("\n")
+        return text[: written.start()] + head + "\n" + lines + text[written.end() :]
+    return text[: own.end()] + added + text[own.end() :]
 
 
 if __name__ == "__main__":
-    words = sys.argv[2:]
-    sys.stdout.writelines(resource_list(int(sys.argv[1]), findings="findings" in words, different="different" in words))
+    sys.stdout.writelines(resource_list(int(sys.argv[1]), findings="findings" in sys.argv[2:]))

@@ -166,9 +166,8 @@ def test_a_usual_package_is_divided() -> None:
 
 
 PACKAGES = {
-    "alike": list(resource_list(40)),
+    "no findings": list(resource_list(40)),
     "warnings": list(resource_list(40, findings=True)),
-    "different": list(resource_list(40, findings=True, different=True)),
 }
 
 
@@ -186,7 +185,7 @@ def test_a_list_of_many_rounds_has_the_bytes_of_one_render(monkeypatch: pytest.M
     monkeypatch.setattr(parts, "_ROUND", 3)
     monkeypatch.setattr(parts, "Spool", partial(Spool, 5000))
     monkeypatch.setattr(outline, "_RESULTS", 3)
-    text = "".join(PACKAGES["different"])
+    text = "".join(PACKAGES["warnings"])
 
     assert answered(text.encode(), partial(rendered_in_parts, processes=processes)) == answered(text.encode())
 
@@ -229,7 +228,7 @@ def test_any_package_has_the_same_bytes_in_parts(items: list[str], configuration
 @pytest.mark.parametrize("validator", [False, True])
 @pytest.mark.parametrize("more", ["", workload("x", "z", "planet")])
 def test_processes_give_the_bytes_of_one(jobs: int, validator: bool, more: str) -> None:
-    text = ("".join(PACKAGES["different"]) + more).encode()
+    text = ("".join(PACKAGES["warnings"]) + more).encode()
 
     assert answered(text, partial(rendered_in_parts, processes=jobs), validator=validator) == answered(
         text, validator=validator
