@@ -80,14 +80,10 @@ class Check(NamedTuple, Generic[S]):
 
 
 class Scope(NamedTuple, Generic[S]):
-    """Checks that run once for each part of a subject, all of them for one part before the next part.
-
-    They are not called for a part of which `is_clear` says that none of them reports anything.
-    """
+    """Checks that run once for each part of a subject, all of them for one part before the next part."""
 
     parts: Callable[[S, Context], Iterable[Any]]
     nodes: tuple[Node, ...]
-    is_clear: Callable[[Any, Context], bool] | None = None
 
 
 Node: TypeAlias = "Check[Any] | Scope[Any]"
@@ -196,10 +192,8 @@ def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
 def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: list[tuple[Rule, Problem]]) -> None:
     for node in nodes:
         if isinstance(node, Scope):
-            parts, inner, is_clear = node
-            for part in parts(subject, context):
-                if is_clear is None or not is_clear(part, context):
-                    _walk(inner, part, context, problems)
+            for part in node.parts(subject, context):
+                _walk(node.nodes, part, context, problems)
         elif context.create or not node.create_only:
             for problem in node.problems(subject, context):
                 problems.append((node.rule, problem.bounded))

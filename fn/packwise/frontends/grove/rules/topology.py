@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
-from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, itself, required
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, required
 from packwise.frontends.grove.rules.constraints import (
     DISABLED,
     DOMAIN_REQUIRED,
@@ -60,27 +60,6 @@ class _Constrained(NamedTuple):
         if not context.revision.names_missing_domain:
             return []
         return [constraint for constraint in self.constraints if not constraint.domain]
-
-
-def _is_clear(pcs: PodCliqueSet, context: Context) -> bool:
-    """Whether no rule surely reports anything: each domain is a level, and none is narrower than one below it."""
-    if not pcs.is_constrained:
-        return chosen_topology(pcs, context.revision) is None
-    if not context.enabled:
-        return False
-    known = context.domains
-    if context.revision.chooses_topology:
-        topology = context.topologies.get(resolve_topology(pcs, context.revision) or "")
-        known = [level.domain for level in topology.levels] if topology is not None else ()
-    broadest = rank(pcs.topology.pack_domain) if pcs.topology is not None else 0
-    for constraint in pcs.constraints():
-        if constraint.pack_domain not in known or rank(constraint.pack_domain) < broadest:
-            return False
-    for group in pcs.groups:
-        for clique in pcs.cliques if group.topology is not None else ():
-            if clique.topology is not None and clique.name in group.clique_names:
-                return False
-    return True
 
 
 def _constrained(pcs: PodCliqueSet, context: Context) -> tuple[_Constrained, ...]:
@@ -190,5 +169,5 @@ _CONSTRAINED = Scope(_constrained, (
     Check(HIERARCHY, _hierarchy),
 ))  # fmt: skip
 
-TOPOLOGY = (Scope(itself, (_CONSTRAINED,), _is_clear),)
+TOPOLOGY = (_CONSTRAINED,)
 """Rules of a new PodCliqueSet's constraints; they come before all others."""

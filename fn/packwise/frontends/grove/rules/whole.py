@@ -6,7 +6,6 @@ Source: operator.md 4; grove-releases.md 1.1 "order inside a clique", "empty cli
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.grove.rules import clear
 from packwise.frontends.grove.rules.autoscaling import AUTOSCALING
 from packwise.frontends.grove.rules.check import CliqueAt, Context, Scope, cliques_of, groups_of, itself
 from packwise.frontends.grove.rules.cliques import (
@@ -63,9 +62,9 @@ def whole_rules(
     last for each scaling group.
     """
     return (
-        Scope(itself, (*METADATA, *SET, *sharing, *cliques_any), clear.metadata),
-        Scope(cliques_of, clique, clear.clique),
-        Scope(itself, (*CLIQUES_UNIQUE, *schedulers, *DEPENDENCY_GRAPH), clear.cliques_together),
-        Scope(groups_of, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE, *group), clear.group),
-        Scope(itself, (*GROUPS_TOGETHER, *TERMINATION), clear.groups_together),
+        Scope(itself, (*METADATA, *SET, *sharing, *cliques_any)),
+        Scope(cliques_of, clique),
+        Scope(itself, (*CLIQUES_UNIQUE, *schedulers, *DEPENDENCY_GRAPH)),
+        Scope(groups_of, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE, *group)),
+        Scope(itself, (*GROUPS_TOGETHER, *TERMINATION)),
     )
