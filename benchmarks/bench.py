@@ -40,8 +40,8 @@ ROOT = HERE.parent
 CACHE = ROOT / ".cache" / "bench"
 PAGE = ROOT / "docs" / "performance.md"
 KUSTOMIZE = ROOT / ".cache" / "tools" / "kustomize-v5.8.2" / "kustomize"
-LATER = ("## A fleet", "## Changes")
-"""From the first of these on the page is written by others: `fleet.py`, and people."""
+LATER = "## A fleet"
+"""From here on `fleet.py` writes the page."""
 
 FILES = 1000
 LARGE = 100_000
@@ -304,7 +304,7 @@ def main() -> None:
 def with_later_sections(text: str) -> str:
     """The page with what follows the tables on the page that there is."""
     before = PAGE.read_text("utf-8") if PAGE.exists() else ""
-    at = min([place for title in LATER if (place := before.find(f"\n{title}\n")) >= 0], default=-1)
+    at = before.find(f"\n{LATER}\n")
     return text if at < 0 else f"{text}{before[at:]}"
 
 

@@ -286,11 +286,10 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
 
 
 def with_section(page: str, section: str) -> str:
-    """The page with the section in the place of the one before, or ahead of the changes."""
+    """The page with the section in the place of the one before, or at the end."""
     at = page.find(f"{TITLE}\n")
     if at < 0:
-        at = page.index("## Changes\n")
-        return page[:at] + section + page[at:]
+        return f"{page}\n{section}"
     end = re.compile(r"^## ", re.MULTILINE).search(page, at + len(TITLE))
     return page[:at] + section + (page[end.start() :] if end else "")
 
