@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext.tree import find
@@ -43,7 +43,7 @@ def starts(text: str, paths: Iterable[FieldPath]) -> list[int | None]:
 @lru_cache(maxsize=4)
 def _line_starts(text: str) -> array[int]:
     """The offsets at which the lines of `text` start."""
-    return array("L", [0, *(match.end() for match in re.finditer("\n", text))])
+    return array("L", accumulate([len(line) + 1 for line in text.split("\n")], initial=0))
 
 
 def _line_and_column(line_starts: array[int], offset: int) -> tuple[int, int]:

@@ -130,11 +130,11 @@ def _resource_name(name: str, at: FieldPath) -> Iterator[Problem]:
 
 
 def _amount(name: str, text: str, amount: Fraction, at: FieldPath) -> Problem | None:
-    if amount < 0:
+    if amount.numerator < 0:
         shown = canonical_quantity(text)
         detail = "must be greater than or equal to 0"
         return _refused(at, ErrorType.INVALID, shown, detail, f'must be 0 or more; got "{text}"')
-    if not _is_native(name) and (amount * 1000).__ceil__() % 1000:
+    if amount.denominator != 1 and not _is_native(name) and (amount * 1000).__ceil__() % 1000:
         message = f'must be a whole number: devices are not divided; got "{text}"'
         if name == "nvidia.com/gpu":
             message += "; KAI shares GPUs by the annotation gpu-fraction of the pod"
