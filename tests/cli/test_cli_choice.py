@@ -350,6 +350,35 @@ def test_findings_of_one_form_are_grouped_for_people_alone(call: Call, package: 
     assert call("render", "in", "-v").messages.count("\n") == 27
 
 
+def test_all_findings_are_listed_by_severity_and_rule_and_counted_by_rule_at_the_end(call: Call, package: Path) -> None:
+    # The info stands in the first file, and two warnings between those of another rule.
+    redundant = WORKLOAD.replace(
+        "    - name: router\n", "    - name: router\n      topologyConstraint: {packDomain: rack}\n"
+    )
+    files = {f"w{number}.yaml": LOUD.replace("name: web", f"name: w{number}") for number in range(3)}
+    broken = WORKLOAD.replace("minAvailable: 2", "minAvailable: 9")
+    write(package, {**files, "a.yaml": redundant.replace("name: web", "name: a"), "values.yaml": "a: 1\n"})
+    write(package, {"web/workload.yaml": broken})
+
+    ran = call("check", "in", "-v")
+
+    lines = ran.stdout.splitlines()
+    heads = [line for line in lines if line.startswith(("error: ", "warning: ", "info: "))]
+    assert [(line.split(":")[0], line.split(":")[1], line.rpartition("[")[2]) for line in heads] == [
+        ("error", " in/web/workload.yaml", "clique-min-available-max]"),
+        *[("warning", f" in/w{number}.yaml", f"{rule}]") for rule in NAMES for number in range(3)],
+        ("info", " in/a.yaml", "constraint-redundant]"),
+    ]
+    # The text around a finding is shown for the first of each form.
+    assert sum("| " in line and "^" in line for line in lines) == 1 + len(NAMES) + 1
+    assert ran.messages.splitlines() == [
+        "note: without --baseline (as in --baseline git:main) the rules for updates are not checked",
+        "left out: in/values.yaml: values file",
+        "by rule: 1 clique-min-available-max (error); 3 namespace-missing, 3 pod-restart-policy, 3 queue-missing "
+        "(warnings); 1 constraint-redundant (info)",
+    ]
+
+
 def test_one_error_of_a_field_is_shown_and_the_others_are_counted(call: Call, package: Path) -> None:
     write(package, {"web/workload.yaml": WORKLOAD.replace("packDomain: rack", "packDomain: ''")})
 

@@ -15,7 +15,7 @@ from packwise.cli.groups import read_groups
 from packwise.cli.judgement import ending, judge, left_out_lines
 from packwise.cli.outputs import print_all, write_text
 from packwise.cli.report.checked import Checked
-from packwise.cli.report.lines import stderr_lines
+from packwise.cli.report.lines import count_by_rule, stderr_lines
 from packwise.cli.unread import LEAST
 from packwise.processes import processes_of
 
@@ -99,7 +99,7 @@ def _read(command: Check, leaves: int | None) -> Checkup:
 def _report(command: Check, checked: Checked, listed: Sequence[str]) -> int:
     """Writes the findings where they are asked for, and the last line; returns the exit code.
 
-    `listed` are the lines above it that list what it counts.
+    `listed` are the lines above the findings that list what the last line counts.
     """
     choice = command.choice
     if choice != type(choice)():
@@ -115,10 +115,14 @@ def _report(command: Check, checked: Checked, listed: Sequence[str]) -> int:
         if chosen.gone and command.verbosity is not Verbosity.QUIET:
             are = "is" if chosen.gone == 1 else "are"
             say([f"{_findings(chosen.gone)} of {choice.known} {are} there no longer; write it once more"])
+    if command.verbosity is Verbosity.VERBOSE:
+        # Before the findings, which would else stand far above the last line.
+        say(listed)
     if not print_all(command.outputs, checked):
         return 1
     code = max(exit_code(checked.results), _excess(checked.results, choice))
-    say(ending(checked.last_line, listed, command.verbosity))
+    counted = count_by_rule(checked.results)
+    say(ending(checked.last_line, [counted] if counted else [], command.verbosity))
     return code
 
 

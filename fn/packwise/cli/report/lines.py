@@ -21,6 +21,7 @@ __all__ = [
     "SEVERITIES",
     "as_lines",
     "count",
+    "count_by_rule",
     "count_of_causes",
     "for_people",
     "hidden_infos",
@@ -43,12 +44,12 @@ def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
 
 
 def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
-    """What people are shown of `results`; all of them where it is verbose.
+    """What people are shown of `results`; all of them where it is verbose, the worst first, each rule's together.
 
-    Of each form the first few; no info; one error about a field that several refuse.
+    Else of each form the first few; no info; one error about a field that several refuse.
     """
     if verbosity is Verbosity.VERBOSE:
-        return [Shown(result) for result in results]
+        return [Shown(result) for result in _by_rule(results)]
     return grouped([result for result in causes(results) if result.severity is not Severity.INFO])
 
 
@@ -85,6 +86,18 @@ def count(results: Iterable[Result]) -> str:
     )
 
 
+def count_by_rule(results: Iterable[Result]) -> str:
+    """`by rule: 2 queue-missing (warnings); 1 constraint-redundant (info)`; the most frequent first of a severity."""
+    counted = Counter((result.severity, result.tags.get("rule", "")) for result in results)
+    parts: list[str] = []
+    for severity, plural in _PLURALS.items():
+        rules = sorted((-number, rule) for (level, rule), number in counted.items() if level is severity)
+        if rules:
+            words = ", ".join([f"{-number} {rule}" for number, rule in rules])
+            parts.append(f"{words} ({severity.value if sum(number for number, _ in rules) == -1 else plural})")
+    return f"by rule: {'; '.join(parts)}" if parts else ""
+
+
 def count_of_causes(results: Sequence[Result]) -> str:
     """The count for people: `1 error (and 1 about the same fields), 2 warnings`."""
     kept = causes(results)
@@ -104,6 +117,15 @@ def sentence(result: Result) -> str:
 def tinted(text: str, colour: int, *, coloured: bool) -> str:
     """`text` in that colour, where colours are wanted."""
     return f"\033[{colour}m{text}\033[0m" if coloured and text else text
+
+
+def _by_rule(results: Sequence[Result]) -> list[Result]:
+    """The results by severity, then by rule, so that one is not lost among many of another rule."""
+    severities = list(_PLURALS)
+    first: dict[str, int] = {}
+    for place, result in enumerate(results):
+        first.setdefault(result.tags.get("rule", ""), place)
+    return sorted(results, key=lambda result: (severities.index(result.severity), first[result.tags.get("rule", "")]))
 
 
 def _line(result: Result, *, coloured: bool) -> str:

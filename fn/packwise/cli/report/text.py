@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from krmfn.grouping import form_of
 from krmfn.hints import TYPE_CHECKING
+from packwise.cli.arguments import Verbosity
 from packwise.cli.report.excerpt import Place, excerpt
 from packwise.cli.report.lines import SEVERITIES, as_lines, for_people, rest
 from packwise.cli.report.visible import visible
@@ -27,9 +29,15 @@ def as_text(checked: Checked) -> str:
         return (checked.text_of(name) or "").split("\n")
 
     lines: list[str] = []
+    seen: set[tuple[str, str, str]] = set()
     for each in for_people(checked.results, checked.verbosity):
         result = each.result
-        below = [*_excerpt(result, lines_of, coloured=checked.coloured), *_texts(result)]
+        form = form_of(result)
+        # Where all are listed, the text around shows nothing new from the second of a form on.
+        has_excerpt = checked.verbosity is not Verbosity.VERBOSE or form not in seen
+        seen.add(form)
+        excerpt_lines = _excerpt(result, lines_of, coloured=checked.coloured) if has_excerpt else []
+        below = [*excerpt_lines, *_texts(result)]
         lines += [*as_lines([result], coloured=checked.coloured), *below, *([""] if below else [])]
         if each.alike:
             lines += [rest(each, coloured=checked.coloured), ""]
