@@ -45,7 +45,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
 export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-check lock pins sbom audit docs go-types update-goldens clean test-without-native interpreters
+.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-check lock pins sbom audit docs go-types update-goldens clean test-without-native native-tools interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -217,6 +217,14 @@ $(YAML_SUITE):
 
 bench: setup ## time packwise beside a Go function that does nothing, `import yaml`, kustomize and kubectl-validate: docs/performance.md
 	$(BIN)/python benchmarks/bench.py --write
+
+native-tools: ## what `make release-check` builds the native core for ARM64 with, and its test runs it with (rustup, apt)
+	rustup target add aarch64-unknown-linux-gnu
+	@missing=; for command in aarch64-linux-gnu-gcc qemu-aarch64 mmdebstrap; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
+	[ -z "$$missing" ] || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
+	  echo "make native-tools needs on PATH:$$missing (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user mmdebstrap)" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+	    gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user mmdebstrap; }
 
 wheel: setup ## dist/krmfn-*.whl, dist/packwise-*.whl and, with cargo, dist/krmfn_native-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from supplychain.native import TARGETS, built_wheel, lack_of
 from supplychain.release import (
     absent_from_context,
     bills_absent,
@@ -101,7 +103,7 @@ def test_a_context_without_what_the_image_copies() -> None:
 
 @pytest.mark.slow
 @pytest.mark.client
-def test_a_release_of_this_tree_is_whole(tmp_path: Path) -> None:
+def test_a_release_of_this_tree_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [ROOT / ".venv/bin/python", "-m", "supplychain.release", tmp_path / "dist"]
     environment = {"SOURCE_DATE_EPOCH": "1767225600", "PATH": "/usr/bin:/bin"}
 
@@ -110,11 +112,13 @@ def test_a_release_of_this_tree_is_whole(tmp_path: Path) -> None:
         [*command, "v99.0.0"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
 
-    warnings = [f"release-check: {warning}" for warning in pins_absent()]
+    monkeypatch.setenv("PATH", environment["PATH"])
+    lacks = {target.machine: lack_of(target) for target in TARGETS}
+    native = [f"warning: no wheel of krmfn-native for Linux on {name}: {lack}" for name, lack in lacks.items() if lack]
+    warnings = [f"release-check: {warning}" for warning in (*pins_absent(), *native)]
     assert (done.returncode, done.stderr.splitlines()) == (0, warnings)
-    assert sorted(line.split("  ")[1].partition("-")[0] for line in done.stdout.splitlines()) == [
-        "krmfn", "krmfn", "packwise", "packwise"
-    ]  # fmt: skip
+    names = ["krmfn", "krmfn", *["krmfn_native" for lack in lacks.values() if not lack], "packwise", "packwise"]
+    assert sorted(line.split("  ")[1].partition("-")[0] for line in done.stdout.splitlines()) == names
     assert tagged.returncode == 1
     assert f"tag v99.0.0: must be v{VERSION}, the version in pyproject.toml" in tagged.stderr
 
@@ -141,6 +145,49 @@ def test_actionlint_takes_the_workflows(packwise: Path, tmp_path: Path) -> None:
     linted = run([actionlint, "-no-color", WORKFLOW, tmp_path / "flux.yaml", written], cwd=ROOT, packwise=packwise)
 
     assert (linted.code, linted.stdout) == (0, "")
+
+
+READ = """
+import json, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2:]
+from krmfn.yamltext import native, read
+from krmfn.yamltext.edit import set_value
+from krmfn.yamltext.spans import locate
+assert native.is_installed
+for path in sorted(Path(sys.argv[1]).glob("*.yaml")):
+    text = path.read_text("utf-8")
+    print(json.dumps(read(text)), locate(text, ("spec", "template", "cliques", 0)))
+    print(set_value(text, ("metadata", "labels", "é"), ["a: b"]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.client
+def test_the_native_core_reads_on_arm64_as_here(tmp_path: Path) -> None:
+    (target,) = [each for each in TARGETS if each.machine == "aarch64"]
+    lack = "it is of this machine" if target.is_here else lack_of(target)
+    if lack or not all(map(shutil.which, ("qemu-aarch64", "mmdebstrap"))):
+        pytest.skip(lack or "qemu-aarch64 and mmdebstrap are not on PATH: make native-tools")
+    with zipfile.ZipFile(built_wheel(target, tmp_path)) as wheel:
+        wheel.extractall(tmp_path / "core")
+    system = tmp_path / "system"
+    made = ["mmdebstrap", "--quiet", "--arch=arm64", "--variant=extract", "--include=python3", "trixie", str(system)]
+    subprocess.run([*made, "http://deb.debian.org/debian"], check=True)
+    (system / "lib").symlink_to("usr/lib")
+    words = ["-c", READ, ROOT / "benchmarks" / "manifests"]
+
+    here = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
+    there = subprocess.run(
+        ["qemu-aarch64", "-L", system, system / "usr/bin/python3", "-S", *words, tmp_path / "core", ROOT / "fn"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"LANG": "C.UTF-8"},
+    )
+
+    assert there.stdout == here.stdout
+    assert len(here.stdout) > 10_000
 
 
 @pytest.mark.slow

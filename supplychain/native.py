@@ -1,0 +1,66 @@
+"""Wheels of krmfn's native core, for the platforms that this machine can build for: `make release-check`.
+
+One wheel goes with every CPython from 3.11 on (abi3). For ARM64 that is a cross build, which takes what
+`make native-tools` installs.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from supplychain.locks import ROOT
+
+__all__ = ["CRATE", "TARGETS", "Target", "built_wheel", "lack_of"]
+
+CRATE = ROOT / "fn" / "krmfn-native"
+
+
+class Target(NamedTuple):
+    """A platform by Rust's name and Linux's, and the linker of a build from another one."""
+
+    name: str
+    machine: str
+    linker: str
+
+    @property
+    def is_here(self) -> bool:
+        """True for the platform of this machine."""
+        return sys.platform == "linux" and platform.machine() == self.machine
+
+
+TARGETS = (
+    Target("x86_64-unknown-linux-gnu", "x86_64", "x86_64-linux-gnu-gcc"),
+    Target("aarch64-unknown-linux-gnu", "aarch64", "aarch64-linux-gnu-gcc"),
+)
+
+
+def lack_of(target: Target) -> str:
+    """What this machine lacks to build for `target`; "" for nothing."""
+    if shutil.which("cargo") is None:
+        return "cargo is not on PATH"
+    if target.is_here:
+        return ""
+    command = ["rustc", "--print", "sysroot"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CRATE)  # noqa: S603
+    if not (Path(asked.stdout.strip()) / "lib" / "rustlib" / target.name / "lib").is_dir():
+        return f"Rust's standard library for {target.name} is not installed: make native-tools"
+    return "" if shutil.which(target.linker) is not None else f"{target.linker} is not on PATH: make native-tools"
+
+
+def built_wheel(target: Target, folder: Path) -> Path:
+    """Builds the wheel for `target` into `folder`. Raises CalledProcessError."""
+    before = set(folder.glob("krmfn_native-*.whl"))
+    command = [str(Path(sys.executable).with_name("maturin")), "build", "--quiet", "--release", "--out", str(folder)]
+    command += [] if target.is_here else ["--target", target.name]
+    linker = f"CARGO_TARGET_{target.name.upper().replace('-', '_')}_LINKER"
+    defaults = {"CARGO_TARGET_DIR": str(ROOT / ".cache" / "cargo")}
+    environment = {**defaults, **os.environ} | ({} if target.is_here else {linker: target.linker})
+    subprocess.run(command, cwd=CRATE, env=environment, check=True)  # noqa: S603
+    (wheel,) = set(folder.glob("krmfn_native-*.whl")) - before
+    return wheel
