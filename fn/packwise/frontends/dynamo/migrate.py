@@ -247,7 +247,7 @@ class _Rewriting:
         if any(earlier[1] >= later[1] or earlier[2] != later[2] for earlier, later in pairwise(places)):
             raise self._item.error(path, _IN_PLACE)
         starts = [self._start(line, column, first) for _, line, column in places]
-        ends = [*starts[1:], end]
+        ends = [*starts[1:], end][: len(places)]
         return [
             _Entry(key, start, line, stop, column)
             for (key, line, column), start, stop in zip(places, starts, ends, strict=True)
