@@ -184,7 +184,7 @@ $(E2E_TOOLS):
 # How long `make fuzz` looks for inputs of each target, and the seed of its random numbers; with 0 it takes another every time.
 SECONDS ?= 120
 SEED ?= 0
-FUZZ_TARGETS := reader splicer configuration workloads templates
+FUZZ_TARGETS := reader splicer configuration workloads templates commands
 FUZZ := .cache/fuzz
 FUZZ_RUN = PYTHONPATH=$(CURDIR):$(FUZZ)/library PYTHONHASHSEED=0 $(BIN)/python -m tests.fuzz.run
 

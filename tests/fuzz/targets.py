@@ -10,6 +10,7 @@ from krmfn.edit import same
 from krmfn.value import Value
 from krmfn.yamltext import YamlError, native, read, write
 from packwise.frontends.osmo.template.fill import Filled, fill
+from tests.fuzz.commands import commands
 from tests.readers import assert_told_alike
 from tests.render.calling import render
 
@@ -109,5 +110,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "configuration": configuration,
     "workloads": workloads,
     "templates": templates,
+    "commands": commands,
 }
 """The targets by the name of their folder in testdata/fuzz."""

@@ -1,0 +1,69 @@
+"""What every command makes of files by anyone: an exit code that is documented, and no traceback."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from packwise.cli.main import main
+from tests.places import TESTDATA
+
+__all__ = ["COMMANDS", "commands"]
+
+_NODES = ("--nodes", "in")
+COMMANDS = (
+    ("check", "in"),
+    ("check", "in", "--fix", "--unsafe-fixes"),
+    ("check", "in", "--crds", "in"),
+    ("check", "in", "-o", "sarif", "--baseline", "before"),
+    ("check", "in", *_NODES),
+    ("render", "in", "-o", "out"),
+    ("migrate", "in", "--to", "v0.1.0-alpha.13"),
+    ("migrate", "in", "--to", "v0.1.0-alpha.14", "--from", "v0.1.0-alpha.8"),
+    ("doctor", "in"),
+    ("diff", "before", "in"),
+    ("diff", "in", "before", "-o", "patch"),
+    ("explain", "in"),
+    ("topologies", "in"),
+    ("place", "in", *_NODES),
+    ("place", "in", *_NODES, "--baseline", "before"),
+    ("report", "in", *_NODES, "-o", "report.html", "--baseline", "before"),
+    ("comment", "in", *_NODES, "--baseline", "before"),
+    ("topology", "import", "in/input.yaml"),
+    ("init", "new", "--from", "in/input.yaml", "--for", "kustomize"),
+)
+"""The command of an input is the one that its first byte counts to."""
+
+_BEFORE = TESTDATA / "fuzz" / "before.yaml"
+
+
+def commands(data: bytes) -> None:
+    """The same answer twice, with a documented exit code; what is changed stands in the folders that are named."""
+    words, text = COMMANDS[data[0] % len(COMMANDS)] if data else COMMANDS[0], data[1:]
+    first, second = (_ran(words, text) for _ in range(2))
+    assert first == second
+    code, out, err, _ = first
+    assert code in (0, 1, 2)
+    assert "internal error" not in out + err
+    assert "Traceback" not in err
+
+
+def _ran(words: tuple[str, ...], data: bytes) -> tuple[int, str, str, dict[str, bytes]]:
+    """The exit code, both streams, and the files afterwards."""
+    out, err = io.BytesIO(), io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for name, content in (("in/input.yaml", data), ("before/input.yaml", _BEFORE.read_bytes())):
+            Path(name).parent.mkdir()
+            Path(name).write_bytes(content)
+        with (
+            redirect_stdout(io.TextIOWrapper(out, "utf-8")) as stdout,
+            redirect_stderr(io.TextIOWrapper(err, "utf-8", "backslashreplace")) as stderr,
+        ):
+            code = main(words)
+            stdout.flush()
+            stderr.flush()
+            files = {os.fsdecode(path): path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()}
+            return code, out.getvalue().decode(), err.getvalue().decode(), files
