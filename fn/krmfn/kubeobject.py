@@ -35,16 +35,18 @@ class KubeObject:
     object's own and must not be changed in place.
     """
 
-    __slots__ = ("_id", "_origin", "_source", "_value")
+    __slots__ = ("_error", "_id", "_origin", "_source", "_value")
 
     _source: Source | None
     _value: Mapping[str, Value] | None
+    _error: FieldError | None
     _id: ObjectId | None
     _origin: KubeObject | None
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._value = None
+        self._error = None
         self._id = None
         self._origin = None
 
@@ -79,6 +81,7 @@ class KubeObject:
         item = cls.__new__(cls)
         item._source = source
         item._value = value
+        item._error = None
         item._id = None
         item._origin = origin
         return item
@@ -118,7 +121,14 @@ class KubeObject:
     def value(self) -> Mapping[str, Value]:
         """The whole object. Raises FieldError where the text is no YAML or no mapping."""
         if self._value is None:
-            self._value = _read(self.source)
+            if self._error is not None:
+                raise self._error.with_traceback(None)
+            try:
+                self._value = _read(self.source)
+            except FieldError as error:
+                # Whoever tells what is wrong with a text asks for its value again and again.
+                self._error = error
+                raise
         return self._value
 
     @property

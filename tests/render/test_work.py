@@ -150,6 +150,15 @@ def test_a_stream_of_many_documents_is_cut_in_one_pass(packwise: Path, tmp_path:
     assert got == 0, stderr[:500]
 
 
+def test_each_unknown_section_of_a_template_is_told_in_one_walk(packwise: Path, tmp_path: Path) -> None:
+    sections = "".join(f"section{number}: {{}}\n" for number in range(40_000))
+    (tmp_path / "w.yaml").write_text(f"version: 2\nworkflow:\n  name: {{{{x}}}} a\n  tasks: []\n{sections}")
+
+    got, stderr = limited(packwise, ["check", str(tmp_path)], "", seconds=20)
+
+    assert got == 1, stderr[:500]
+
+
 RACK = "topologyConstraint: {packDomain: rack}"
 
 

@@ -157,8 +157,9 @@ def reported(results: Iterable[Result], obstacles: Iterable[Result], group: Grou
     """
     preventing = [result for result in obstacles if result.severity is Severity.ERROR]
     results = list(results)
-    changed = _changed(results, group) if group.unchanged else results
-    results = [result for result in results if result in changed or result in preventing]
+    if group.unchanged:
+        changed = {id(result) for result in _changed(results, group)}
+        results = [result for result in results if id(result) in changed or result in preventing]
     kept = tuple([result for result in results if result in preventing or _is_reported(result, group)])
     if not group.root and group.root is not None:
         return kept

@@ -133,9 +133,10 @@ def _derived(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
 
 def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
     """What is wrong with the sections of a text that is no YAML: there are lines in it, but no fields."""
-    for finding in run((SECTIONS,), (place, text)):
-        starts = [section.line for section in sections(text) if section.key == finding.path[-1]]
-        at = place.location_of(starts[-1] if starts else 1)
+    findings = list(run((SECTIONS,), (place, text)))
+    last = {section.key: section.line for section in sections(text)} if findings else {}
+    for finding in findings:
+        at = place.location_of(last.get(str(finding.path[-1]), 1))
         yield finding._replace(path=place.path, location=at, at_key=False)
 
 
