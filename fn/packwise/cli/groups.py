@@ -28,11 +28,12 @@ from packwise.cli.reader import Reader, is_readable, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
 from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
-from packwise.discovery import nearest_folder_among, nearest_folders
+from packwise.discovery import KUSTOMIZATIONS, nearest_folder_among, nearest_folders
 from packwise.select import Package
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Literal
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -54,8 +55,9 @@ class Group(NamedTuple):
 
     `around` are the names of files that are read for their definitions, and not judged. `unread` are files that are
     judged, and of which the package has nothing yet. Of the `files`, those whose names are `unchanged` are judged with
-    the others, and what is said of them counts where it is new to the package as it stood `before` the change. `root`
-    is the folder of the configuration, below which all is one package; "": everything is, None: each folder is its own.
+    the others, and what is said of them counts where it is new to the package as it stood `before` the change.
+    `applied` is what a client applies together where no kustomization says so: "all" of it, each "folder", or each
+    "file"; `kustomizations` are the names of those among the input, of all groups.
     """
 
     package: Package
@@ -65,7 +67,8 @@ class Group(NamedTuple):
     files: tuple[InputFile, ...] = ()
     unchanged: frozenset[str] = frozenset()
     before: tuple[Package, ...] = ()
-    root: str | None = ""
+    applied: Literal["all", "folder", "file"] = "all"
+    kustomizations: tuple[str, ...] = ()
 
     def after(self, configured: Configured | None) -> Group:
         """The group, whose baseline was configured so."""
@@ -128,7 +131,7 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
         groups = []
     elif named.config is not None or chosen.function_config is not None:
         group = _group(files, (), before, chosen, crds, unread=unread).after(configured_before(named, ()))
-        groups = [group._replace(package=group.package._replace(is_chosen=named.config is not None))]
+        groups = [group._replace(package=group.package._replace(is_chosen=named.config is not None), applied="folder")]
     else:
         around = read_around(named.paths, files, reader)
         groups = _groups(files, unread, around, _placed(before, named), crds)
@@ -138,7 +141,12 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
         ]
     results = [*reader.results, *_application_results(files)]
     values = assigned(named.values)
-    groups = [group._replace(package=group.package._replace(values=values)) for group in groups]
+    kustomizations = tuple(
+        [str(file.path.name) for file in files if posixpath.basename(str(file.path.name)) in KUSTOMIZATIONS]
+    )
+    groups = [
+        group._replace(package=group.package._replace(values=values), kustomizations=kustomizations) for group in groups
+    ]
     return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), left_out, unread, around)
 
 
@@ -192,7 +200,7 @@ def _groups(
             crds,
             is_part=folder is None and is_split,
             unread=left.get(folder, ()),
-        )._replace(root=folder)
+        )._replace(applied="file" if folder is None else "folder")
         for folder, own in mine.items()
         if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
     ]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import Verbosity
-from packwise.cli.input_paths import contains, folder_of, real
+from packwise.cli.together import has_repeated, layers_of, packages_of
 from packwise.discovery import summary
 from packwise.findings.consequences import without_echoes
 from packwise.findings.fingerprint import fingerprints
 from packwise.findings.known import compare
-from packwise.objects.identity import identity
-from packwise.objects.index import ONCE
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
 from packwise.pipeline import render
+from packwise.pipeline.rules import rules_of_packages
 from packwise.pipeline.steps import NO_WORKLOADS
 from packwise.select.selection import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from krmfn.result import Result
     from packwise.cli.groups import Checkup, Group
@@ -84,14 +81,39 @@ def judge(checkup: Checkup) -> Judgement:
 
 
 def verdict_of(group: Group, rendered: Rendered) -> Verdict:
-    """What a check says of the render of a group."""
+    """What a check says of a group, given its render; objects that no client applies together are judged apart."""
+    judged = _judged_apart(group, rendered)
+    results = reported(_results_of(judged), rendered.obstacles, group)
     workloads = [item for item in group.package.items if item.get("kind") in _JUDGED]
     is_new = any(not item.get("status") for item in workloads)
-    number = rendered.workloads
+    number = sum(each.workloads for _, each in judged)
     if group.unchanged:
-        number = sum(plan.workload.location().file not in group.unchanged for plan in rendered.plans)
-    results = reported(rendered.results, rendered.obstacles, group)
+        plans = [plan for _, each in judged for plan in each.plans]
+        number = sum(plan.workload.location().file not in group.unchanged for plan in plans)
     return Verdict(results, number, judge_of(rendered), is_new, rendered.obstacles)
+
+
+def _judged_apart(group: Group, rendered: Rendered) -> list[tuple[frozenset[str | None], Rendered]]:
+    """The render of a group; where its objects have variants, that of each of its layers with its own files."""
+    layers = layers_of(group) if has_repeated(rendered.results) else []
+    if len(layers) < 2:
+        return [(frozenset(), rendered)]
+    files = [frozenset([item.file for item in layer]) for layer in layers]
+    packages = packages_of(group.package, layers)
+    return list(zip(files, [render(package, is_listed=False) for package in packages], strict=True))
+
+
+def _results_of(judged: Sequence[tuple[frozenset[str | None], Rendered]]) -> list[Result]:
+    """The results of all layers; of the later ones those about their own files, and what is said once is said once."""
+    results = list(judged[0][1].results)
+    for files, rendered in judged[1:]:
+        known = {result.tags.get("rule") for result in results} & rules_of_packages()
+        results += [
+            result
+            for result in rendered.results
+            if (result.file is None or result.file.path in files) and result.tags.get("rule") not in known
+        ]
+    return results
 
 
 def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
@@ -160,18 +182,7 @@ def reported(results: Iterable[Result], obstacles: Iterable[Result], group: Grou
     if group.unchanged:
         changed = {id(result) for result in _changed(results, group)}
         results = [result for result in results if id(result) in changed or result in preventing]
-    kept = tuple([result for result in results if result in preventing or _is_reported(result, group)])
-    if not group.root and group.root is not None:
-        return kept
-    # What keeps objects from being judged is reported whatever packages it is of.
-    others = [result for result in kept if result not in preventing]
-    repeated = [result for result in others if result.tags.get("rule") == ONCE.name and result.field is not None]
-    if not repeated:
-        return kept
-    # Objects of two packages, samples or a base and its build, are not applied together.
-    packages = _packages(group)
-    apart = {id(result) for result in repeated if not _is_repeated(result, group, packages)}
-    return tuple([result for result in kept if id(result) not in apart])
+    return tuple([result for result in results if result in preventing or _is_reported(result, group)])
 
 
 def _changed(results: Iterable[Result], group: Group) -> list[Result]:
@@ -186,7 +197,8 @@ def _changed(results: Iterable[Result], group: Group) -> list[Result]:
     about = [result for result in results if result.file is not None and result.file.path in group.unchanged]
     new: set[int] = set()
     for package in group.before if about else ():
-        known = fingerprints(render(package, is_listed=False).results)
+        earlier = _judged_apart(group._replace(package=package), render(package, is_listed=False))
+        known = fingerprints(_results_of(earlier))
         new.update([id(result) for result in compare(results, frozenset(known)).new])
     passed = {id(result) for result in about if not prevents(result)} - new
     return [result for result in results if id(result) not in passed]
@@ -198,25 +210,6 @@ def _is_reported(result: Result, group: Group) -> bool:
     if file not in group.around:
         return True
     return file in group.configurations and result.severity is Severity.ERROR
-
-
-def _packages(group: Group) -> Counter[tuple[str, ...]]:
-    """How often each kind, namespace and name stands in a package."""
-    return Counter((*identity(item.value)[1:], _package(item.file or "", group)) for item in group.package.items)
-
-
-def _package(file: str, group: Group) -> str:
-    """The folder that is the package of a file: that of the configuration which the file stands below, or its own."""
-    folder = folder_of(real(file))
-    return group.root if group.root and contains(group.root, folder) else folder
-
-
-def _is_repeated(result: Result, group: Group, packages: Counter[tuple[str, ...]]) -> bool:
-    """Whether the object that a result is about stands twice in its package."""
-    ref, file = result.resource_ref, result.file
-    if ref is None or file is None:
-        return True
-    return packages[ref.kind, ref.namespace or "default", ref.name, _package(file.path, group)] > 1
 
 
 def _judged(number: int, judge: str | None, *, is_first: bool = True) -> str:

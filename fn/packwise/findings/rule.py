@@ -26,9 +26,13 @@ class Stage(StrEnum):
 
 
 class Rule(NamedTuple):
-    """A rule as users know it: `name` is stable and public, `summary` one line, `source` where it is written down."""
+    """A rule as users know it: `name` is stable and public, `summary` one line, `source` where it is written down.
+
+    `once`: it is about all workloads of a package, and reported at one of them.
+    """
 
     name: str
     summary: str
     source: str
     severity: Severity = Severity.ERROR
+    once: bool = False

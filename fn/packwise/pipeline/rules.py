@@ -18,7 +18,7 @@ from packwise.validate import judge as by_crd
 if TYPE_CHECKING:
     from packwise.findings.finding import Rule
 
-__all__ = ["precondition_rules", "rule_table"]
+__all__ = ["precondition_rules", "rule_table", "rules_of_packages"]
 
 _BEFORE_SCHEDULERS = (
     index,
@@ -51,6 +51,12 @@ def rule_table() -> tuple[Rule, ...]:
         *choice.RULES,
         *suppression.RULES,
     )
+
+
+@cache
+def rules_of_packages() -> frozenset[str]:
+    """The names of the rules about all workloads of a package, which are reported once."""
+    return frozenset([rule.name for rule in rule_table() if rule.once])
 
 
 @cache

@@ -30,12 +30,14 @@ CONTRADICTED = Rule(
     "revision-contradicted",
     "Where nothing names the release, the input has the API that is assumed.",
     "grove-releases.md 1.1",
+    once=True,
 )
 UNNAMED = Rule(
     "revision-unnamed",
     "The release that the input shows is the one that is rendered for.",
     "grove-releases.md 1.1",
     Severity.WARNING,
+    once=True,
 )
 RULES = (CONTRADICTED, UNNAMED)
 """Rules of what the input tells of the release."""

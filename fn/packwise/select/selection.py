@@ -41,7 +41,9 @@ UNSUPPORTED = Rule("configuration-unsupported", "A setting that has no effect.",
 LEVELS_UNUSED = Rule(
     "configuration-levels-unused", "Levels that this revision does not look at.", "operator.md 9", Severity.WARNING
 )
-ABSENT = Rule("configuration-absent", "Some object configures the topology.", "revisions.md", Severity.WARNING)
+ABSENT = Rule(
+    "configuration-absent", "Some object configures the topology.", "revisions.md", Severity.WARNING, once=True
+)
 APPLY = Rule(
     "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "grove-releases.md 3.4"
 )

@@ -44,6 +44,7 @@ UNKNOWN = Rule(
     "The epochs in the names of PodGangs are those of the cluster.",
     "grove-releases.md 3.4",
     Severity.INFO,
+    once=True,
 )
 RULES = (MAP, EMPTY, UNKNOWN)
 """Rules of what PodGangs are built from."""

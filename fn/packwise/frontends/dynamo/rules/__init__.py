@@ -17,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 RELEASE = Rule("dynamo-release", "The release of Dynamo is one that packwise knows.", "dynamo.md 1.1")
-UNNAMED = Rule("dynamo-release-unnamed", "The release of Dynamo is named.", "dynamo.md 1.1", Severity.INFO)
+UNNAMED = Rule("dynamo-release-unnamed", "The release of Dynamo is named.", "dynamo.md 1.1", Severity.INFO, once=True)
 VERSION = Rule("dynamo-version", "A DynamoGraphDeployment is of a version that the release serves.", "dynamo.md 1.1")
 SCHEMA = Rule("dynamo-schema", "Every field of a DynamoGraphDeployment has its type.", "dynamo.md 2")
 FIELD = Rule("dynamo-field", "Every field is one that the API server keeps.", "dynamo.md 2 and 4", Severity.WARNING)

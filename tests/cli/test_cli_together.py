@@ -1,0 +1,166 @@
+"""An object stands twice where one client applies both; variants of one object are judged each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+
+GRAPH = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: web
+  namespace: shop
+spec:
+  services:
+    Frontend: {componentType: frontend, replicas: 1}
+"""
+
+
+def built(*resources: str, more: str = "") -> str:
+    """A kustomization of these resources."""
+    entries = "".join(f"- {entry}\n" for entry in resources)
+    return f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n{more}resources:\n{entries}"
+
+
+KPT = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: web}\n"
+
+# Each file named "*.yaml" that is "web" holds the same object; the findings are of the files named.
+CASES: dict[str, tuple[dict[str, str], list[str]]] = {
+    "sibling folders": ({"a/web.yaml": WORKLOAD, "b/web.yaml": WORKLOAD}, []),
+    "variants in one folder, which nothing builds": ({"a/aws.yaml": WORKLOAD, "a/gcp.yaml": WORKLOAD}, []),
+    "one file": ({"a/web.yaml": f"{WORKLOAD}---\n{WORKLOAD}"}, ["in/a/web.yaml at in/a/web.yaml"]),
+    "a folder with a configuration": (
+        {"a/topology.yaml": CONFIG, "a/one.yaml": WORKLOAD, "a/two.yaml": WORKLOAD},
+        ["in/a/two.yaml at in/a/one.yaml"],
+    ),
+    "one folder below a configuration": (
+        {"topology.yaml": CONFIG, "a/one.yaml": WORKLOAD, "a/two.yaml": WORKLOAD},
+        ["in/a/two.yaml at in/a/one.yaml"],
+    ),
+    "sibling folders below a configuration": (
+        {"topology.yaml": CONFIG, "a/one.yaml": WORKLOAD, "b/two.yaml": WORKLOAD},
+        [],
+    ),
+    "the second of a pair is compared with the one of its folder": (
+        {"topology.yaml": CONFIG, "a/one.yaml": WORKLOAD, "b/one.yaml": WORKLOAD, "b/two.yaml": WORKLOAD},
+        ["in/b/two.yaml at in/b/one.yaml"],
+    ),
+    "a kustomization of both": (
+        {"a/kustomization.yaml": built("one.yaml", "two.yaml"), "a/one.yaml": WORKLOAD, "a/two.yaml": WORKLOAD},
+        ["in/a/two.yaml at in/a/one.yaml"],
+    ),
+    "a kustomization of one": (
+        {"a/kustomization.yaml": built("one.yaml"), "a/one.yaml": WORKLOAD, "a/two.yaml": WORKLOAD},
+        [],
+    ),
+    "a kustomization of one, below a configuration": (
+        {
+            "topology.yaml": CONFIG,
+            "a/kustomization.yaml": built("one.yaml"),
+            "a/one.yaml": WORKLOAD,
+            "a/two.yaml": WORKLOAD,
+        },
+        [],
+    ),
+    "a kustomization without kind, of folders": (
+        {
+            "all/kustomization.yaml": "resources: [../a, ../b/]\n",
+            "a/kustomization.yml": built("web.yaml"),
+            "b/kustomization.yaml": built("./web.yaml"),
+            "a/web.yaml": WORKLOAD,
+            "b/web.yaml": WORKLOAD,
+        },
+        ["in/b/web.yaml at in/a/web.yaml"],
+    ),
+    "a kustomization of folders, of which one renames": (
+        {
+            "all/kustomization.yaml": built("../a", "../b"),
+            "a/kustomization.yaml": built("web.yaml", more="namePrefix: new-\n"),
+            "b/kustomization.yaml": built("web.yaml"),
+            "a/web.yaml": WORKLOAD,
+            "b/web.yaml": WORKLOAD,
+        },
+        [],
+    ),
+    "a base that two overlays build": (
+        {
+            "base/kustomization.yaml": built("web.yaml"),
+            "base/web.yaml": WORKLOAD,
+            "one/kustomization.yaml": built("../base"),
+            "two/kustomization.yaml": built("../base"),
+        },
+        [],
+    ),
+    "kustomizations that build on themselves": (
+        {
+            "a/kustomization.yaml": built("../b", "web.yaml"),
+            "b/kustomization.yaml": built("../a", "web.yaml", "https://example.com/x", "gone"),
+            "a/web.yaml": WORKLOAD,
+            "b/web.yaml": WORKLOAD,
+        },
+        ["in/b/web.yaml at in/a/web.yaml"],
+    ),
+    "a package of kpt": (
+        {"pkg/Kptfile": KPT, "pkg/a/web.yaml": WORKLOAD, "pkg/b/web.yaml": WORKLOAD},
+        ["in/pkg/b/web.yaml at in/pkg/a/web.yaml"],
+    ),
+    "two packages of kpt": (
+        {"a/Kptfile": KPT, "a/web.yaml": WORKLOAD, "b/Kptfile": KPT, "b/web.yaml": WORKLOAD},
+        [],
+    ),
+    "graphs": (
+        {"a/aws.yaml": GRAPH, "a/gcp.yaml": GRAPH, "b/two.yaml": f"{GRAPH}---\n{GRAPH}"},
+        ["in/b/two.yaml at in/b/two.yaml"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_object_stands_twice_where_one_client_applies_both(name: str, call: Call, tmp_path: Path) -> None:
+    files, expected = CASES[name]
+    write(tmp_path / "in", files)
+
+    findings = call("check", "in", "-o", "json").findings
+
+    said = [each for each in findings if each["rule"] == "object-once"]
+    assert [
+        f"{each['file']} at {each['message'].partition('stands at ')[2].partition(':')[0]}" for each in said
+    ] == expected
+
+
+@pytest.mark.parametrize("kind", ["PodCliqueSet", "DynamoGraphDeployment"])
+def test_every_variant_is_judged_and_counted(kind: str, call: Call, tmp_path: Path) -> None:
+    plain = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
+    good = plain if kind == "PodCliqueSet" else GRAPH
+    bad = good.replace("replicas: 1", "replicas: many")
+    names = [f"recipes/{letter}/deploy-{cloud}.yaml" for letter in "ab" for cloud in ("aws", "gcp", "own")]
+    write(tmp_path / "in", {"first.yaml": good, **dict.fromkeys(names, bad)})
+
+    ran = call("check", "in", "-o", "json")
+
+    errors = [(each["file"], each["rule"]) for each in ran.findings if each["severity"] == "error"]
+    assert [file for file, _ in errors] == [f"in/{name}" for name in names]
+    assert len({rule for _, rule in errors}) == 1
+    assert "; 7 workloads judged" in ran.closing
+    # What is said of all together is said once.
+    assert len([each for each in ran.findings if each["rule"] == "dynamo-release-unnamed"]) == (good is GRAPH)
+
+
+def test_what_comes_in_one_stream_is_applied_together(call: Call) -> None:
+    ran = call("check", "-", "-o", "json", stdin=f"{WORKLOAD}---\n{WORKLOAD}")
+
+    assert [each["rule"] for each in ran.findings if each["severity"] == "error"][-1:] == ["object-once"]
+
+
+def test_the_rules_for_updates_compare_each_variant_with_the_same_file(call: Call, tmp_path: Path) -> None:
+    three = WORKLOAD.replace("replicas: 2", "replicas: 3").replace("roleName: router", "roleName: other")
+    write(tmp_path / "before", {"a/web.yaml": WORKLOAD, "b/web.yaml": three, "c/web.yaml": WORKLOAD})
+    write(tmp_path / "in", {"a/web.yaml": WORKLOAD, "b/web.yaml": three, "c/web.yaml": three})
+
+    ran = call("check", "in", "--baseline", "before", "-o", "json")
+
+    assert [each["file"] for each in ran.findings if each["severity"] == "error"] == ["in/c/web.yaml"]
