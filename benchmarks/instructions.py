@@ -36,7 +36,7 @@ VALGRIND = (
 )
 """What a program writes itself is not on the stream of the count."""
 QUIET = ("sh", "-c", 'exec 3>&1; exec "$@" >/dev/null 2>&1', "sh")
-FEW, MANY = 10, 510
+FEW, MANY = 10, 130
 MOST = 1.1
 """How many times what is on record a count may be."""
 

@@ -59,7 +59,13 @@ def built_wheel(target: Target, folder: Path) -> Path:
     command = [str(Path(sys.executable).with_name("maturin")), "build", "--quiet", "--release", "--out", str(folder)]
     command += [] if target.is_here else ["--target", target.name]
     linker = f"CARGO_TARGET_{target.name.upper().replace('-', '_')}_LINKER"
-    defaults = {"CARGO_TARGET_DIR": str(ROOT / ".cache" / "cargo")}
+    home = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
+    # Those of the Makefile, so that what it built is not built again.
+    defaults = {
+        "CARGO_TARGET_DIR": str(ROOT / ".cache" / "cargo"),
+        "RUSTFLAGS": f"--remap-path-prefix={home}=/cargo",
+        "SOURCE_DATE_EPOCH": "1767225600",
+    }
     environment = {**defaults, **os.environ} | ({} if target.is_here else {linker: target.linker})
     subprocess.run(command, cwd=CRATE, env=environment, check=True)  # noqa: S603
     (wheel,) = set(folder.glob("krmfn_native-*.whl")) - before
