@@ -264,3 +264,26 @@ def test_every_rule_has_a_name_of_its_own_and_a_summary() -> None:
     assert {"outside-link", "output-path"}.isdisjoint(names)
     wrong = [rule.name for rule in RULES_BY_NAME.values() if not rule.summary.endswith(".") or "\n" in rule.summary]
     assert wrong == []
+
+
+PLAIN = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("workload", "severity"),
+    [
+        (PLAIN, None),
+        (PLAIN.replace("roleName:", "label: topologyConstraint\n        roleName:"), None),
+        (WORKLOAD, "error"),
+        # Refused for something else, so that nobody comes to look at its constraint.
+        (WORKLOAD.replace("replicas: 1", "replicas: many"), "warning"),
+        (PLAIN.replace("- name: router\n", "- name: router\n      topologyConstraint: {packDomain: 1}\n", 1), "warning"),
+    ],
+)
+def test_a_configuration_is_missed_where_a_workload_has_a_constraint(
+    workload: str, severity: str | None, call: Call
+) -> None:
+    findings = call("check", "-", "-o", "json", stdin=workload).findings
+
+    said = [each["severity"] for each in findings if each["rule"] == "configuration-absent"]
+    assert said == ([] if severity is None else [severity])

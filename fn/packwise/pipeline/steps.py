@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.value import Value
     from packwise.objects.generated import Generated
+    from packwise.objects.index import Index
     from packwise.objects.inventory import Inventory
     from packwise.pipeline.choice import Choice
     from packwise.placement.plan import Placement, WorkloadPlan
@@ -128,7 +130,10 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     generated = [*topologies, *written.generated, *previews]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(generated, inventory.items, settings, in_use, folder=package.folder, is_listed=is_listed)
-    absence, about_workloads = _absence(about_workloads, selection, is_part=package.is_part or bool(spelling))
+    is_part = package.is_part or bool(spelling)
+    absence, about_workloads = _absence(
+        about_workloads, selection, is_part=is_part, asks=_asks_for_topology(inventory.items)
+    )
     of_topologies = reported([*known.findings, *protected])
     listed = _written_in_lists(inventory) if writes else ()
     of_objects = reported([*listed, *rendering.findings, *_judge(generated, inventory, definitions, settings)])
@@ -361,11 +366,12 @@ def _annotate(
 
 
 def _absence(
-    findings: list[Finding], selection: Selection, *, is_part: bool
+    findings: list[Finding], selection: Selection, *, is_part: bool, asks: bool
 ) -> tuple[tuple[Finding, ...], list[Finding]]:
     """That nothing configures a topology, which is reported once, and `findings` without what follows from it.
 
     What is a part of several clusters' packages, or has a configuration with a slip in its name, has no such cause.
+    Where no workload `asks` for a topology, nobody misses one.
     """
     absent = selection.absent
     if absent is None:
@@ -377,13 +383,25 @@ def _absence(
     if is_part:
         return (), rest
     if not refused:
-        return (absent,), findings
+        return ((absent,) if asks else ()), findings
     number = len({id(finding.subject) for finding in refused})
     workloads = "a workload has a topology constraint" if number == 1 else f"{number} workloads have constraints"
     message = f"{absent.message}; {workloads}, which the operator refuses while that is so"
     where = absent if absent.subject is not None else refused[0]
     cause = Finding.of(ABSENT, where.subject, where.path, message, severity=Severity.ERROR)
     return (cause,), rest
+
+
+def _asks_for_topology(index: Index) -> bool:
+    """Whether a workload has a topology constraint, also where it is refused for something else."""
+    workloads = [item for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH) for item in index.of_kind(*kind.key)]
+    return any(_has_constraint(item.value) for item in workloads)
+
+
+def _has_constraint(value: Value) -> bool:
+    if isinstance(value, dict):
+        return bool(value.get("topologyConstraint")) or any(_has_constraint(each) for each in value.values())
+    return isinstance(value, list) and any(_has_constraint(each) for each in value)
 
 
 def _as_written(findings: Iterable[Finding]) -> list[Finding]:
