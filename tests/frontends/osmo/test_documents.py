@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -126,3 +129,33 @@ def test_odd_documents_are_refused_and_do_no_harm(text: str) -> None:
     assert not found.accepted
     assert found.objects == []
     assert all(len(result.line_of_text()) < 5000 for result in found.results)
+
+
+CONFIG_MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: w, labels: {packwise.dev/osmo: workflow}}
+data:
+  w.yaml: |
+"""
+
+
+def in_config_map(text: str) -> str:
+    return CONFIG_MAP + "".join([f"    {line}\n" for line in text.splitlines()])
+
+
+@pytest.mark.parametrize("is_labelled", [False, True], ids=["a file", "a ConfigMap"])
+@pytest.mark.parametrize("end", ["", "version: [\n", "version: {%\n"], ids=["unset", "no YAML", "no template"])
+def test_what_is_wrong_with_a_section_stands_at_its_line(is_labelled: bool, end: str, tmp_path: Path) -> None:
+    text = f"workflow:\n  name: a{{{{ x }}}}\nfirst:\nsecond:\n{end}"
+    file = tmp_path / "w.yaml"
+    file.write_text(in_config_map(text) if is_labelled else text, "utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "packwise", "check", file], capture_output=True, text=True, check=False
+    )
+
+    found = re.findall(r'w\.yaml:(\d+):(\d+): .*; got "(first|second)"', done.stdout)
+    assert found == (
+        [("8", "5", "first"), ("9", "5", "second")] if is_labelled else [("3", "1", "first"), ("4", "1", "second")]
+    )

@@ -133,11 +133,11 @@ def _derived(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
 
 def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
     """What is wrong with the sections of a text that is no YAML: there are lines in it, but no fields."""
-    findings = list(run((SECTIONS,), (place, text)))
-    last = {section.key: section.line for section in sections(text)} if findings else {}
-    for finding in findings:
-        at = place.location_of(last.get(str(finding.path[-1]), 1))
-        yield finding._replace(path=place.path, location=at, at_key=False)
+    lines = {section.key: section.line for section in sections(text)}
+    for order, (below, problem) in enumerate(SECTIONS.problems((place, text))):
+        finding = below.about(problem._replace(stage=SECTIONS.stage), SECTIONS.rule, order=order)
+        line = lines.get(str((below.inner or below.path)[-1]), 1)
+        yield finding._replace(path=place.path, location=place.location_of(line), at_key=False)
 
 
 def _unfilled(place: Place, unfilled: Unfilled) -> Finding:
