@@ -277,7 +277,7 @@ PLAIN = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
         (WORKLOAD, "error"),
         # Refused for something else, so that nobody comes to look at its constraint.
         (WORKLOAD.replace("replicas: 1", "replicas: many"), "warning"),
-        (PLAIN.replace("- name: router\n", "- name: router\n      topologyConstraint: {packDomain: 1}\n", 1), "warning"),
+        (PLAIN.replace("- name: router\n", "- name: router\n      topologyConstraint: {packDomain: 1}\n"), "warning"),
     ],
 )
 def test_a_configuration_is_missed_where_a_workload_has_a_constraint(
@@ -287,3 +287,14 @@ def test_a_configuration_is_missed_where_a_workload_has_a_constraint(
 
     said = [each["severity"] for each in findings if each["rule"] == "configuration-absent"]
     assert said == ([] if severity is None else [severity])
+
+
+def test_another_place_in_stdin_is_named_by_its_object(call: Call) -> None:
+    second = CONFIG.replace("name: topology\n", "name: more\n")
+    stdins = {
+        f"{WORKLOAD}---\n{WORKLOAD}": "it also stands at <stdin>:2:1 PodCliqueSet shop/web; ",
+        f"{CONFIG}---\n{second}---\n{WORKLOAD}": "there is another, <stdin>:1:1 TopologyRender topology; ",
+    }
+    for stdin, expected in stdins.items():
+        messages = [each["message"] for each in call("check", "-", "-o", "json", stdin=stdin).findings]
+        assert any(expected in message for message in messages), messages

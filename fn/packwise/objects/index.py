@@ -9,6 +9,7 @@ from packwise.findings.finding import Finding, Rule, from_field_error
 from packwise.objects.gangkey import has_epoch, stable_identities
 from packwise.objects.identity import identity, is_generated, is_placeholder
 from packwise.objects.kinds import PODGANG, PODGROUP
+from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,7 +81,7 @@ def repeated(items: Iterable[KubeObject]) -> list[Finding]:
         before = first.setdefault(identity(item.value), item)
         if before is not item and not is_placeholder("".join(identity(item.value)[2:])):
             message = (
-                f"must stand in the input once; it also stands at {before.location()}; remove or rename one of them"
+                f"must stand in the input once; it also stands at {place_text(before)}; remove or rename one of them"
             )
             findings.append(Finding.of(ONCE, item, ("metadata", "name"), message))
     return findings

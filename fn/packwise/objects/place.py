@@ -7,6 +7,7 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.result import ResourceRef
 from krmfn.source import Location
 from packwise.findings.finding import Finding
 from packwise.findings.problem import Problem
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.findings.rule import Rule, Severity, Stage
 
-__all__ = ["Derived", "Origin", "Place"]
+__all__ = ["Derived", "Origin", "Place", "place_text"]
+
+
+def place_text(item: KubeObject) -> str:
+    """Where the object stands as a message names it; a line of stdin, of which nobody has the text, with the object."""
+    return _with_object(item.location(), item)
+
+
+def _with_object(at: Location, item: KubeObject) -> str:
+    return str(at) if at.file is not None or not item.kind else f"{at} {ResourceRef.of(item.id)}"
 
 
 class Derived(NamedTuple):
@@ -57,8 +67,8 @@ class Place(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The place as a message names it: file, line, column and field."""
-        return f"{self.location()} {self.field}".rstrip()
+        """The place as a message names it: file, line, column and field; in stdin the object too."""
+        return f"{_with_object(self.location(), self.item)} {self.field}".rstrip()
 
     @property
     def field(self) -> str:

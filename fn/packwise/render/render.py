@@ -12,6 +12,7 @@ from packwise.findings.finding import Finding, Rule
 from packwise.objects.gangkey import has_epoch, stable_identities
 from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.kinds import GENERATED, KINDS
+from packwise.objects.place import place_text
 from packwise.render.carry import carry
 from packwise.render.mark import marked
 
@@ -126,4 +127,4 @@ def _twice(generated: Generated, first: Generated, key: Identity) -> Finding:
 
 
 def _source(generated: Generated) -> str:
-    return generated.source if generated.subject is None else f"{generated.source} ({generated.subject.location()})"
+    return generated.source if generated.subject is None else f"{generated.source} ({place_text(generated.subject)})"

@@ -13,6 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
+from packwise.objects.place import place_text
 from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
 from packwise.topology import DOMAINS
 
@@ -139,7 +140,7 @@ def _assumed(revision: Revision) -> str:
 def _contradicted(trace: _Trace, assumed: Revision, deployed: Deployed | None) -> Finding:
     advice = _SET
     if deployed is not None and not precedes(deployed.revision, trace.first):
-        advice = f"set `revision: {deployed.release}` in a TopologyRender, which {deployed.item.location()} deploys"
+        advice = f"set `revision: {deployed.release}` in a TopologyRender, which {place_text(deployed.item)} deploys"
     message = f"is of the API of {trace.first.releases[0]} or later, {_assumed(assumed)}; {advice}"
     return Finding.of(CONTRADICTED, trace.item, trace.path, message, at_key=True)
 

@@ -13,6 +13,7 @@ from packwise.objects.identity import identity
 from packwise.objects.index import Index
 from packwise.objects.inventory import Inventory
 from packwise.objects.kinds import PODGANG, PODGROUP
+from packwise.objects.place import place_text
 from packwise.select.choice import RULES as CHOICE_RULES
 from packwise.select.choice import choose_revision, has_topologies, revision_called
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
@@ -242,7 +243,7 @@ _BESIDE_CHOSEN = (
 def _second(chosen: KubeObject, other: KubeObject) -> str:
     """What is wrong with a second TopologyRender: in another folder it is another cluster's."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
-    message = f"must be the only {KIND}; there is another, {chosen.location()}"
+    message = f"must be the only {KIND}; there is another, {place_text(chosen)}"
     if folders[0] == folders[1]:
         return f"{message}; keep one, or move this one elsewhere"
     clusters = " and ".join([f'"{folder or "."}"' for folder in folders])

@@ -11,6 +11,7 @@ from packwise.extras import CRDS
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.index import ONCE
 from packwise.objects.kinds import KINDS
+from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -115,7 +116,7 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
 
 def _different(other: Definition, first: Definition) -> Finding:
     message = (
-        f"must stand in the input once, or say the same; it also stands at {first.item.location()} with another "
+        f"must stand in the input once, or say the same; it also stands at {place_text(first.item)} with another "
         f"schema, so that no {first.kind} is judged by either: remove one, leave it out with --exclude GLOB, or name "
         "the cluster's with --crds"
     )

@@ -35,6 +35,7 @@ from packwise.objects.generated import Generated
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.index import repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
+from packwise.objects.place import place_text
 from packwise.placement.limit import LIMIT, characters, excess, length, weight_of_copies
 from packwise.placement.plan import WorkloadPlan
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
@@ -270,7 +271,7 @@ class _Judge:
         workload = KubeObject.new(shape.value)
         live = self._inventory.items.users.get(identity(workload.value))
         if live is not None:
-            message = f'has its PodCliqueSet "{subject.set_name}" in the input ({live.location()}); that is rendered'
+            message = f'has its PodCliqueSet "{subject.set_name}" in the input ({place_text(live)}); that is rendered'
             findings.append(Finding.of(LIVE, item, ("metadata", "name"), message))
             return _Judgement(item, tuple(findings))
         source = f"{DYNAMO_GRAPH.name} {identity(item.value)[2]}/{subject.graph.name}"
