@@ -169,7 +169,7 @@ def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Value) -> _E
 def _means(text: str, source: Source, value: Value) -> bool:
     """Whether `text`, put in the place of that of `source`, holds `value` where the object is."""
     try:
-        part: Any = read(text)
+        part: Any = read(text, is_kept=False)
         for step in source.root:
             part = part[step]
     except (YamlError, LookupError, TypeError):

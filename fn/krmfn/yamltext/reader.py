@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext.breaks import BREAKS
 from krmfn.yamltext.error import error_at
-from krmfn.yamltext.tree import tree_of
+from krmfn.yamltext.tree import new_tree, tree_of
 
 if TYPE_CHECKING:
     from krmfn.value import Value
@@ -15,15 +15,17 @@ __all__ = ["read"]
 _BEFORE_MARK = (*BREAKS, "\ufeff")
 
 
-def read(text: str) -> Value:
+def read(text: str, *, is_kept: bool = True) -> Value:
     """The value of the one YAML document in `text`; None when it is empty.
+
+    What was read `is_kept` for a while, for those who look for places in the text.
 
     Scalars, aliases and `<<` mean what they mean to kyaml; keys that are no strings become the strings of Go's JSON
     conversion. Raises YamlError: not YAML, a duplicate key, more than one document, nested deeper than 500 levels, more
     than five million nodes, or aliases that expand to more than a million.
     """
     _refuse_disputed(text)
-    return tree_of(text).value()
+    return (tree_of if is_kept else new_tree)(text).value()
 
 
 def _refuse_disputed(text: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["Node", "Row", "Tree", "find", "tree_of"]
+__all__ = ["Node", "Row", "Tree", "find", "new_tree", "tree_of"]
 
 Row: TypeAlias = "tuple[Any, ...]"
 """The fields of a Node."""
@@ -103,7 +103,8 @@ def tree_of(text: str) -> Tree:
     return (_of_short if len(text) <= _SHORT else _of_long)(text)
 
 
-def _tree_of(text: str) -> Tree:
+def new_tree(text: str) -> Tree:
+    """As `tree_of`, of a text in which nothing will be looked for."""
     try:
         if native.Tree is not None:
             return native.Tree(text, bounds.MAX_NODES, bounds.too_many_nodes())
@@ -116,8 +117,9 @@ def _tree_of(text: str) -> Tree:
 
 _SHORT = 1 << 14
 """Characters of a text whose nodes are kept with those of many others: they take some five times as many bytes."""
-_of_short = lru_cache(maxsize=1024)(_tree_of)
-_of_long = lru_cache(maxsize=4)(_tree_of)
+# Libyaml's events give a value without the nodes: there is nothing to keep.
+_of_short = lru_cache(maxsize=1024 if native.is_installed else 4)(new_tree)
+_of_long = lru_cache(maxsize=4)(new_tree)
 
 
 def find(text: str, path: FieldPath, *, rest: bool = False) -> list[Node]:
