@@ -243,7 +243,7 @@ image-check: setup ## lint the Dockerfile, and what it pins
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest tests/clients/test_image.py
 
-# Which images; all of them, where none is named: function, validator, without-crds.
+# Which images; all of them, where none is named: function, validator, without-crds, argocd-plugin.
 TARGETS ?=
 
 image: setup image-tools $(KUSTOMIZE) ## build the images of the Dockerfile on stand-ins for their bases, into a store of this clone (.cache/image)

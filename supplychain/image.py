@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING
 from supplychain.dockerfile import foreign_images
 from supplychain.engine import absent, run
 from supplychain.locks import ROOT
-from supplychain.standins import EPOCH, stand_in
+from supplychain.standins import EPOCH, KUSTOMIZE, kustomize, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FUNCTION", "TARGETS", "build", "main", "name_of"]
+__all__ = ["ARGOCD_PLUGIN", "FUNCTION", "TARGETS", "build", "main", "name_of", "revision"]
 
 FUNCTION = ""
 """The target of a build that names none."""
 
-TARGETS = (FUNCTION, "validator", "without-crds")
+ARGOCD_PLUGIN = "argocd-plugin"
+
+TARGETS = (FUNCTION, "validator", "without-crds", ARGOCD_PLUGIN)
 """Those whose bases have stand-ins."""
 
 
@@ -45,18 +47,21 @@ def _command(target: str, tag: str, context: Path, options: Sequence[str]) -> li
     version = tag.rpartition(":")[2]
     words = ["--layers", "--isolation", "chroot", "--network", "host", "--pull-never", "--identity-label=false"]
     words += ["--timestamp", EPOCH, "--tag", tag, *options]
-    for label, value in (("version", version), ("revision", _revision())):
+    for label, value in (("version", version), ("revision", revision())):
         words += ["--label", f"org.opencontainers.image.{label}={value}"]
     for image in foreign_images(context / "Dockerfile"):
         taken = stand_in(image)
         if taken is not None:
             words += ["--build-context", f"{image}={taken}"]
+    if target == ARGOCD_PLUGIN:
+        words += ["--build-context", f"{KUSTOMIZE}={kustomize()}"]
     if target:
         words += ["--target", target]
     return ["buildah", "bud", *words, str(context)]
 
 
-def _revision() -> str:
+def revision() -> str:
+    """The commit that is built."""
     return _output("git", "-C", str(ROOT), "rev-parse", "HEAD")
 
 

@@ -10,17 +10,23 @@ import hashlib
 import re
 import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from supplychain.dockerfile import stages
 from supplychain.engine import FOLDER, run
+from supplychain.locks import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EPOCH", "stand_in"]
+__all__ = ["EPOCH", "KUSTOMIZE", "kustomize", "stand_in"]
 
 EPOCH = "1767225600"
 """The time of every file of an image, as of a wheel: 2026-01-01."""
+
+KUSTOMIZE = "kustomize"
+"""The stage of the Dockerfile that builds kustomize."""
 
 _SUITE = "trixie"
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
@@ -36,6 +42,23 @@ class _Standin(NamedTuple):
 def stand_in(image: str) -> str | None:
     """What buildah takes for an image of a registry, in the words of its `--build-context`; None where nothing does."""
     return next((build() for name, build in _STANDINS if name.match(image)), None)
+
+
+def kustomize() -> str:
+    """The folder that stands in for what the stage builds: the kustomize of that version that `make tools` built."""
+    (stage,) = (stage for stage in stages(ROOT / "Dockerfile") if stage.name == KUSTOMIZE)
+    version = re.search(r"kustomize/v5@(v\S+)", stage.of("RUN")[0].text)
+    if version is None:
+        sys.exit("Dockerfile: the stage kustomize must name a version of sigs.k8s.io/kustomize/kustomize/v5")
+    built = ROOT / ".cache" / "tools" / f"kustomize-{version[1]}" / "kustomize"
+    if not built.exists():
+        sys.exit(f"{built.relative_to(ROOT)} is not built: `make tools` builds it")
+    folder = FOLDER / "kustomize"
+    program = folder / "go/bin/kustomize"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(built, program)
+    program.chmod(0o755)
+    return str(folder)
 
 
 def _slim() -> str:

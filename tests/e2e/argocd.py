@@ -12,9 +12,10 @@ from tests.e2e.apiserver import ApiServer
 from tests.e2e.process import Servers, wait_for
 from tests.e2e.tools import built, installed
 
-__all__ = ["ArgoCd", "start"]
+__all__ = ["PLUGIN_SERVER", "ArgoCd", "start"]
 
 NAMESPACE = "argocd"
+PLUGIN_SERVER = "argocd-cmp-server"
 _REDIS = "127.0.0.1:6379"
 _APPLICATION = "applications.argoproj.io"
 _REFRESH = "argocd.argoproj.io/refresh"
@@ -22,9 +23,10 @@ _REFRESH = "argocd.argoproj.io/refresh"
 
 @dataclass(frozen=True)
 class ArgoCd:
-    """A running Argo CD, whose objects are on `cluster`."""
+    """A running Argo CD, whose objects are on `cluster`; the sockets of its plugins stand in `plugins`."""
 
     cluster: ApiServer
+    plugins: Path
 
     def refresh(self, name: str) -> None:
         """Has the Application compared with the newest commit; what comes of it may still be under way."""
@@ -114,7 +116,7 @@ def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path
     servers.start(
         "redis", [installed("redis-server"), "--bind", address, "--port", port, "--save", "", "--dir", folder]
     )
-    component("argocd-cmp-server", f"--config-dir-path={plugin}")
+    component(PLUGIN_SERVER, f"--config-dir-path={plugin}")
     wait_for("the plugin's socket", lambda: list((folder / "plugins").glob("*.sock")))
     local = ("--address=127.0.0.1", "--metrics-address=127.0.0.1")
     component("argocd-repo-server", f"--redis={_REDIS}", "--disable-tls", *local)
@@ -143,7 +145,7 @@ def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path
     secret = {"stringData": {"server.secretkey": "tests"}}
     cluster.kubectl("patch", "secret", "argocd-secret", "-n", NAMESPACE, "-p", json.dumps(secret))
     cluster.apply([project])
-    return ArgoCd(cluster)
+    return ArgoCd(cluster, folder / "plugins")
 
 
 def _start_garbage_collector(servers: Servers, cluster: ApiServer) -> None:

@@ -22,7 +22,7 @@ class Servers:
     """Processes that end with the tests, the last first. `logs` is the folder of what they print."""
 
     logs: Path
-    _running: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
+    _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict[str, subprocess.Popen[bytes]])
 
     def start(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
         """Starts a server in a process group of its own; should these tests be killed, it is killed too."""
@@ -36,17 +36,17 @@ class Servers:
                 env={**os.environ, **(environment or {})},
                 start_new_session=True,
             )
-        self._running.append(started)
+        self._running[name] = started
 
-    def stop(self) -> None:
-        """Stops all of them; those that do not listen within five seconds are killed."""
-        for server in reversed(self._running):
+    def stop(self, *names: str) -> None:
+        """Stops these, or all of them; those that do not listen within five seconds are killed."""
+        for name in names or tuple(reversed(self._running)):
+            server = self._running.pop(name)
             for number in (signal.SIGTERM, signal.SIGKILL):
                 with suppress(ProcessLookupError):
                     os.killpg(server.pid, number)
                 with suppress(subprocess.TimeoutExpired):
                     server.wait(timeout=5)
-        self._running.clear()
 
 
 def wait_for(what: str, look: Callable[[], Found | None], *, seconds: float = 60) -> Found:

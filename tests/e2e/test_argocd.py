@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e import argocd
+from tests.e2e import argocd, sidecar
 from tests.e2e.apiserver import ApiServer
 from tests.e2e.argocd import ArgoCd
 from tests.e2e.gitserver import GitServer
@@ -259,6 +259,71 @@ def test_a_rendered_branch_needs_no_plugin(tool: ArgoCd, cluster: ApiServer, sou
     words = ("patch", "application", "west", "-n", "argocd", "--type=json", "-p")
     cluster.kubectl(*words, yaml.safe_dump([{"op": "replace", "path": "/spec/source", "value": plugin}]))
     settle(tool, source.clone.git("rev-parse", "HEAD"))
+
+
+@pytest.fixture(scope="module")
+def in_image(servers: Servers, tool: ArgoCd) -> Generator[None]:
+    """From here on the plugin runs in its image."""
+    image = sidecar.image_of_plugin()
+    servers.stop(argocd.PLUGIN_SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        container = sidecar.Sidecar(image, tool.plugins, Path(folder))
+        container.start(servers)
+        yield
+        container.stop()
+
+
+@pytest.mark.usefixtures("in_image")
+def test_the_image_of_the_sidecar_renders_what_the_program_rendered(
+    tool: ArgoCd, cluster: ApiServer, source: Source, servers: Servers
+) -> None:
+    before, synced = snapshot(cluster), tool.operations("west")
+
+    settle(tool, source.clone.git("rev-parse", "HEAD"))
+
+    assert (snapshot(cluster), tool.operations("west")) == (before, synced)
+    assert "packwise-argocd generate" in (servers.logs / f"{sidecar.LOG}.log").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("in_image")
+def test_the_image_of_the_sidecar_syncs_a_change(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
+    before = cluster.names("podgangs.scheduler.grove.io")
+    (source.folder / "batch.yaml").write_text(SECOND, encoding="utf-8")
+
+    settle(tool, source.clone.push("Batch is back"))
+
+    after = cluster.names("podgangs.scheduler.grove.io")
+    assert sorted({*after} - {*before}) == ["batch-0", "batch-1"]
+    settle(tool, source.remove_second())
+
+
+@pytest.mark.usefixtures("in_image")
+def test_the_image_of_the_sidecar_renders_a_kustomization(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
+    """By the kustomize that it brings."""
+    kustomization = source.clone.folder / "clusters/east/overlay/kustomization.yaml"
+    edit(kustomization, "namePrefix: east-", "namePrefix: orient-")
+    revision = source.clone.push("The east is the orient")
+    tool.refresh("east")
+
+    tool.synced("east", revision)
+
+    assert "orient-batch-1" in cluster.names("podgangs.scheduler.grove.io")
+
+
+@pytest.mark.usefixtures("in_image")
+def test_the_image_of_the_sidecar_reports_an_error(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
+    before, synced = snapshot(cluster), tool.operations("west")
+    source.break_workload()
+    tool.refresh("west")
+
+    message = tool.comparison_error("west")
+
+    assert "packwise-argocd generate" in message
+    assert "inference.yaml:" in message
+    assert 'got "datacenter"' in message
+    assert (snapshot(cluster), tool.operations("west")) == (before, synced)
+    source.clone.git("revert", "--no-edit", "HEAD")
+    settle(tool, source.clone.push_commits())
 
 
 def test_a_clustertopology_in_use_outlives_its_configuration(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:

@@ -1,0 +1,93 @@
+"""The plugin's server in its image, held as `argocd-plugin/repo-server-sidecar.yaml` has a cluster hold it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from supplychain.engine import absent, engine_environment
+from supplychain.image import ARGOCD_PLUGIN, name_of
+from tests.e2e.process import Servers, wait_for
+from tests.e2e.tools import built
+from tests.image.containers import call
+from tests.places import ROOT, missing
+
+__all__ = ["LOG", "Sidecar", "image_of_plugin"]
+
+LOG = "packwise-sidecar"
+
+
+def image_of_plugin() -> str:
+    """The image that `make image` built."""
+    wanting, name = absent(), name_of(ARGOCD_PLUGIN)
+    if wanting:
+        missing(wanting)
+    if call(["podman", "image", "exists", name]).code:
+        missing(f"{name} is not built: `make image TARGETS={ARGOCD_PLUGIN}` builds it")
+    return name
+
+
+class Sidecar:
+    """A container beside the repo-server; `plugins` is the folder of sockets that both have, `folder` its own."""
+
+    def __init__(self, image: str, plugins: Path, folder: Path) -> None:
+        self.image = image
+        self.plugins = plugins
+        self.name = f"packwise-sidecar-{folder.name}"
+        self._programs = folder / "var-files"
+
+    def start(self, servers: Servers) -> None:
+        """Ready when this returns."""
+        # What Argo CD's own init container does.
+        self._programs.mkdir()
+        shutil.copy(built("argocd"), self._programs / "argocd")
+        (self._programs / "argocd-cmp-server").symlink_to("/var/run/argocd/argocd")
+        # An emptyDir, as a cluster makes it.
+        self.plugins.chmod(0o777)
+        for left in self.plugins.iterdir():
+            left.unlink()
+        command = ["podman", "run", "--rm", f"--name={self.name}", "--timeout=900", *self._options(), self.image]
+        servers.start(LOG, command, engine_environment())
+        wait_for("the socket of the sidecar", lambda: list(self.plugins.glob("*.sock")))
+
+    def stop(self) -> None:
+        """Where the engine's own process is killed, the container runs on."""
+        call(["podman", "rm", "--force", "--ignore", "--time=5", self.name])
+
+    def _options(self) -> list[str]:
+        patch = yaml.safe_load((ROOT / "argocd-plugin/repo-server-sidecar.yaml").read_text(encoding="utf-8"))
+        pod = patch["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        return [
+            # Its pod's network reaches Argo CD; the plugin needs none.
+            "--network=none",
+            *_confinement(container["securityContext"]),
+            f"--memory={container['resources']['limits']['memory'].lower().removesuffix('i')}",
+            f"--entrypoint={container['command'][0]}",
+            *[self._mount(mount) for mount in container["volumeMounts"]],
+        ]
+
+    def _mount(self, mount: dict[str, str]) -> str:
+        """The option for a volume. The installation has all but `packwise-tmp`, an emptyDir of the patch's own."""
+        shared = {"var-files": self._programs, "plugins": self.plugins}
+        if mount["name"] == "packwise-tmp":
+            return f"--tmpfs={mount['mountPath']}:rw,mode=0777"
+        return f"--volume={shared[mount['name']]}:{mount['mountPath']}"
+
+
+def _confinement(context: dict[str, Any]) -> list[str]:
+    """A container's securityContext in podman's words; another context than this fails here."""
+    assert context == {
+        "runAsNonRoot": True,
+        "runAsUser": context["runAsUser"],
+        "readOnlyRootFilesystem": True,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        # The engine's own default.
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    user = f"--user={context['runAsUser']}"
+    return [user, "--read-only", "--read-only-tmpfs=false", "--security-opt=no-new-privileges", "--cap-drop=all"]
