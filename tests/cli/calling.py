@@ -52,7 +52,8 @@ CHOSEN = "; 1 workload judged with Grove grep-244-multi, chosen by the key topol
 """What the last line of a check or a render says of CONFIG."""
 
 _COUNTED = re.compile(r"^(?:no findings|\d+ (?:error|warning|info)s?)[^:]* in \d+ files?$")
-_JUDGED = re.compile(r"(?:; |^)(?:\d+ workloads? judged|left out: ).*$")
+_JUDGED = re.compile(r"(?:; |^)(?:(?:\d+|no) workloads? (?:judged|read)|left out: ).*$")
+_SIDE = re.compile(r".+: (?:\d+|no) workloads? read.*")
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web # mine\n"
 
@@ -74,11 +75,13 @@ class Ran:
     def messages(self) -> str:
         """Stderr without what its last line says of the findings' number, of what was judged and of what was left out.
 
-        What a render says that it did stays.
+        What a render says that it did stays. A comparison has such a line for each of its sides.
         """
-        above, last = self.stderr.removesuffix("\n").rpartition("\n")[::2]
+        *above, last = self.stderr.removesuffix("\n").split("\n")
         last = _COUNTED.sub("", _JUDGED.sub("", last))
-        return "".join(f"{line}\n" for line in (above, last) if line)
+        if _SIDE.fullmatch(last):
+            above, last = above[:-1], ""
+        return "".join(f"{line}\n" for line in (*above, last) if line)
 
     @property
     def findings(self) -> list[dict[str, Any]]:

@@ -81,7 +81,7 @@ def test_a_notice_at_the_end_of_a_render_may_be_an_error_too(call: Call, package
     ran = call("render", "in")
 
     assert (ran.code, ran.stdout) == (1, "")
-    assert ran.stderr.splitlines()[-1] == "1 error: nothing was written"
+    assert ran.messages.splitlines()[-1] == "1 error: nothing was written"
 
 
 ENTRIES = {

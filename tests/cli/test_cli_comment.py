@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 def test_all_that_is_to_be_said_of_a_change(call: Call, expect: Expect) -> None:
     ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
 
-    assert (ran.code, ran.stderr) == (1, "")
+    assert (ran.code, ran.messages) == (1, "")
     expect("place/comment.md", ran.stdout)
 
 
@@ -59,7 +59,7 @@ def test_what_is_refused_fails_and_is_not_placed(folder: Path, call: Call) -> No
 
     ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
 
-    assert (ran.code, ran.stderr) == (1, "")
+    assert (ran.code, ran.messages) == (1, "")
     assert ran.stdout.count("field is immutable") == 1
     assert "`PodGang 1 changed`" in ran.stdout
     assert ran.stdout.endswith("### Where the scheduler places it\n\nNothing is placed, since there are errors.\n\n")
@@ -97,7 +97,7 @@ def fleet(folder: Path) -> Path:
 def test_each_cluster_is_compared_by_its_own_configuration(call: Call) -> None:
     ran = call("comment", "clusters", "--baseline", "before")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert "By 2 of 3 configurations, from `before`.\n" in ran.stdout
     assert re.findall(r"<summary>(.*)</summary>", ran.stdout) == [
         "<code>clusters/east</code>: <code>PodGang</code>: 1 added, 1 removed",

@@ -43,8 +43,8 @@ def test_case(case: str, call: Call, tmp_path: Path, expect: Expect) -> None:
     expect(f"diff/{case}/expected.json", as_json.stdout)
     expect(f"diff/{case}/expected.patch.json", as_patch.stdout)
     expect(f"diff/{case}/expected.md", as_markdown.stdout)
-    assert (as_markdown.code, as_markdown.stderr) == (ran.code, "")
-    assert (as_json.code, as_json.stderr, as_patch.code) == (ran.code, "", ran.code)
+    assert (as_markdown.code, as_markdown.messages) == (ran.code, "")
+    assert (as_json.code, as_json.messages, as_patch.code) == (ran.code, "", ran.code)
     refusals = [finding["message"] for finding in json.loads(as_json.stdout)["refusals"]]
     assert [message for message in refusals if message not in as_patch.stderr] == []
 
@@ -96,7 +96,7 @@ def test_what_was_not_there_yet_is_added(sides: Path, call: Call) -> None:
 
     ran = call("diff", "git:main", "in")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert ran.stdout.endswith("git:main → in: ClusterTopology 1 added; Topology 1 added; PodGang 1 added\n")
 
 

@@ -63,7 +63,7 @@ def test_a_repository(call: Call, tmp_path: Path, expect: Expect) -> None:
 
     text, data = call("doctor"), call("doctor", "-o", "json")
 
-    assert (text.code, text.stderr, data.code) == (0, "", 0)
+    assert (text.code, text.messages, data.code) == (0, "", 0)
     schema: dict[str, Any] = json.loads((ROOT / "docs/reference/doctor.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(data.stdout), schema)
     expect("doctor/repository.txt", text.stdout.replace(READER, "READER"))
@@ -172,7 +172,7 @@ def test_why_a_client_passes_over_packwise(case: str, call: Call, tmp_path: Path
 
     ran = call("doctor")
 
-    assert (ran.code, ran.stderr) == (1, "")
+    assert (ran.code, ran.messages) == (1, "")
     told = [line for line in ran.stdout.splitlines() if line.startswith("error: ")]
     assert "\n".join(told) == f"error: {message}"
 

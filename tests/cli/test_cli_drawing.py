@@ -63,7 +63,7 @@ def test_a_change_is_drawn_with_both_states(call: Call, folder: Path, expect: Ex
     ran = call(*words, "-o", "out/report.html", "-o", "out/map.svg", "-o", "mermaid")
 
     assert ran.code == 1
-    assert ran.stderr.splitlines()[-1] == "2 of 3 gangs fit"
+    assert ran.messages.splitlines()[-1] == "2 of 3 gangs fit"
     expect("report/change.json", json.dumps(data_of((folder / "out" / "report.html").read_text()), indent=1) + "\n")
     expect("report/change.svg", (folder / "out" / "map.svg").read_text(encoding="utf-8"))
     expect("report/change.mmd", ran.stdout)

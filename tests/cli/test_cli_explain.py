@@ -42,7 +42,7 @@ def examples(tmp_path: Path) -> Path:
 def test_an_example(name: str, call: Call, expect: Expect) -> None:
     ran, as_json = call("explain", name), call("explain", name, "-o", "json")
 
-    assert (ran.code, ran.stderr, as_json.code, as_json.stderr) == (0, "", 0, "")
+    assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
     expect(f"cli/explain/{name}.txt", ran.stdout)
     jsonschema.validate(json.loads(as_json.stdout), SCHEMA)
 
@@ -68,7 +68,7 @@ def test_an_example(name: str, call: Call, expect: Expect) -> None:
 def test_what_is_asked_about(target: str, paths: str, golden: str, call: Call, expect: Expect) -> None:
     ran, as_json = call("explain", target, paths), call("explain", target, paths, "-o", "json")
 
-    assert (ran.code, ran.stderr, as_json.code, as_json.stderr) == (0, "", 0, "")
+    assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
     expect(f"cli/explain/{golden}.txt", ran.stdout)
     expect(f"cli/explain/{golden}.json", as_json.stdout)
     jsonschema.validate(json.loads(as_json.stdout), SCHEMA)
@@ -116,7 +116,7 @@ def test_the_current_folder_is_the_default(call: Call, package: Path) -> None:
 def test_stdin_and_the_line_of_stdin(call: Call) -> None:
     ran = call("explain", "<stdin>:21", "-", stdin=f"{CONFIG}---\n{WORKLOAD}")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert "fields of the line  spec.template.topologyConstraint.packDomain\n" in ran.stdout
 
 
@@ -128,7 +128,7 @@ def test_a_line_of_a_file_of_a_resourcelist(call: Call) -> None:
 
     ran = call("explain", "web/workload.yaml:1", "-", stdin=json.dumps(listed))
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert "web/workload.yaml:1:" in ran.stdout
 
 
@@ -140,7 +140,7 @@ def test_a_line_of_an_earlier_render_asks_about_the_values_that_stand_there(call
 
     ran = call("explain", f"{file}:{line}", "in")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert "fields of the line  spec.topologyConstraint.packConstraint.required\n" in ran.stdout
     assert "in/web/workload.yaml:12:38 spec.template.topologyConstraint.packDomain" in ran.stdout
     assert package.exists()
@@ -277,7 +277,7 @@ def test_a_document_in_a_configmap(call: Call, tmp_path: Path, expect: Expect) -
 
     ran = call("explain", f"in/osmo.yaml:{line}", "in/osmo.yaml")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     expect("cli/explain/line-in-a-configmap.txt", ran.stdout)
 
 
@@ -288,7 +288,7 @@ def test_a_line_of_a_template(call: Call, tmp_path: Path, expect: Expect) -> Non
 
     ran, nothing = call("explain", "in/train.yaml:16", "in"), call("explain", "in/train.yaml:1", "in")
 
-    assert (ran.code, ran.stderr, nothing.code) == (0, "", 0)
+    assert (ran.code, ran.messages, nothing.code) == (0, "", 0)
     expect("cli/explain/line-of-a-template.txt", ran.stdout)
     assert nothing.stdout.endswith("\nno value comes from this line\n")
 
@@ -319,7 +319,7 @@ def fleet(tmp_path: Path) -> Path:
 def test_each_file_is_explained_by_its_own_configuration(call: Call, expect: Expect) -> None:
     ran, as_json = call("explain", "c"), call("explain", "c", "-o", "json")
 
-    assert (ran.code, ran.stderr, as_json.code, as_json.stderr) == (0, "", 0, "")
+    assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
     expect("cli/explain/several.txt", ran.stdout)
     answer = json.loads(as_json.stdout)
     jsonschema.validate(answer, SCHEMA)

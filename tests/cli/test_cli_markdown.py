@@ -155,7 +155,7 @@ def test_a_change_of_any_size_is_one_comment(call: Call, package: Path) -> None:
 
     ran = call("diff", "in", "new", "-o", "markdown")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert size(ran.stdout) <= LIMIT
     assert "`PodGang 400 added, 1 removed`" in ran.stdout
     assert left_out(ran.stdout) == 0

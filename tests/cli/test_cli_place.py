@@ -82,7 +82,7 @@ def test_a_gang_that_fits_shows_its_nodes(call: Call, expect: Expect) -> None:
     ran = call("place", "in", "--nodes", "nodes.json")
     as_json = call("place", "in", "--nodes", "nodes.json", "-o", "json")
 
-    assert (ran.code, ran.stderr, as_json.code) == (0, "", 0)
+    assert (ran.code, ran.messages, as_json.code) == (0, "", 0)
     expect("place/fits.txt", ran.stdout)
     expect("place/fits.json", as_json.stdout)
 
@@ -234,7 +234,7 @@ def test_pods_of_the_gang_that_run_already_stay(folder: Path, call: Call) -> Non
 def test_what_if_nodes_are_added_or_drained_and_replicas_changed(folder: Path, call: Call) -> None:
     def where(*words: str) -> list[str]:
         ran = call("place", "in", "--nodes", "nodes.json", "-o", "json", *words)
-        assert ran.stderr == ""
+        assert ran.messages == ""
         return [gang["domain"] or gang["state"] for gang in json.loads(ran.stdout)["gangs"]]
 
     write(folder, {"more.json": json.dumps([node("m0", "b", "r7"), node("m1", "b", "r7")])})
@@ -365,7 +365,7 @@ def test_a_scenario_is_answered_by_job(folder: Path, call: Call) -> None:
 
     ran = call("place", "scenario.json", "-o", "json")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert json.loads(ran.stdout) == {"jobs": [{"name": "j", "state": "allocated", "placement": {"j-0": "n0"}}]}
     assert call("place", "scenario.json").stdout == "j: allocated\n"
 
@@ -508,7 +508,7 @@ def test_what_a_change_moves(call: Call, expect: Expect) -> None:
     words = ("place", "in", "--nodes", "nodes.json", "--baseline", "old")
     for output, suffix in (("text", "txt"), ("json", "json"), ("markdown", "md")):
         ran = call(*words, "-o", output)
-        assert (ran.code, ran.stderr) == (1, "")
+        assert (ran.code, ran.messages) == (1, "")
         expect(f"place/moves.{suffix}", ran.stdout)
 
 
@@ -546,7 +546,7 @@ def test_a_baseline_with_errors_is_compared_with_nothing(folder: Path, call: Cal
 
     ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "json")
 
-    assert (ran.code, ran.stderr) == (0, "note: old has errors, so that places are compared with none\n")
+    assert (ran.code, ran.messages) == (0, "note: old has errors, so that places are compared with none\n")
     assert "changes" not in json.loads(ran.stdout)
 
 

@@ -34,7 +34,7 @@ def test_bytes_do_not_depend_on_the_locale(locale: str, packwise: Path, tmp_path
     )
     shown = "  13 | a: [\n  14 |\n     | ^\n"
     assert done.stdout.decode() == f"error: é.yaml:14:1: {reason}\n{shown}\n"
-    assert done.stderr == b"1 error in 1 file\n"
+    assert done.stderr == b"1 error in 1 file; no workload judged\n"
 
 
 @pytest.mark.parametrize(("words", "answer"), [(["fn"], LIST), (["fn", "--validate"], LIST)])

@@ -49,7 +49,7 @@ def test_unreadable(case: str, words: str, call: Call, package: Path) -> None:
 
     number = "1 error" if len(reasons) == 1 else f"{len(reasons)} errors"
     lines = [*(f"error: {reason} [readable]" for reason in reasons), f"{number}: nothing was written"]
-    assert (ran.code, ran.stdout, ran.stderr.splitlines()) == (1, "", lines)
+    assert (ran.code, ran.stdout, ran.messages.splitlines()) == (1, "", lines)
     assert not (package.parent / "out").exists()
 
 

@@ -73,7 +73,7 @@ def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:
 def test_where_nothing_is_judged_nothing_asks_for_a_configuration(call: Call) -> None:
     ran = call("check", "-", stdin="apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
 
-    assert ran == Ran(0, "", "1 info in 1 file\n")
+    assert ran == Ran(0, "", "1 info in 1 file; no workload judged\n")
 
 
 def test_check_against_a_baseline(call: Call, package: Path) -> None:
@@ -116,7 +116,7 @@ def test_text_shows_the_place_the_operators_text_and_a_proposal() -> None:
         "\n"
         "error: all of it\n"
     )
-    assert BOTH.last_line == "1 error, 1 warning in 1 file"
+    assert BOTH.last_line == "1 error, 1 warning in 1 file; no workload judged"
 
 
 def test_text_without_the_file_shows_no_excerpt() -> None:

@@ -55,7 +55,7 @@ def test_used_unused_missing_and_none(call: Call, package: Path, expect: Expect)
     ran = call("topologies", "in")
     as_json = call("topologies", "in", "-o", "json")
 
-    assert (ran.code, ran.stderr, as_json.code, as_json.stderr) == (0, "", 0, "")
+    assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
     expect("cli/topologies.txt", ran.stdout)
     expect("cli/topologies.json", as_json.stdout)
     schema: dict[str, Any] = json.loads((ROOT / "docs/reference/topologies.schema.json").read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def test_a_list_from_kubectl_is_taken_apart(call: Call) -> None:
 
     ran = call("topologies", "-", stdin=text)
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert [line.split() for line in ran.stdout.split("\n\n")[1].splitlines()] == [
         ["TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED", "PODS"],
         ["gb200", "ml/train-2", "by", "name"],
@@ -92,7 +92,7 @@ def test_what_the_operator_or_packwise_made_in_a_cluster_is_there(labels: str, n
 
     ran = call("topologies", "-", stdin=f"{made}---\n{WORKLOAD}")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert ran.stdout == (
         "TOPOLOGY        KIND             FROM       LEVELS\n"
         "grove-topology  ClusterTopology  <stdin>:1  block=nvidia.com/gpu.clique, host=kubernetes.io/hostname\n\n"
@@ -142,7 +142,7 @@ def test_osmos_pools_are_topologies_of_its_workflows(call: Call, tmp_path: Path)
 
     ran = call("topologies", "osmo")
 
-    assert (ran.code, ran.stderr) == (0, "")
+    assert (ran.code, ran.messages) == (0, "")
     assert ran.stdout == (
         "TOPOLOGY                                 KIND       FROM               LEVELS\n"
         "osmo-pool-osmo-workflows-gb200-topology  OSMO pool  osmo/pools.yaml:2  zone=topology.kubernetes.io/zone, "

@@ -161,7 +161,8 @@ class Choice(NamedTuple):
 class Check(NamedTuple):
     """`packwise check`; `fix` is None where nothing is mended. `jobs`: as of a render.
 
-    `changed_since` is a commit: only what the change since then reaches is reported.
+    `changed_since` is a commit: only what the change since then reaches is reported. Where it `requires_workloads`, one
+    must be judged.
     """
 
     named: Named
@@ -172,6 +173,7 @@ class Check(NamedTuple):
     nodes: tuple[str, ...] = ()
     jobs: int | None = None
     changed_since: str | None = None
+    requires_workloads: bool = False
 
 
 class Diff(NamedTuple):
@@ -258,7 +260,7 @@ class Fleet(NamedTuple):
     number of processes, `scheduler` the address of Dask's in their place. `cache` is where answers are kept, None for
     the user's own folder, unless nothing `is_cached`; a folder keeps to `cache_size` bytes. With `exit_code`, a change
     counts as an error does. `prunes`: what an earlier run wrote to `folder` for packages that are gone is removed.
-    `values` are those of variables in templates.
+    `values` are those of variables in templates. Where it `requires_workloads`, one must be judged in each package.
     """
 
     verb: FleetVerb
@@ -279,6 +281,7 @@ class Fleet(NamedTuple):
     prunes: bool = False
     crds: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    requires_workloads: bool = False
 
 
 class Cache(NamedTuple):

@@ -11,8 +11,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity, exit_code
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
+from packwise.cli.coverage import ending
 from packwise.cli.groups import read_groups
-from packwise.cli.judgement import ending, judge, left_out_lines
+from packwise.cli.judgement import judge
 from packwise.cli.outputs import print_all, write_text
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.lines import count_by_rule, stderr_lines
@@ -55,7 +56,7 @@ def check(command: Check) -> int:
         checkup.number,
         checkup.text_of,
         coloured=is_coloured(sys.stdout),
-        closing=judgement.closing,
+        coverage=judgement.coverage,
         verbosity=command.verbosity,
         changed_since=command.changed_since,
     )
@@ -65,7 +66,7 @@ def check(command: Check) -> int:
         say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
     if fixed is not None:
         say(_hidden(fixed))
-    return _report(command, checked, _listed(judgement, checkup))
+    return _report(command, checked)
 
 
 def _judged(command: Check) -> tuple[Checkup, Judgement]:
@@ -96,12 +97,9 @@ def _read(command: Check, leaves: int | None) -> Checkup:
     return checkup.on(read_nodes(command.nodes))
 
 
-def _report(command: Check, checked: Checked, listed: Sequence[str]) -> int:
-    """Writes the findings where they are asked for, and the last line; returns the exit code.
-
-    `listed` are the lines above the findings that list what the last line counts.
-    """
-    choice = command.choice
+def _report(command: Check, checked: Checked) -> int:
+    """Writes the findings where they are asked for, and the last line; returns the exit code."""
+    choice, absence = command.choice, _absence(command, checked)
     if choice != type(choice)():
         from packwise.cli.choosing import choose, divided, findings_text
 
@@ -111,16 +109,16 @@ def _report(command: Check, checked: Checked, listed: Sequence[str]) -> int:
             known, never = divided(chosen.results)
             written = _write_findings(choice.written, findings_text(known), len(known))
             say(stderr_lines(never, command.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
-            return max(written, exit_code(never))
+            return max(written, exit_code(never), absence)
         if chosen.gone and command.verbosity is not Verbosity.QUIET:
             are = "is" if chosen.gone == 1 else "are"
             say([f"{_findings(chosen.gone)} of {choice.known} {are} there no longer; write it once more"])
     if command.verbosity is Verbosity.VERBOSE:
         # Before the findings, which would else stand far above the last line.
-        say(listed)
+        say(checked.coverage.listed)
     if not print_all(command.outputs, checked):
         return 1
-    code = max(exit_code(checked.results), _excess(checked.results, choice))
+    code = max(exit_code(checked.results), _excess(checked.results, choice), absence)
     counted = count_by_rule(checked.results)
     say(ending(checked.last_line, [counted] if counted else [], command.verbosity))
     return code
@@ -148,6 +146,14 @@ def _excess(results: Sequence[Result], choice: Choice) -> int:
     return 1
 
 
+def _absence(command: Check, checked: Checked) -> int:
+    """1 where no workload was judged and one must be, which stderr says."""
+    if not command.requires_workloads or checked.coverage.number:
+        return 0
+    say(["error: a workload must be judged (--require-workloads); none was"])
+    return 1
+
+
 def _show(fixed: Fixed) -> int:
     from packwise.cli.unified import unified
 
@@ -164,8 +170,3 @@ def _hidden(fixed: Fixed) -> list[str]:
     return [
         f"{noun} can be mended with --unsafe-fixes, which change what is meant; --fix --unsafe-fixes --diff shows it"
     ]
-
-
-def _listed(judgement: Judgement, checkup: Checkup) -> tuple[str, ...]:
-    """What the last line counts, in a line each."""
-    return (*judgement.groups, *left_out_lines(checkup.left_out))

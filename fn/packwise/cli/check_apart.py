@@ -101,7 +101,8 @@ def _verdict(group: Group, answered: Sequence[_Answer]) -> Verdict:
     workloads = sum([verdict.workloads for verdict in verdicts])
     first = verdicts[0]
     is_new = any(verdict.is_new for verdict in verdicts)
-    return Verdict(reported(results, first.obstacles, group), workloads, first.judge, is_new, first.obstacles)
+    objects = sum([verdict.objects for verdict in verdicts])
+    return Verdict(reported(results, first.obstacles, group), workloads, first.judge, is_new, first.obstacles, objects)
 
 
 def _whole(group: Group) -> Verdict:

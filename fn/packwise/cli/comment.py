@@ -11,7 +11,7 @@ from krmfn.result import exit_code, sort_results
 from packwise.cli import markdown
 from packwise.cli.arguments import UsageError
 from packwise.cli.cluster_files import read_cluster, read_nodes
-from packwise.cli.console import show
+from packwise.cli.console import say, show
 from packwise.cli.diff_output import markdown as of_diff
 from packwise.cli.diff_output.result import Compared
 from packwise.cli.groups import read_groups
@@ -60,7 +60,10 @@ def comment(command: Comment) -> int:
     if command.nodes:
         answers.append(_placed(checkup, command))
     text = markdown.comment(_marker(command.named.paths), [answer.part for answer in answers])
-    return max([answer.code for answer in answers]) if show(text) else 1
+    if not show(text):
+        return 1
+    say([judgement.coverage.line])
+    return max([answer.code for answer in answers])
 
 
 def _marker(paths: Sequence[str]) -> str:
@@ -71,7 +74,7 @@ def _marker(paths: Sequence[str]) -> str:
 
 def _checked(checkup: Checkup, judgement: Judgement) -> _Answer:
     files = [file for file in checkup.files if file.left_out is None]
-    checked = Checked(judgement.results, len(files), checkup.text_of, closing=judgement.closing)
+    checked = Checked(judgement.results, len(files), checkup.text_of, coverage=judgement.coverage)
     return _Answer(of_check.part(checked), exit_code(judgement.results))
 
 

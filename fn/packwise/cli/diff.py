@@ -8,6 +8,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.coverage import files_covered
 from packwise.cli.diff_output.result import Compared, notes
 from packwise.cli.inputs import Sides, read_sides
 from packwise.cli.report.lines import as_lines
@@ -32,25 +33,35 @@ def diff(command: Diff) -> int:
     inputs = read_sides(sides)
     results = sort_results([*inputs[0].results, *inputs[1].results])
     say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    before, after = [files_covered(each.files, each.left_out) for each in inputs]
+    lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
     if exit_code(results):
+        say(lines)
         return 1
-    compared = _compared(command, *inputs)
+    compared = _compared(command, *inputs)._replace(coverage=(before, after))
     if command.output not in ("json", "markdown"):
         say([f"note: {note}" for note in notes(compared)])
     difference = compared.difference
     if command.output == "patch":
         errors = [*difference.unreadable, *difference.refusals]
         say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    shown = show(_printer(command.output)(compared))
+    if not show(_printer(command.output)(compared)):
+        return 1
+    say(lines)
     is_wrong = difference.refusals or not difference.compared or (command.exit_code and difference.changes)
-    return int(bool(is_wrong) or not shown)
+    return int(bool(is_wrong))
 
 
 def _compared(command: Diff, before: Inputs, after: Inputs) -> Compared:
     old = _sorted(state_before(before.package))
     new = _sorted(state_after(after.package, before.package))
-    names = ["<stdin>" if name == STDIN else name for name in (command.before, command.after)]
-    return Compared(compare(old, new), names[0], names[1], old.rendered, new.rendered, is_coloured(sys.stdout))
+    return Compared(compare(old, new), *_names(command), old.rendered, new.rendered, is_coloured(sys.stdout))
+
+
+def _names(command: Diff) -> tuple[str, str]:
+    """What the user calls the two sides."""
+    before, after = ("<stdin>" if name == STDIN else name for name in (command.before, command.after))
+    return before, after
 
 
 def _sorted(state: State) -> State:

@@ -14,9 +14,9 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity, sort_results
 from krmfn.yamltext.native import READER
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.coverage import files_covered
 from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import InputPath, contains, real, top_of
-from packwise.cli.judgement import left_out_lines
 from packwise.cli.read import read_file
 from packwise.cli.reader import readable_items
 from packwise.cli.report.lines import as_lines
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.cli.arguments import Doctor
+    from packwise.cli.coverage import Coverage
     from packwise.cli.document import InputFile
     from packwise.cli.groups import Checkup
     from packwise.commands.doctor import Client
@@ -61,9 +62,15 @@ def doctor(command: Doctor) -> int:
     errors = sort_results([result for result in checkup.results if result.severity is Severity.ERROR])
     say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
     diagnosis = _diagnosis(checkup)
-    text = json_text(_as_json(checkup, diagnosis)) if command.as_json else "".join(_as_text(checkup, diagnosis))
+    coverage = files_covered(checkup.files, checkup.left_out)
+    text = (
+        json_text(_as_json(checkup, diagnosis, coverage)) if command.as_json else "".join(_as_text(diagnosis, coverage))
+    )
     is_well = not errors and not diagnosis.problems and not any(view.errors for _, view in diagnosis.clusters)
-    return 0 if show(text) and is_well else 1
+    if not show(text):
+        return 1
+    say([coverage.line])
+    return 0 if is_well else 1
 
 
 def _diagnosis(checkup: Checkup) -> _Diagnosis:
@@ -126,14 +133,14 @@ def _is_executable(folder: str, command: str) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _as_text(checkup: Checkup, diagnosis: _Diagnosis) -> Iterator[str]:
+def _as_text(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
     for configurations, view in diagnosis.clusters:
         yield visible(", ".join(configurations) or "without a configuration") + "\n"
         yield from (visible(f"  {line}") + "\n" for line in _view_lines(view))
-    left_out = summary(each.reason for _, each in checkup.left_out)
+    left_out = summary(each.reason for _, each in coverage.left_out)
     if left_out:
         yield f"\nleft out: {left_out}\n"
-        yield from (visible(f"  {line.removeprefix('left out: ')}") + "\n" for line in left_out_lines(checkup.left_out))
+        yield from (visible(f"  {line.removeprefix('left out: ')}") + "\n" for line in coverage.listed)
     if diagnosis.clusters or left_out:
         yield "\n"
     for client in diagnosis.clients:
@@ -158,7 +165,7 @@ def _view_lines(view: ClusterView) -> Iterator[str]:
     yield from as_lines(view.errors, coloured=False)
 
 
-def _as_json(checkup: Checkup, diagnosis: _Diagnosis) -> dict[str, Any]:
+def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dict[str, Any]:
     return {
         "clusters": [
             {
@@ -178,6 +185,7 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis) -> dict[str, Any]:
             {"path": name, "reason": left_out.reason.noun, "by": left_out.by}
             for name, left_out in sorted(checkup.left_out)
         ],
+        "coverage": coverage.fields,
         "clients": [client._asdict() for client in diagnosis.clients],
         "reader": READER,
         "problems": [{"file": each.file, "message": each.message} for each in diagnosis.problems],

@@ -11,6 +11,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.coverage import groups_covered, judge_of, objects_judged
 from packwise.cli.explain_output.explained import Explained
 from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import real
@@ -47,6 +48,9 @@ def explain(command: Explain) -> int:
     target, paths = _target(command.target, command.named.paths)
     checkup = read_groups(command.named._replace(paths=paths))
     rendered = [(group, render(group.package)) for group in checkup.groups]
+    coverage = groups_covered(
+        checkup, [(group, each.workloads, judge_of(each), objects_judged(each)) for group, each in rendered]
+    )
     # Files that belong to no cluster have nothing to explain beside those that do.
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
     results = [*checkup.results, *(result for _, each in rendered for result in each.results)]
@@ -56,17 +60,21 @@ def explain(command: Explain) -> int:
     say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
     explanations = list(_explained(rendered))
     if not explanations:
+        say([coverage.line])
         return 1
     explanations = _chosen(target, explanations, checkup)
     if command.as_json:
         from packwise.cli.explain_output.json import as_json
 
-        text = as_json(explanations)
+        text = as_json(explanations, coverage)
     else:
         from packwise.cli.explain_output.text import as_text
 
         text = as_text(explanations, _width(), coloured=is_coloured(sys.stdout))
-    return exit_code(results) if show(text) else 1
+    if not show(text):
+        return 1
+    say([coverage.line])
+    return exit_code(results)
 
 
 def _explained(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Explained]:

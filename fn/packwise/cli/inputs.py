@@ -177,6 +177,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
     reader, config = Reader(sides.exclude), sides.config
     if not name.startswith(COMMIT):
         files = reader.read([name])
+        own = len(reader.left_out)
         chosen = Configured() if config is None else _config(config, reader, lambda: reader.read([config]))
     else:
         commit, colon, path = name.removeprefix(COMMIT).partition(":")
@@ -187,8 +188,10 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         files = reader.read_commit(commit, [path])
         if colon and not files:
             raise UsageError(f'"{path}" holds no YAML files in the commit "{commit}"')
+        own = len(reader.left_out)
         read = partial(reader.read_commit, commit)
         chosen = Configured() if config is None else _config(config, reader, lambda: read([config]))
+    left_out = tuple(reader.left_out[:own])
     if config is None:
         chosen = Configured(_carried(files))
     package = Package(
@@ -200,7 +203,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         context=chosen.context,
         is_chosen=config is not None,
     )
-    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files))
+    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out)
 
 
 def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> list[InputFile]:

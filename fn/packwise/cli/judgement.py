@@ -1,61 +1,48 @@
-"""The groups of a check judged one by one, and the line that says what was judged and what was left out."""
+"""The groups of a check judged one by one."""
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
-from packwise.cli.arguments import Verbosity
+from packwise.cli.coverage import Coverage, groups_covered, judge_of, objects_judged
 from packwise.cli.together import has_repeated, layers_of, packages_of
-from packwise.discovery import summary
+from packwise.discovery import passed_over
 from packwise.findings.consequences import without_echoes
 from packwise.findings.fingerprint import fingerprints
 from packwise.findings.known import compare
-from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
+from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
 from packwise.pipeline.rules import rules_of_packages
 from packwise.pipeline.steps import NO_WORKLOADS
 from packwise.select.selection import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.result import Result
     from packwise.cli.groups import Checkup, Group
-    from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
 
 __all__ = [
     "Judgement",
     "Verdict",
-    "closing_of",
-    "ending",
     "judge",
-    "judge_of",
     "judgement_of",
-    "left_out_lines",
     "reported",
     "rules_missed_by",
     "verdict_of",
 ]
 
 
-_JUDGED = (POD_CLIQUE_SET.name, DYNAMO_GRAPH.name)
-_MOST_GROUPS = 3
-"""How many configurations a summary names."""
+_NAMES = frozenset([kind.name for kind in WORKLOADS])
 
 
 class Judgement(NamedTuple):
-    """The sorted `results` of all groups; `closing` is what a summary says of groups and of files left out.
-
-    `groups` says it of each group, where they are too many for a summary. `workloads` is how many were judged; whether
-    one of them `is_new`: it has no status.
-    """
+    """The sorted `results` of all groups, and what was judged; whether a workload `is_new`: it has no status."""
 
     results: tuple[Result, ...]
-    closing: str
-    groups: tuple[str, ...] = ()
-    workloads: int = 0
+    coverage: Coverage = Coverage()
     is_new: bool = False
 
 
@@ -63,7 +50,8 @@ class Verdict(NamedTuple):
     """What a render says of one group: the results that are reported, and how many `workloads` it judged.
 
     `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
-    no status. `obstacles` are those of the results about what objects are judged by.
+    no status. `obstacles` are those of the results about what objects are judged by. `objects` are the workloads that
+    are Kubernetes objects.
     """
 
     results: tuple[Result, ...]
@@ -71,6 +59,7 @@ class Verdict(NamedTuple):
     judge: str | None
     is_new: bool = False
     obstacles: tuple[Result, ...] = ()
+    objects: int = 0
 
 
 def judge(checkup: Checkup) -> Judgement:
@@ -84,13 +73,14 @@ def verdict_of(group: Group, rendered: Rendered) -> Verdict:
     """What a check says of a group, given its render; objects that no client applies together are judged apart."""
     judged = _judged_apart(group, rendered)
     results = reported(_results_of(judged), rendered.obstacles, group)
-    workloads = [item for item in group.package.items if item.get("kind") in _JUDGED]
+    workloads = [item for item in group.package.items if item.get("kind") in _NAMES]
     is_new = any(not item.get("status") for item in workloads)
     number = sum(each.workloads for _, each in judged)
     if group.unchanged:
         plans = [plan for _, each in judged for plan in each.plans]
         number = sum(plan.workload.location().file not in group.unchanged for plan in plans)
-    return Verdict(results, number, judge_of(rendered), is_new, rendered.obstacles)
+    objects = sum([objects_judged(each, group.unchanged) for _, each in judged])
+    return Verdict(results, number, judge_of(rendered), is_new, rendered.obstacles, objects)
 
 
 def _judged_apart(group: Group, rendered: Rendered) -> list[tuple[frozenset[str | None], Rendered]]:
@@ -126,50 +116,24 @@ def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
     passed.add(NO_WORKLOADS.name if has_workloads else ABSENT.name)
     for _, each in rendered:
         results += [result for result in each.results if result.tags.get("rule") not in passed]
-    judged = [(group, each) for group, each in rendered if each.workloads and each.judge is not None]
-    judged.sort(key=lambda pair: (not pair[0].configurations, pair[0].configurations))
-    groups = [_judged(each.workloads, each.judge, is_first=place == 0) for place, (_, each) in enumerate(judged)]
-    counted = groups
-    if len(groups) > _MOST_GROUPS:
-        number = sum(each.workloads for _, each in judged)
-        counted = [f"{number} workloads judged by {len(groups)} configurations (-v lists them)"]
+    coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in rendered])
     # A definition that several groups read is wrong once.
-    unique = {str(result): result for result in results}
-    listed = tuple(groups) if len(groups) > _MOST_GROUPS else ()
-    number = sum(each.workloads for _, each in rendered)
-    closing = _closing(counted, checkup.left_out)
+    unique = {str(result): result for result in _explained(results, coverage)}
     is_new = any(each.is_new for _, each in rendered)
-    return Judgement(sort_results(without_echoes(unique.values())), closing, listed, number, is_new)
+    return Judgement(sort_results(without_echoes(unique.values())), coverage, is_new)
+
+
+def _explained(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
+    """The results; that there is no workload is said with what was passed over, for formats without a last line."""
+    over = passed_over(coverage.reasons)
+    for result in results:
+        is_absence = result.tags.get("rule") == NO_WORKLOADS.name and over
+        yield result._replace(message="; ".join([result.message, *over])) if is_absence else result
 
 
 def rules_missed_by(unread: Iterable[Result]) -> set[str]:
     """Rules that miss what a file may hold that cannot be read, as `unread` says: they are not reported beside that."""
     return {ABSENT.name, NO_WORKLOADS.name} if exit_code(unread) else set()
-
-
-def closing_of(workloads: int, judge: str | None, left_out: Iterable[tuple[str, LeftOut]]) -> str:
-    """What a summary says of a render, and of the files that are left out; "" where there is nothing to say.
-
-    `workloads` is how many were judged, `judge` by what.
-    """
-    return _closing([_judged(workloads, judge)] if workloads and judge is not None else [], left_out)
-
-
-def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
-    """The lines for stderr at the end of a run: the `last` one, above it where asked for those that list its counts."""
-    if verbosity is Verbosity.QUIET or not last:
-        return []
-    return [*(listed if verbosity is Verbosity.VERBOSE else ()), last]
-
-
-def _closing(judged: Iterable[str], left_out: Iterable[tuple[str, LeftOut]]) -> str:
-    reasons = summary(reason.reason for _, reason in left_out)
-    return "; ".join([*judged, *([f"left out: {reasons}"] if reasons else [])])
-
-
-def left_out_lines(left_out: Iterable[tuple[str, LeftOut]]) -> list[str]:
-    """`left out: charts/web/values.yaml: values file (charts/web/Chart.yaml)`, for each in order of its path."""
-    return [f"left out: {name}: {reason.description}" for name, reason in sorted(left_out)]
 
 
 def reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
@@ -210,25 +174,3 @@ def _is_reported(result: Result, group: Group) -> bool:
     if file not in group.around:
         return True
     return file in group.configurations and result.severity is Severity.ERROR
-
-
-def _judged(number: int, judge: str | None, *, is_first: bool = True) -> str:
-    """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without the nouns."""
-    noun = ("workload judged" if number == 1 else "workloads judged") if is_first else ""
-    return " ".join([str(number), *[words for words in (noun, judge) if words]])
-
-
-def judge_of(rendered: Rendered) -> str | None:
-    """`with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; None where nothing configures a render."""
-    selection = rendered.selection
-    if selection is None:
-        return None
-    words: list[str] = []
-    if rendered.has_grove and not selection.is_configured:
-        return "without a configuration"
-    if rendered.has_grove:
-        reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
-        words.append(f"with Grove {selection.revision.name}{reason}")
-    if selection.files:
-        words.append(f"({' and '.join(selection.files)})")
-    return " ".join(words)

@@ -9,6 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, Named, UsageError, Verbosity
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
+from packwise.cli.coverage import files_covered
 from packwise.cli.document import contents_of, edited_text
 from packwise.cli.inputs import read_inputs
 from packwise.cli.journal import Change, change_files, common_folder, once_complete
@@ -120,6 +121,8 @@ def _running(migrated: Migrated, target: str) -> Iterator[str]:
 def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> int:
     """Prints the findings to stderr, since stdout holds the difference, `last` below; returns the exit code."""
     results = sort_results(results)
+    coverage = files_covered(inputs.files, inputs.left_out)
+    last_line = coverage.line
     if results:
         checked = Checked(
             results,
@@ -128,8 +131,9 @@ def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ())
             coloured=is_coloured(sys.stderr),
             # There is no other run that would list what is left out.
             verbosity=Verbosity.VERBOSE,
+            coverage=coverage,
         )
         say(as_text(checked).removesuffix("\n").split("\n"), as_they_are=True)
-        say([checked.last_line])
-    say(last)
+        last_line = checked.last_line
+    say([*last, last_line])
     return exit_code(results)

@@ -94,6 +94,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         tuple(parsed.nodes),
         parsed.jobs,
         parsed.changed_since,
+        parsed.requires_workloads,
     ),
     "diff": lambda parsed: Diff(
         parsed.before,
@@ -140,6 +141,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.prunes,
         tuple(parsed.crds),
         tuple(parsed.set),
+        parsed.requires_workloads,
     ),
     "cache": lambda parsed: Cache(parsed.place, parsed.action == "prune", parsed.max_size),
     "migrate": lambda parsed: Migrate(

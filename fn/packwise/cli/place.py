@@ -10,6 +10,7 @@ from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.cluster_files import read_cluster, read_json, read_nodes, read_objects
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.coverage import coverage_of
 from packwise.cli.inputs import read_inputs
 from packwise.cli.place_output.placed import Baseline, Placed
 from packwise.cli.rendered_files import rendered_of
@@ -89,10 +90,12 @@ def _workloads(command: PlaceGangs) -> int:
             package = package._replace(items=with_replicas(package.items, text))
     rendered = rendered_of(inputs._replace(package=package))
     say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    coverage = coverage_of(inputs, rendered)
     if exit_code(rendered.results):
+        say([coverage.line])
         return 1
     snapshot = _snapshot(command, package.nodes)
-    placed = placed_of(rendered, snapshot)
+    placed = placed_of(rendered, snapshot)._replace(coverage=coverage)
     there, placing = placed.situation, placed.placing
     if command.further:
         placed = placed._replace(further=more_replicas(there, placing))
@@ -100,7 +103,10 @@ def _workloads(command: PlaceGangs) -> int:
         placed = placed._replace(seconds=_seconds(there, placing))
     if command.named.baseline is not None:
         placed = placed._replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
-    return int(not placing.fits) if show(_printed(placed, command)) else 1
+    if not show(_printed(placed, command)):
+        return 1
+    say([coverage.line])
+    return int(not placing.fits)
 
 
 def placed_of(rendered: Rendered, snapshot: Snapshot) -> Placed:

@@ -16,6 +16,7 @@ from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.document import Document, InputFile
 from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
 from packwise.objects.lists import entries_of
+from packwise.objects.mentions import workloads_in
 from packwise.objects.spelling import is_nearly_known
 from packwise.pipeline.registry import is_document, may_be_document
 
@@ -175,10 +176,12 @@ def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
 def _left_out(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
     """The file as bytes alone, whatever it holds."""
     documents = split_documents(text)
+    # What a patch changes stands elsewhere, and is judged there.
+    workloads = 0 if left_out.reason is Reason.PATCH else workloads_in(text)
     return InputFile(
         path,
         tuple([Document(document.separator, document.text, line=document.line) for document in documents]),
-        left_out=left_out,
+        left_out=left_out._replace(workloads=workloads),
         is_stream=left_out.reason is not Reason.HELM_TEMPLATE and all(_is_yaml(each.text) for each in documents),
     )
 

@@ -17,6 +17,7 @@ from packwise.findings.finding import bounded
 from packwise.globs import Globs
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import KINDS, POD
+from packwise.objects.mentions import workloads_in
 from packwise.settings.recognition import is_settings
 
 if TYPE_CHECKING:
@@ -140,16 +141,16 @@ class Reader:
             if path.left_out is None or path.left_out.reason.is_of_the_package:
                 listed.append(path)
             else:
-                self.left_out.append((str(path.name), path.left_out))
+                self.left_out.append((str(path.name), path.left_out._replace(workloads=_workloads_at(path))))
         return listed
 
     def _kept(self, read: list[_Read]) -> list[InputFile]:
         excluded = _exclusions([file for file, _ in read])
         if excluded:
-            self.unread = [each for each in self.unread if not self._is_excluded(each.path, excluded)]
+            self.unread = [each for each in self.unread if not self._is_excluded(each.path, excluded, each.text)]
         files: list[InputFile] = []
         for file, error in read:
-            if self._is_excluded(file.path, excluded):
+            if self._is_excluded(file.path, excluded, file.text):
                 continue
             files.append(file)
             self.results += [] if error is None else [error_result(error)]
@@ -163,12 +164,23 @@ class Reader:
         self.files += files
         return files
 
-    def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, Globs]]) -> bool:
+    def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, Globs]], text: str) -> bool:
         """Whether a configuration excludes the file, which is kept as left out then."""
         by = None if path.is_named else _excluded_by(str(path.name), excluded)
         if by is not None:
-            self.left_out.append((str(path.name), LeftOut(Reason.EXCLUDED, by)))
+            self.left_out.append((str(path.name), LeftOut(Reason.EXCLUDED, by, workloads_in(text))))
         return by is not None
+
+
+def _workloads_at(path: InputPath) -> int:
+    """How many workloads a file holds that is ignored or excluded; 0 for a folder, into which nobody looks."""
+    is_copy = path.left_out is not None and path.left_out.reason is Reason.RENDERED
+    if is_copy or path.at is None or not Path(path.at).is_file():
+        return 0
+    try:
+        return workloads_in(content_of(path).decode("utf-8", "replace"))
+    except FieldError:
+        return 0
 
 
 def _read(path: InputPath) -> _Read:

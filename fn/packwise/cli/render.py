@@ -6,8 +6,8 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.cli.console import show
+from packwise.cli.coverage import coverage_of
 from packwise.cli.inputs import read_inputs
-from packwise.cli.judgement import judge_of
 from packwise.cli.render_report import Report
 from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.cli.stream import stream_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from packwise.cli.arguments import Render
-    from packwise.cli.inputs import Inputs
     from packwise.cli.render_apart import Apart
 
 __all__ = ["render"]
@@ -39,10 +38,10 @@ def render(command: Render) -> int:
 
         apart = rendered_apart(inputs, processes, in_files=False)
         if apart is not None:
-            return _print_apart(apart, inputs, command)
+            return _print_apart(apart, command)
         inputs = read_inputs(command.named)
     rendered = rendered_of(inputs, writes=True)
-    report = Report.of(command, inputs, rendered.workloads, judge_of(rendered))
+    report = Report(command, coverage_of(inputs, rendered))
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
     try:
@@ -52,8 +51,8 @@ def render(command: Render) -> int:
     return _print(text, rendered.results, report)
 
 
-def _print_apart(apart: Apart, inputs: Inputs, command: Render) -> int:
-    report = Report.of(command, inputs, apart.workloads, apart.judge)
+def _print_apart(apart: Apart, command: Render) -> int:
+    report = Report(command, apart.coverage)
     if apart.outcome is None:
         return report.refuse(apart.results)
     return _print(stream_of(apart.outcome), apart.results, report)

@@ -9,8 +9,8 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
+from packwise.cli.coverage import Coverage, judge_of
 from packwise.cli.document import Document, InputFile
-from packwise.cli.judgement import judge_of
 from packwise.cli.rendered_files import NewText, Outcome, outcome_of, without_bookkeeping
 from packwise.cli.shares import slices_of
 from packwise.cli.workloads import workloads_of
@@ -40,15 +40,11 @@ __all__ = ["Apart", "rendered_apart"]
 
 
 class Apart(NamedTuple):
-    """What a render says and writes; there is no `outcome` where there is an error.
-
-    `workloads` is how many were judged, `judge` by what.
-    """
+    """What a render says and writes, and what it judged; there is no `outcome` where there is an error."""
 
     results: tuple[Result, ...]
     outcome: Outcome | None
-    workloads: int
-    judge: str | None
+    coverage: Coverage
 
 
 class _Written(NamedTuple):
@@ -97,7 +93,8 @@ def rendered_apart(inputs: Inputs, processes: int, *, in_files: bool) -> Apart |
         except FieldError:
             return None
     workloads = sum([piece.workloads for piece in pieces])
-    return Apart(sort_results([*inputs.results, *results]), outcome, workloads, pieces[0].judge)
+    coverage = Coverage(((workloads, pieces[0].judge or ""),), 0, inputs.left_out)
+    return Apart(sort_results([*inputs.results, *results]), outcome, coverage)
 
 
 def _pieces(package: Package, unread: Sequence[Unread], *, in_files: bool) -> list[_Piece] | None:

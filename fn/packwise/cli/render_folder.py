@@ -11,12 +11,12 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import cannot_write, say
+from packwise.cli.coverage import coverage_of
 from packwise.cli.document import InputFile, contents_of
 from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_inputs
 from packwise.cli.journal import once_complete
-from packwise.cli.judgement import judge_of
 from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.render_apart import rendered_apart
@@ -53,7 +53,7 @@ def render_folder(command: Render) -> int:
     refuse_lists_within(inputs.files, output)
     apart = rendered_apart(inputs, processes, in_files=True) if inputs.unread else None
     if apart is not None:
-        report = Report.of(command, inputs, apart.workloads, apart.judge)
+        report = Report(command, apart.coverage)
         if apart.outcome is None:
             return report.refuse(apart.results)
         as_read = contents_of(inputs.files) | {Path(str(path.name)): data for path, data in inputs.unread}
@@ -61,7 +61,7 @@ def render_folder(command: Render) -> int:
     if inputs.unread:
         inputs = _inputs(command, output)
     rendered = rendered_of(inputs, writes=True)
-    report = Report.of(command, inputs, rendered.workloads, judge_of(rendered))
+    report = Report(command, coverage_of(inputs, rendered))
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
     try:

@@ -9,8 +9,8 @@ from krmfn.record import NamedTuple
 from krmfn.result import sort_results
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import is_coloured, say
+from packwise.cli.coverage import ending
 from packwise.cli.inputs import error_result
-from packwise.cli.judgement import closing_of, ending, left_out_lines
 from packwise.cli.report.lines import count_of_causes, hidden_infos, stderr_lines
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.errors import FieldError
     from krmfn.result import Result
     from packwise.cli.arguments import Render
-    from packwise.cli.inputs import Inputs
+    from packwise.cli.coverage import Coverage
 
 __all__ = ["Report"]
 
@@ -27,18 +27,11 @@ __all__ = ["Report"]
 class Report(NamedTuple):
     """What stderr says of a render: findings, and a last line of what was done, judged and left out.
 
-    `closing` is what that line says of the latter two; `listed` are the lines above it that list what is left out.
+    `coverage` is what that line says of the latter two.
     """
 
     command: Render
-    closing: str
-    listed: tuple[str, ...]
-
-    @classmethod
-    def of(cls, command: Render, inputs: Inputs, workloads: int, judge: str | None) -> Report:
-        """What is said of a render of so many `workloads`, and by what they were judged."""
-        closing = closing_of(workloads, judge, inputs.left_out)
-        return cls(command, closing, tuple(left_out_lines(inputs.left_out)))
+    coverage: Coverage
 
     @property
     def verbosity(self) -> Verbosity:
@@ -52,7 +45,8 @@ class Report(NamedTuple):
     def end(self, results: Iterable[Result], done: str = "") -> None:
         """Says what was `done`, and the rest of the last line: what is not shown of `results`, what was judged."""
         hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
-        say(ending("; ".join([part for part in (done, hidden, self.closing) if part]), self.listed, self.verbosity))
+        last = "; ".join([part for part in (done, hidden, self.coverage.line) if part])
+        say(ending(last, self.coverage.listed, self.verbosity))
 
     def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> int:
         """Says that nothing was written, and why, an `error` beside the results; returns the exit code."""

@@ -14,6 +14,7 @@ from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError, Verbosity
 from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.coverage import coverage_of
 from packwise.cli.diff_output.result import Compared, notes
 from packwise.cli.diff_output.text import changed_kinds
 from packwise.cli.inputs import read_inputs
@@ -65,6 +66,7 @@ def report(command: Report) -> int:
     if any(output.file is not None for output in command.outputs):
         # The drawing says it too, and is open nowhere yet.
         say([Drawn(picture).headline])
+    say([coverage_of(inputs, rendered).line])
     return int(not fits or bool(exit_code(rendered.results)) or not all(written))
 
 

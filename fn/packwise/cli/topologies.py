@@ -12,6 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.coverage import files_covered
 from packwise.cli.inputs import read_inputs
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import json_text, visible, width
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from packwise.cli.arguments import Topologies
+    from packwise.cli.coverage import Coverage
     from packwise.topology.uses import ListedTopology, Use
 
 __all__ = ["topologies"]
@@ -39,8 +41,11 @@ def topologies(command: Topologies) -> int:
     listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package)
     results = sort_results([*inputs.results, *listing.results])
     say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    is_shown = not listing.is_known or show(_as_json(listing) if command.as_json else _as_text(listing))
-    return exit_code(results) if is_shown else 1
+    coverage = files_covered(inputs.files, inputs.left_out)
+    if listing.is_known and not show(_as_json(listing, coverage) if command.as_json else _as_text(listing)):
+        return 1
+    say([coverage.line])
+    return exit_code(results)
 
 
 class _Row(NamedTuple):
@@ -121,7 +126,7 @@ def _cut(cell: str) -> str:
     return cell if len(cell) <= _LONGEST else f"{cell[:_LONGEST]}…"
 
 
-def _as_json(listing: Overview) -> str:
+def _as_json(listing: Overview, coverage: Coverage) -> str:
     uses: dict[str | None, list[Use]] = {}
     for row in _rows(listing):
         if row.use is not None:
@@ -136,6 +141,7 @@ def _as_json(listing: Overview) -> str:
             if name is not None and name not in names
         ],
         "withoutTopology": [_use(use) for use in uses.get(None, [])],
+        "coverage": coverage.fields,
     }
     return json_text(whole)
 

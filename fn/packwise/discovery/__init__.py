@@ -9,7 +9,7 @@ from packwise.discovery.content import content_reason, unparsed_reason
 from packwise.discovery.ignored import GITIGNORE, Ignored, ignored_files, ignored_from
 from packwise.discovery.landmarks import KUSTOMIZATIONS, LANDMARKS, Landmarks
 from packwise.discovery.nearest import Traits, configured_folders, nearest_folder_among, nearest_folders
-from packwise.discovery.reason import LeftOut, Reason, summary
+from packwise.discovery.reason import LeftOut, Reason, passed_over, summary
 
 __all__ = [
     "GITIGNORE",
@@ -26,6 +26,7 @@ __all__ = [
     "ignored_from",
     "nearest_folder_among",
     "nearest_folders",
+    "passed_over",
     "summary",
     "unparsed_reason",
 ]

@@ -11,7 +11,7 @@ from krmfn.record import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LeftOut", "Reason", "summary"]
+__all__ = ["LeftOut", "Reason", "passed_over", "summary"]
 
 
 class Reason(Enum):
@@ -46,10 +46,14 @@ class Reason(Enum):
 
 
 class LeftOut(NamedTuple):
-    """A file that is not judged. `by` is the file that says so, or "" where its own content does."""
+    """A file that is not judged. `by` is the file that says so, or "" where its own content does.
+
+    `workloads` is how many its text seems to hold, as far as it was read.
+    """
 
     reason: Reason
     by: str = ""
+    workloads: int = 0
 
     @property
     def description(self) -> str:
@@ -65,3 +69,31 @@ def summary(reasons: Iterable[Reason]) -> str:
         for reason in Reason
         if counted[reason]
     )
+
+
+_ADVICE = {
+    Reason.HELM_TEMPLATE: "helm template … | packwise check -",
+    Reason.COMPONENT: "kustomize build … | packwise check -",
+    Reason.ENCRYPTED: "sops --decrypt … | packwise check -",
+}
+"""How workloads that are left out get judged."""
+
+
+def passed_over(numbers: Iterable[tuple[str, int]], verb: str = "judged") -> list[str]:
+    """`3 Helm templates hold workloads that were not judged: helm template … | packwise check -`, for each reason.
+
+    The reasons are nouns of files, each with a number of these; what is none stands for errors, and its number for
+    workloads.
+    """
+    by_noun = {reason.noun: reason for reason in Reason}
+    lines: list[str] = []
+    for noun, number in numbers:
+        reason = by_noun.get(noun)
+        if reason is None:
+            words = "workload was" if number == 1 else "workloads were"
+            lines.append(f"{number} {words} not {verb}, because of errors")
+            continue
+        words = f"{noun} holds" if number == 1 else f"{reason.plural} hold"
+        advice = f": {_ADVICE[reason]}" if reason in _ADVICE else ""
+        lines.append(f"{number} {words} workloads that were not {verb}{advice}")
+    return lines

@@ -27,6 +27,7 @@ __all__ = [
     "QUEUE",
     "TOPOLOGY",
     "VOLCANO_PODGROUP",
+    "WORKLOADS",
     "Kind",
     "kind_of",
     "kind_of_object",
@@ -136,6 +137,9 @@ KINDS = (
     DYNAMO_GRAPH,
 )
 """All kinds; what others refer to comes first."""
+
+WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
+"""The kinds of users' workloads."""
 
 GENERATED = tuple([kind for kind in KINDS if kind.write_order is not None])
 """The kinds that packwise generates."""

@@ -12,7 +12,7 @@ from krmfn.result import exit_code
 from packwise.discovery import Traits, configured_folders
 from packwise.findings.finding import Finding
 from packwise.objects.identity import identity, is_generated
-from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
+from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
 from packwise.select.selection import function_config_of
 from packwise.settings.recognition import has_topology, is_settings
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render_clusters", "traits_of"]
 
-_WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
+_WORKLOADS = frozenset([kind.key for kind in WORKLOADS])
 
 
 def traits_of(items: Iterable[KubeObject]) -> Traits:

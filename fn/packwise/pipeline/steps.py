@@ -12,7 +12,7 @@ from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import ONCE, READABLE
-from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP
+from packwise.objects.kinds import PODGROUP, WORKLOADS
 from packwise.objects.spelling import spelling_findings
 from packwise.pipeline.metadata import metadata_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
@@ -140,7 +140,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     evidence = selection.evidence.findings if selection.evidence is not None else ()
     judged_before = [*of_topologies, *about_workloads, *of_objects]
     of_objects += metadata_findings(inventory.items, judged_before)
-    has_grove = any(inventory.items.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
+    has_grove = any(inventory.items.of_kind(*kind.key) for kind in WORKLOADS)
     judged = tuple(plans), known, has_grove, obstacles
     results = (
         *results,
@@ -394,7 +394,7 @@ def _absence(
 
 def _asks_for_topology(index: Index) -> bool:
     """Whether a workload has a topology constraint, also where it is refused for something else."""
-    workloads = [item for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH) for item in index.of_kind(*kind.key)]
+    workloads = [item for kind in WORKLOADS for item in index.of_kind(*kind.key)]
     return any(_has_constraint(item.value) for item in workloads)
 
 

@@ -20,11 +20,11 @@ __all__ = ["as_json", "resource"]
 
 def as_json(compared: Compared) -> str:
     """One object: what was compared, how much differs, and all of it."""
-    difference = compared.difference
+    difference, (before, after) = compared.difference, compared.coverage
     counts = {action.value: sum(1 for change in difference.changes if change.action is action) for action in Action}
     whole = {
-        "before": {"name": compared.before, "rendered": compared.before_rendered},
-        "after": {"name": compared.after, "rendered": compared.after_rendered},
+        "before": {"name": compared.before, "rendered": compared.before_rendered, "coverage": before.fields},
+        "after": {"name": compared.after, "rendered": compared.after_rendered, "coverage": after.fields},
         "compared": difference.compared,
         "summary": {
             **counts,

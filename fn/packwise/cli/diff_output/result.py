@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.cli.coverage import Coverage
 
 if TYPE_CHECKING:
     from packwise.commands.diff import Difference
@@ -15,6 +16,7 @@ class Compared(NamedTuple):
     """What changes from the state that the user calls `before` to the one called `after`.
 
     The two `…_rendered` tell which of them was rendered from sources; `coloured` asks for the colours of a terminal.
+    `coverage` is what was read of both.
     """
 
     difference: Difference
@@ -23,6 +25,7 @@ class Compared(NamedTuple):
     before_rendered: bool = True
     after_rendered: bool = True
     coloured: bool = False
+    coverage: tuple[Coverage, Coverage] = (Coverage(), Coverage())
 
 
 def notes(compared: Compared) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from packwise.cli.coverage import Coverage
     from packwise.cli.explain_output.explained import Explained
     from packwise.commands.explain import (
         Cause,
@@ -34,14 +35,14 @@ _DIFFERENT = {"topologyAwareScheduling": None}
 """What stands where configurations differ, if that is not an empty text."""
 
 
-def as_json(explanations: Sequence[Explained]) -> str:
+def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:
     """What was asked about, of all configurations in one object; each configuration is listed too."""
     first, *others = [_whole(each) for each in explanations]
     for other in others:
         for key, value in other.items():
             # What is said of all of them is said where they agree.
             first[key] = first[key] + value if isinstance(value, list) else _common(key, first[key], value)
-    return json_text(first)
+    return json_text({**first, "coverage": coverage.fields})
 
 
 def _common(key: str, value: Any, other: Any) -> Any:

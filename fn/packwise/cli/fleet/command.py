@@ -93,7 +93,7 @@ def fleet(command: Fleet) -> int:
         )
         is_shown = all(show(piece) for piece in _printer(command.output)(report))
         say(as_lines(results))
-    return max(_code(report, command), exit_code(results), int(not is_shown))
+    return max(_code(report, command), _absence(report, command), exit_code(results), int(not is_shown))
 
 
 def _orphans(command: Fleet, after: Rooted, evidence: Evidence) -> tuple[Orphans | None, list[Result]]:
@@ -222,10 +222,21 @@ def _printer(name: str) -> Callable[[FleetReport], Iterable[str]]:
     return print_report
 
 
+def _absence(report: FleetReport, command: Fleet) -> int:
+    """1 where a package has no workload that was judged and must have one, which stderr says."""
+    idle = report.summary.number(Status.IDLE)
+    if not command.requires_workloads or not idle:
+        return 0
+    have = "1 package has none" if idle == 1 else f"{idle} packages have none"
+    say([f"error: a workload must be judged in every package (--require-workloads); {have}"])
+    return 1
+
+
 def _code(report: FleetReport, command: Fleet) -> int:
     """1 where a package fails or something does not fit; where that was asked for, where something changes."""
     summary = report.summary
-    changed = [status for status, _ in summary.statuses if status not in (Status.UNCHANGED, Status.PASSING)]
+    same = (Status.UNCHANGED, Status.PASSING, Status.IDLE)
+    changed = [status for status, _ in summary.statuses if status not in same]
     is_pruned = report.orphans is not None and report.orphans.are_pruned and report.orphans.folders
     is_changed = command.exit_code and (changed or is_pruned)
     return int(bool(summary.number(Status.FAILING) or summary.pending or is_changed))

@@ -9,6 +9,7 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from packwise.cli.arguments import UsageError
+from packwise.cli.coverage import coverage_of, files_covered
 from packwise.cli.document import InputFile
 from packwise.cli.fleet.crds import crds_of
 from packwise.cli.fleet.messages import Answer, lost, payload_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.kubeobject import KubeObject
+    from packwise.cli.coverage import Coverage
     from packwise.cli.fleet.messages import Request, Side
     from packwise.cli.fleet.side import SideRead
     from packwise.cli.folder import FolderPlan
@@ -87,7 +89,8 @@ def _checked(blank: PackageResult, after: SideRead, before: SideRead | None) -> 
     names = [str(item.file) for item in (package.function_config, *package.context) if item is not None]
     names += [str(file.path.name) for file in after.files if traits_of(file).configures]
     judgement = judge(Checkup((Group(package, tuple(names)),), after.files, after.results, after.files, after.left_out))
-    return _judged(blank, judgement.results, after)._replace(workloads=judgement.workloads, objects=len(package.items))
+    result = _judged(blank, judgement.results, after)._replace(objects=len(package.items))
+    return _covered(result, judgement.coverage)
 
 
 def _rendered(
@@ -96,8 +99,9 @@ def _rendered(
     """The result of a render, and what is to be written; nothing is where there are errors."""
     package = package_of(after, before, apart=False)
     rendered = rendered_of(Inputs(after.files, package, after.results, after.files), writes=True)
+    coverage = coverage_of(after, rendered)
     if exit_code(rendered.results):
-        return _judged(blank, rendered.results, after)._replace(workloads=rendered.workloads), None
+        return _covered(_judged(blank, rendered.results, after), coverage), None
     if after.validates:
         rendered = rendered._replace(kept=package.items, generated=())
     try:
@@ -110,11 +114,9 @@ def _rendered(
         return _judged(blank, [*rendered.results, error_result(error)], after), None
     texts = {path: content.decode() for path, content in plan.contents.items()}
     result = _judged(blank, [*rendered.results, *plan.results], after)._replace(
-        workloads=rendered.workloads,
-        objects=len(rendered.items),
-        digest=sha256(json.dumps(texts).encode()).hexdigest(),
+        objects=len(rendered.items), digest=sha256(json.dumps(texts).encode()).hexdigest()
     )
-    return result, None if exit_code(plan.results) else plan
+    return _covered(result, coverage), None if exit_code(plan.results) else plan
 
 
 def _as_built(file: InputFile) -> InputFile:
@@ -143,6 +145,8 @@ def _compared(blank: PackageResult, before: SideRead | None, after: SideRead | N
     if before is None or after is None:
         status = Status.ADDED if before is None else Status.REMOVED
     counted = _judged(blank._replace(status=status), findings, after or before)
+    if after is not None:
+        counted = counted._replace(passed_over=files_covered(after.files, after.left_out).reasons)
     result = _with_changes(counted, difference.changes, _objects(state))._replace(dropped=len(difference.dropped))
     if request.nodes is None or after is None or result.status is Status.FAILING:
         return result
@@ -198,8 +202,7 @@ def _with_places(
         return _judged(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
     pending = tuple([name for name, gang in gangs.items() if not gang.fits])
     counted = _judged(result, rendered.results, after) if judges else result
-    return counted._replace(
-        workloads=rendered.workloads,
+    return _covered(counted, coverage_of(after, rendered))._replace(
         placed=True,
         gangs=len(gangs),
         pending=pending,
@@ -222,6 +225,16 @@ def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[
     placing = place_gangs(situation(rendered, snapshot))
     jobs = [(gang.gang.job, gang) for gang in placing.gangs]
     return rendered, {f"{job.namespace}/{job.name}": gang for job, gang in jobs}
+
+
+def _covered(result: PackageResult, coverage: Coverage) -> PackageResult:
+    """The result with what was judged; a package in which nothing was is not a passing one."""
+    is_idle = result.status is Status.PASSING and not coverage.number
+    return result._replace(
+        status=Status.IDLE if is_idle else result.status,
+        workloads=coverage.number,
+        passed_over=coverage.reasons,
+    )
 
 
 def _judged(result: PackageResult, results: Iterable[Result], read: SideRead | None) -> PackageResult:

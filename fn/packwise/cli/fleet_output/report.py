@@ -11,6 +11,7 @@ from krmfn.result import ResultFile
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import visible
 from packwise.commands.fleet.result import Status
+from packwise.discovery import passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -93,6 +94,7 @@ def numbers(report: FleetReport) -> Iterator[str]:
         yield ", ".join([*errors, *warnings])
     if summary.workloads:
         yield f"{counted(summary.workloads, 'workload')} judged"
+    yield from passed_over(summary.passed_over)
     if summary.recreated:
         topologies = counted(summary.recreated, "topology", "topologies")
         yield f"{topologies} re-created in {counted(summary.with_recreated, 'package')}"

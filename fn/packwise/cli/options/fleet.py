@@ -69,6 +69,12 @@ def _add_scope(fleet: argparse.ArgumentParser) -> None:
     add_values(fleet)
     fleet.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
     fleet.add_argument(
+        "--require-workloads",
+        dest="requires_workloads",
+        action="store_true",
+        help="exit 1 where a package has no workload that was judged, whatever the reason",
+    )
+    fleet.add_argument(
         "--exclude",
         metavar="GLOB",
         action="append",
@@ -113,5 +119,7 @@ def refuse_unlike_verb(parser: argparse.ArgumentParser, parsed: argparse.Namespa
         parser.error("--prune goes with render -o DIR")
     if parsed.nodes is not None and parsed.verb not in ("diff", "place"):
         parser.error("--nodes goes with place and diff")
+    if parsed.requires_workloads and parsed.verb == "diff":
+        parser.error("--require-workloads goes with render, check and place: diff judges no workload alone")
     if parsed.verb == "place" and parsed.nodes is None:
         parser.error("place must be given --nodes")

@@ -132,6 +132,12 @@ def _add_choice(check: argparse.ArgumentParser) -> None:
         "--max-warnings", metavar="N", type=_number, help="exit with 1 where there are more warnings than that"
     )
     check.add_argument(
+        "--require-workloads",
+        dest="requires_workloads",
+        action="store_true",
+        help="exit with 1 where no workload was judged, whatever the reason",
+    )
+    check.add_argument(
         "--write-findings", metavar="FILE", help="write all findings to this file, for --known; the exit code is 0"
     )
     check.add_argument(
@@ -151,6 +157,8 @@ def refuse_unlike(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -
         parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
     if parsed.fix and parsed.changed_since is not None:
         parser.error("--fix must not go with --changed-since: it mends every file that is named")
+    if parsed.requires_workloads and parsed.changed_since is not None:
+        parser.error("--require-workloads must not go with --changed-since: a change may reach no workload")
     if parsed.known is not None and parsed.write_findings is not None:
         parser.error("--write-findings must not go with --known: it writes all findings there are")
     outputs: list[Output] = parsed.output or []

@@ -29,6 +29,7 @@ def as_json(placed: Placed) -> str:
             for index, (gang, reasons) in enumerate(zip(placed.placing.gangs, placed.reasons, strict=True))
         ],
     }
+    whole["coverage"] = placed.coverage.fields
     if placed.further is not None:
         whole["furtherReplicas"] = [
             {"namespace": namespace, "workload": name, "replicas": count}

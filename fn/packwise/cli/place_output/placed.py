@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.cli.coverage import Coverage
 from packwise.commands.place.placing import common_domain, topology_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Placed(NamedTuple):
 
     `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
     the gang. `baseline` is the state before the change under review, None where nobody named one.
+    `coverage` is what was judged of the input.
     """
 
     situation: Situation
@@ -39,6 +41,7 @@ class Placed(NamedTuple):
     further: Mapping[tuple[str, str], int] | None = None
     seconds: Mapping[int, Second] = {}
     baseline: Baseline | None = None
+    coverage: Coverage = Coverage()
 
     def domain_of(self, gang: GangAnswer) -> str:
         """The domain that the nodes of the gang share; "" where they share none, or there are none."""

@@ -24,8 +24,7 @@ def part(checked: Checked) -> Part:
     results = checked.results
     files = "1 file" if checked.files == 1 else f"{checked.files} files"
     lead = [f"### packwise check: {count(results) or 'no findings'} in {files}"]
-    if checked.closing:
-        lead.append(code(checked.closing))
+    lead.append(code(checked.coverage.line))
     by_severity = [[result for result in results if result.severity is severity] for severity in Severity]
     sections = [
         Section(count(listed), [_lines(result) for result in listed], is_open=listed[0].severity is Severity.ERROR)

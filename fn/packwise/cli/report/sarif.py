@@ -45,6 +45,7 @@ def as_sarif(checked: Checked) -> str:
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder in which packwise ran."}}},
+        "properties": {"coverage": checked.coverage.fields},
         "results": [
             _result(result, fingerprint, rules) for result, fingerprint in zip(checked.results, hashes, strict=True)
         ],

@@ -25,6 +25,8 @@ class Status(StrEnum):
     REMOVED = "removed"
     ADDED = "added"
     CHANGED = "changed"
+    IDLE = "nothing judged"
+    """It has no workload that was judged."""
     PASSING = "passing"
     """It was judged, and nothing was compared."""
     UNCHANGED = "unchanged"
@@ -38,7 +40,7 @@ class PackageResult(NamedTuple):
     are lost. `pending` are the gangs that do not fit on the nodes, `no_longer_fits` those that did before the change,
     `noted` those whose answer leaves something out of account.
     `placed` tells that there were nodes to ask. `digest` is that of the output, "" where there is none. `written` is
-    how many files of a render changed on disk.
+    how many files of a render changed on disk. `passed_over` is why workloads were not judged, with a number each.
     """
 
     folder: str
@@ -62,6 +64,7 @@ class PackageResult(NamedTuple):
     no_longer_fits: tuple[str, ...] = ()
     written: int = 0
     noted: tuple[str, ...] = ()
+    passed_over: tuple[tuple[str, int], ...] = ()
 
     def to_value(self) -> dict[str, Any]:
         """The result as JSON has it."""
@@ -76,6 +79,7 @@ class PackageResult(NamedTuple):
             for name in ("recreated", "pending", "no_longer_fits", "noted")
         }
         fields: dict[str, Any] = {**value, **texts, "status": Status(value["status"])}
+        fields["passed_over"] = tuple([(str(reason), int(number)) for reason, number in value["passed_over"]])
         fields["findings"] = tuple([Result.from_value(each) for each in value["findings"]])
         return cls(**fields)
 

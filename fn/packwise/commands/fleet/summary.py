@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from krmfn.grouping import form_of
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.commands.fleet.result import Status
+from packwise.discovery import passed_over
 
 if TYPE_CHECKING:
     from krmfn.result import Result
@@ -27,7 +30,8 @@ class Group(NamedTuple):
 class Summary(NamedTuple):
     """The numbers of a fleet, and its groups: the worst status first, then the largest group.
 
-    `statuses` has the number of packages of each status there is. `with_…` are numbers of packages.
+    `statuses` has the number of packages of each status there is. `with_…` are numbers of packages. `passed_over` is
+    why workloads were not judged.
     """
 
     packages: int
@@ -51,6 +55,7 @@ class Summary(NamedTuple):
     noted: int = 0
     written: int = 0
     groups: tuple[Group, ...] = ()
+    passed_over: tuple[tuple[str, int], ...] = ()
 
     def number(self, status: Status) -> int:
         """How many packages have this status."""
@@ -60,12 +65,13 @@ class Summary(NamedTuple):
 class Tally:
     """Results summed up as they come, in any order. Of a package of which nothing is to be said, nothing is kept."""
 
-    __slots__ = ("_groups", "_packages", "_statuses", "_sums")
+    __slots__ = ("_groups", "_packages", "_passed_over", "_statuses", "_sums")
 
     def __init__(self) -> None:
         self._packages = 0
         self._statuses = dict.fromkeys(Status, 0)
         self._sums: dict[str, int] = {}
+        self._passed_over = Counter[str]()
         self._groups: dict[tuple[object, ...], _Alike] = {}
 
     def add(self, result: PackageResult) -> None:
@@ -74,6 +80,7 @@ class Tally:
         self._statuses[result.status] += 1
         for name, number in _numbers(result).items():
             self._sums[name] = self._sums.get(name, 0) + number
+        self._passed_over.update(dict(result.passed_over))
         says = _says(result)
         if says:
             worst = result.findings[0] if result.findings else None
@@ -84,7 +91,8 @@ class Tally:
         """The summary of all that was added."""
         statuses = [(status, number) for status, number in self._statuses.items() if number]
         groups = sorted([alike.group() for alike in self._groups.values()], key=_badness)
-        return Summary(self._packages, tuple(statuses), groups=tuple(groups))._replace(**self._sums)
+        over = tuple(sorted(self._passed_over.items()))
+        return Summary(self._packages, tuple(statuses), groups=tuple(groups), passed_over=over)._replace(**self._sums)
 
 
 class _Alike:
@@ -164,6 +172,9 @@ def _says(result: PackageResult) -> tuple[str, ...]:
         parts.append(f"{_counted(gangs, 'gang')} {'does' if gangs == 1 else 'do'} not fit")
     if result.status is Status.ADDED and not parts:
         parts.append(_counted(result.objects, "object"))
+    parts += passed_over(result.passed_over)
+    if result.status is Status.IDLE and not parts:
+        parts.append("there is no workload")
     return tuple(parts)
 
 

@@ -1,0 +1,154 @@
+"""How many workloads were judged, by what, and how many were not and why: the last line of every command."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.cli.arguments import Verbosity
+from packwise.cli.reader import is_readable, readable_items
+from packwise.discovery import Reason, passed_over, summary
+from packwise.objects.identity import identity, is_generated
+from packwise.objects.kinds import WORKLOADS
+from packwise.objects.mentions import workloads_in
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import Any, Literal
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.cli.document import InputFile
+    from packwise.cli.fleet.side import SideRead
+    from packwise.cli.groups import Checkup, Group
+    from packwise.cli.inputs import Inputs
+    from packwise.cli.unread import Unread
+    from packwise.discovery import LeftOut
+    from packwise.pipeline import Rendered
+
+__all__ = ["Coverage", "coverage_of", "ending", "files_covered", "groups_covered", "judge_of", "objects_judged"]
+
+_MOST_GROUPS = 3
+"""How many configurations the line names."""
+
+_KEYS = frozenset([kind.key for kind in WORKLOADS])
+
+
+class Coverage(NamedTuple):
+    """`groups` are the numbers of workloads that were judged, each with the words of what they were judged by.
+
+    `missed` is how many are there and were not judged, because of errors. `left_out` are the files that are left out,
+    by name. `verb` is what was done with workloads.
+    """
+
+    groups: tuple[tuple[int, str], ...] = ()
+    missed: int = 0
+    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    verb: Literal["judged", "read"] = "judged"
+
+    @property
+    def number(self) -> int:
+        """How many workloads were judged, or read."""
+        return sum([number for number, _ in self.groups])
+
+    @property
+    def reasons(self) -> tuple[tuple[str, int], ...]:
+        """Why others were not: the noun of a kind of files, with the number of those that hold some; or of errors."""
+        counted = Counter([each.reason for _, each in self.left_out if each.workloads])
+        errors = (("error", self.missed),) if self.missed else ()
+        return (*errors, *[(reason.noun, counted[reason]) for reason in Reason if counted[reason]])
+
+    @property
+    def line(self) -> str:
+        """`2 workloads judged with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
+        parts = self._group_words()
+        if len(parts) > _MOST_GROUPS:
+            parts = [f"{self.number} workloads {self.verb} by {len(parts)} configurations (-v lists them)"]
+        left_out = summary(reason.reason for _, reason in self.left_out)
+        over = passed_over(self.reasons, self.verb)
+        return "; ".join([*parts, *over, *([f"left out: {left_out}"] if left_out else [])])
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """What the line counts, in a line each: `left out: web/values.yaml: values file (web/Chart.yaml)`."""
+        groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
+        return (*groups, *[f"left out: {name}: {reason.description}" for name, reason in sorted(self.left_out)])
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The numbers, for programs."""
+        return {"workloads": self.number, "passedOver": dict(self.reasons)}
+
+    def _group_words(self) -> list[str]:
+        """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without nouns."""
+        parts: list[str] = []
+        for number, judge in self.groups:
+            noun = "" if parts else f"{'workload' if number == 1 else 'workloads'} {self.verb}"
+            parts.append(" ".join([str(number), *[words for words in (noun, judge) if words]]))
+        return parts or [f"no workload {self.verb}"]
+
+
+def coverage_of(inputs: Inputs | SideRead, rendered: Rendered) -> Coverage:
+    """What the render of the inputs, of which nothing is unread, judged of them."""
+    groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
+    missed = _workloads_among(inputs.files) - objects_judged(rendered)
+    return Coverage(groups, max(missed, 0), inputs.left_out)
+
+
+def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
+    """What was judged of the groups of a check: of each so many workloads, by what, how many of them are objects."""
+    listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
+    missed = _workloads_among(checkup.files, checkup.unread) - sum([objects for *_, objects in listed])
+    groups = tuple([(number, judge or "") for _, number, judge, _ in listed if number])
+    return Coverage(groups, max(missed, 0), checkup.left_out)
+
+
+def files_covered(files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...]) -> Coverage:
+    """What there is in files that are read, and not judged."""
+    files = tuple(files)
+    objects = len([item for file in files for item in readable_items(file) if _is_workload(item)])
+    number = objects + sum([len(file.foreign) for file in files])
+    return Coverage(((number, ""),) if number else (), _workloads_among(files) - objects, left_out, "read")
+
+
+def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
+    """How many of the workloads that were judged are Kubernetes objects, but for those in `unchanged` files."""
+    workloads = [plan.workload for plan in rendered.plans]
+    return len([item for item in workloads if _is_workload(item) and item.location().file not in unchanged])
+
+
+def _workloads_among(files: Iterable[InputFile], unread: Iterable[Unread] = ()) -> int:
+    """How many workloads there are in files that are not left out, those that cannot be read too."""
+    number = sum([workloads_in(each.text) for each in unread])
+    for file in files:
+        for item in file.items if file.left_out is None else ():
+            number += _is_workload(item) if is_readable(item) else workloads_in(item.source.text)
+    return number
+
+
+def _is_workload(item: KubeObject) -> bool:
+    """Whether the object is a workload; a template of OSMO's workflows, which nothing parses, is none."""
+    return is_readable(item) and identity(item.value)[:2] in _KEYS and not is_generated(item.value)
+
+
+def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
+    """The lines for stderr at the end of a run: the `last` one, above it where asked for those that list its counts."""
+    if verbosity is Verbosity.QUIET or not last:
+        return []
+    return [*(listed if verbosity is Verbosity.VERBOSE else ()), last]
+
+
+def judge_of(rendered: Rendered) -> str | None:
+    """`with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; None where nothing configures a render."""
+    selection = rendered.selection
+    if selection is None:
+        return None
+    words: list[str] = []
+    if rendered.has_grove and not selection.is_configured:
+        return "without a configuration"
+    if rendered.has_grove:
+        reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
+        words.append(f"with Grove {selection.revision.name}{reason}")
+    if selection.files:
+        words.append(f"({' and '.join(selection.files)})")
+    return " ".join(words)

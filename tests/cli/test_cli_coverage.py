@@ -1,0 +1,192 @@
+"""The last line of every command: how many workloads were judged, and how many were not and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.test_cli_place import cluster
+
+CHART = {"chart/Chart.yaml": "apiVersion: v2\nname: web\n"}
+TEMPLATE = WORKLOAD.replace("name: web", "name: {{ .Release.Name }}")
+HELM = "1 Helm template holds workloads that were not judged: helm template … | packwise check -"
+JUDGED = "1 workload judged with Grove grep-244-multi, chosen by the key topologyAwareScheduling (in/topology.yaml)"
+CASES: dict[str, tuple[dict[str, str], str]] = {
+    "a workload": ({"app/web.yaml": WORKLOAD}, JUDGED),
+    "none": ({}, "no workload judged"),
+    "a Helm template": (
+        CHART | {"chart/templates/web.yaml": TEMPLATE},
+        f"no workload judged; {HELM}; left out: 1 Helm template, 1 Helm chart",
+    ),
+    "Helm templates, of which two hold workloads": (
+        CHART
+        | {f"chart/templates/{name}.yaml": TEMPLATE for name in "ab"}
+        | {"chart/templates/c.yaml": "a: {{ b }}\n"},
+        "no workload judged; 2 Helm templates hold workloads that were not judged: helm template … | packwise check -; "
+        "left out: 3 Helm templates, 1 Helm chart",
+    ),
+    "a template that is YAML": (
+        CHART | {"chart/templates/web.yaml": WORKLOAD, "app/web.yaml": WORKLOAD},
+        f"{JUDGED}; {HELM}; left out: 1 Helm template, 1 Helm chart",
+    ),
+    "a template of another tool": (
+        {"app/web.yaml": TEMPLATE + "{% if a %}\n"},
+        "no workload judged; 1 template holds workloads that were not judged; left out: 1 template",
+    ),
+    "an encrypted file": (
+        {"app/web.yaml": WORKLOAD + "sops: {mac: a}\n"},
+        "no workload judged; 1 encrypted file holds workloads that were not judged: sops --decrypt … | packwise check -"
+        "; left out: 1 encrypted file",
+    ),
+    "a component": (
+        {"part/kustomization.yaml": "kind: Component\nresources: [web.yaml]\n", "part/web.yaml": WORKLOAD},
+        "no workload judged; 1 file of a component holds workloads that were not judged: kustomize build … | packwise "
+        "check -; left out: 2 files of components",
+    ),
+    "a patch": (
+        {
+            "kustomization.yaml": "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n",
+            "web.yaml": WORKLOAD,
+            "patch.yaml": WORKLOAD,
+        },
+        f"{JUDGED}; left out: 1 patch",
+    ),
+    "an ignored file": (
+        {".gitignore": "web.yaml\n", "app/web.yaml": WORKLOAD},
+        "no workload judged; 1 ignored path holds workloads that were not judged; left out: 1 ignored path",
+    ),
+    "what a configuration excludes": (
+        {"topology.yaml": CONFIG + "  exclude: [app]\n", "app/web.yaml": WORKLOAD},
+        "no workload judged; 1 excluded path holds workloads that were not judged; left out: 1 excluded path",
+    ),
+    "a Dynamo graph in a list within a template": (
+        CHART
+        | {
+            "chart/templates/all.yaml": "{{ if a }}\nkind: List\nitems:\n- apiVersion: nvidia.com/v1beta1\n"
+            "  kind: DynamoGraphDeployment\n{{ end }}\n"
+        },
+        f"no workload judged; {HELM}; left out: 1 Helm template, 1 Helm chart",
+    ),
+    "a reference in a template": (
+        CHART | {"chart/templates/hpa.yaml": "spec:\n  scaleTargetRef:\n    kind: PodCliqueSet\n    name: {{ a }}\n"},
+        "no workload judged; left out: 1 Helm template, 1 Helm chart",
+    ),
+}
+WRONG: dict[str, dict[str, str]] = {
+    "a configuration with a slip": {"topology.yaml": CONFIG.replace("enabled", "enable"), "app/web.yaml": WORKLOAD},
+    "a configuration that is no YAML": {"topology.yaml": CONFIG + "  - ]\n", "app/web.yaml": WORKLOAD},
+    "a workload that is no YAML": {"app/web.yaml": WORKLOAD + "  - ]\n"},
+}
+COMMANDS = (
+    "check in",
+    "check in -o json",
+    "render in",
+    "render in -o out",
+    "explain in",
+    "topologies in",
+    "comment in",
+    "diff in in",
+    "doctor in",
+    "migrate --to v0.1.0-alpha.14 --dry-run in",
+    "place in --nodes nodes.json",
+    "report in -o out.svg --nodes nodes.json",
+)
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_last_line(call: Call, tmp_path: Path, case: str) -> None:
+    files, said = CASES[case]
+    write(tmp_path / "in", {"topology.yaml": CONFIG} | files)
+
+    assert call("check", "in").closing.partition("; ")[2] == said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("case", ["a workload", "none", "a Helm template", "a template that is YAML"])
+def test_every_command_has_it(call: Call, tmp_path: Path, case: str, command: str) -> None:
+    files, said = CASES[case]
+    write(tmp_path, {f"in/{name}": text for name, text in ({"topology.yaml": CONFIG} | files).items()})
+    write(tmp_path, {"nodes.json": cluster()})
+    if command.split(maxsplit=1)[0] in ("topologies", "diff", "doctor", "migrate"):
+        said = said.replace(JUDGED, "1 workload read").replace("judged", "read")
+
+    closing = call(*command.split()).closing
+
+    assert closing.endswith(said), closing
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize(
+    "command", ["check in", "render in", "explain in", "comment in", "place in --nodes nodes.json"]
+)
+def test_errors_keep_workloads_from_being_judged(call: Call, tmp_path: Path, command: str, wrong: str) -> None:
+    write(tmp_path, {f"in/{name}": text for name, text in ({"topology.yaml": CONFIG} | WRONG[wrong]).items()})
+    write(tmp_path, {"nodes.json": cluster()})
+
+    ran = call(*command.split())
+
+    assert ran.code == 1
+    assert ran.closing.endswith("no workload judged; 1 workload was not judged, because of errors")
+
+
+def test_programs_get_the_numbers(call: Call, tmp_path: Path) -> None:
+    files = {f"in/{name}": text for name, text in (CASES["a Helm template"][0] | {"topology.yaml": CONFIG}).items()}
+    write(tmp_path, files | {"nodes.json": cluster()})
+    expected = {"workloads": 0, "passedOver": {"Helm template": 1}}
+
+    for command in ("explain in", "topologies in", "doctor in", "place in --nodes nodes.json"):
+        assert json.loads(call(*command.split(), "-o", "json").stdout)["coverage"] == expected
+    compared = json.loads(call("diff", "in", "in", "-o", "json").stdout)
+    assert compared["before"]["coverage"] == compared["after"]["coverage"] == expected
+    assert json.loads(call("check", "in", "-o", "sarif").stdout)["runs"][0]["properties"]["coverage"] == expected
+    (found,) = call("check", "in", "-o", "json").findings
+    assert (found["rule"], found["severity"]) == ("no-workloads", "info")
+    assert found["message"].endswith(f"; {HELM}")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_workloads_can_be_required(call: Call, tmp_path: Path, case: str) -> None:
+    files, said = CASES[case]
+    write(tmp_path / "in", {"topology.yaml": CONFIG} | files)
+
+    ran = call("check", "in", "--require-workloads")
+
+    error = "error: a workload must be judged (--require-workloads); none was\n"
+    assert (ran.code, error in ran.stderr) == ((1, True) if said.startswith("no workload") else (0, False))
+
+
+def test_a_change_need_not_reach_workloads(call: Call, tmp_path: Path) -> None:
+    write(tmp_path / "in", {"topology.yaml": CONFIG})
+
+    assert call("check", "in", "--require-workloads", "--changed-since", "main").code == 2
+
+
+@pytest.mark.parametrize("verb", ["check", "render", "place"])
+def test_a_package_without_any_is_not_a_passing_one(call: Call, tmp_path: Path, verb: str) -> None:
+    write(tmp_path, {f"chart/{name}": text for name, text in CASES["a Helm template"][0].items()})
+    write(tmp_path, {"chart/topology.yaml": CONFIG, "web/topology.yaml": CONFIG, "web/web.yaml": WORKLOAD})
+    write(tmp_path / "beside", {"nodes.json": cluster()})
+    nodes = ("--nodes", "beside/nodes.json") if verb == "place" else ()
+    json_output = ("--report", "json") if verb == "render" else ("-o", "json")
+
+    ran = call("fleet", verb, ".", "--no-cache", *nodes)
+    listed = json.loads(call("fleet", verb, ".", "--no-cache", *nodes, *json_output).stdout)
+
+    assert ran.code == 0
+    assert ran.stdout.startswith("2 packages: 1 nothing judged, 1 passing\n")
+    assert f"nothing judged: {HELM}: chart\n" in ran.stdout
+    assert [each["status"] for each in listed["packages"]] == ["nothing judged", "passing"]
+    assert listed["summary"]["passedOver"] == {"Helm template": 1}
+    required = call("fleet", verb, ".", "--no-cache", *nodes, "--require-workloads")
+    assert required.code == 1
+    assert required.stderr.endswith(
+        "error: a workload must be judged in every package (--require-workloads); 1 package has none\n"
+    )
