@@ -12,6 +12,8 @@ from typing import Any
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.commands.rules import explanation, refusal
 from packwise.findings.finding import Rule
+from packwise.frontends.key_rules import where
+from packwise.frontends.known_keys import KEYS, Key
 from packwise.revisions import DEFAULT, RECORDS, ConditionCase, Revision
 from packwise.revisions.facts import RELEASES
 from packwise.settings.model import json_schema
@@ -43,6 +45,34 @@ EXAMPLES_HEAD = """
 Examples show the fields that matter; the rest is as in any valid object. Where an example shows no configuration, the
 cluster has the levels `zone`, `rack` and `host`.
 
+"""
+
+KEYS_HEAD = """\
+# Labels and annotations
+
+The keys that Grove, KAI and Dynamo read of workloads of Grove and Dynamo, and where. A key that is nearly one of these
+is reported by [`key-spelling`](rules.md#key-spelling), one in another place by [`key-place`](rules.md#key-place), and a
+value that does not count by [`key-value`](rules.md#key-value) or [`key-refused`](rules.md#key-refused). All other keys
+are left alone.
+
+What is read of
+
+- a PodCliqueSet stands in its `metadata`, of cliques and scaling groups beside their `name`;
+- a DynamoGraphDeployment stands in its `metadata`; of its spec, in `labels` and `annotations` below `spec`, which
+  become those of the PodCliqueSet; of its components, in `podTemplate.metadata`, in v1alpha1 beside the fields of a
+  service or in its `extraPodMetadata`.
+
+| Key | Read by | As | Values | Releases |
+|---|---|---|---|---|
+"""
+
+WRITTEN_KEYS_HEAD = """
+## Written by operators
+
+Operators and KAI write these themselves, so that where they stand is not judged.
+
+| Key | Written by |
+|---|---|
 """
 
 CONFIGURATION_HEAD = """\
@@ -256,6 +286,7 @@ def pages() -> dict[str, str]:
         "architecture.md": architecture_page(),
         "reference/rules.md": rules_page(),
         "reference/revisions.md": revisions_page(),
+        "reference/keys.md": keys_page(),
         "reference/configuration.md": configuration_page(),
         "reference/topologyrender.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
     }
@@ -397,6 +428,26 @@ def rule_section(rule: Rule) -> str:
     if found.passing:
         parts.append(f"Passes:\n\n{fenced('yaml', found.passing)}")
     return "\n".join(parts)
+
+
+def keys_page() -> str:
+    """The keys that users write, in order, then those that operators write."""
+    keys = sorted(KEYS.values(), key=lambda key: key.name)
+    read = [key_row(key) for key in keys if not key.is_written]
+    written = [f"| `{key.name}` | {key.reader} |" for key in keys if key.is_written]
+    return KEYS_HEAD + "\n".join(read) + "\n" + WRITTEN_KEYS_HEAD + "\n".join(written) + "\n"
+
+
+def key_row(key: Key) -> str:
+    """One key that users write."""
+    values = ", ".join([f"`{value}`" for value in key.values if value]) or "any"
+    if key.otherwise:
+        values += f"; {key.otherwise}"
+    place = where(key) or f"nothing any more: `{key.successor}` has taken its place"
+    releases = key.releases.words if key.releases is not None else ""
+    if key.annotation_releases is not None:
+        releases = f"as an annotation: {key.annotation_releases.words}"
+    return f"| `{key.name}` | {key.reader} | {escaped(place)} | {escaped(values)} | {escaped(releases)} |"
 
 
 def fenced(language: str, text: str) -> str:

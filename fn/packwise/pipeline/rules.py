@@ -6,6 +6,7 @@ from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
 from packwise import annotate, render
+from packwise.frontends import key_rules
 from packwise.objects import index, spelling
 from packwise.pipeline import choice, metadata, registry, steps, suppression
 from packwise.placement import limit
@@ -36,7 +37,7 @@ _BEFORE_SCHEDULERS = (
     renamed_labels,
 )
 _PRECONDITIONS = (index, selection, configuration, operator, schedulers, choice)
-_AFTER_SCHEDULERS = (by_crd, objects, metadata, render, annotate)
+_AFTER_SCHEDULERS = (by_crd, objects, metadata, key_rules, render, annotate)
 
 
 def rule_table() -> tuple[Rule, ...]:

@@ -10,6 +10,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code
 from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
+from packwise.frontends.key_rules import key_findings
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import ONCE, READABLE
 from packwise.objects.kinds import PODGROUP, WORKLOADS
@@ -140,6 +141,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     evidence = selection.evidence.findings if selection.evidence is not None else ()
     judged_before = [*of_topologies, *about_workloads, *of_objects]
     of_objects += metadata_findings(inventory.items, judged_before)
+    of_objects += key_findings(inventory.items, cluster.revision if selection.is_named else None)
     has_grove = any(inventory.items.of_kind(*kind.key) for kind in WORKLOADS)
     judged = tuple(plans), known, has_grove, obstacles
     results = (

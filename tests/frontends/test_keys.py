@@ -1,0 +1,262 @@
+"""Labels and annotations that nobody reads: misspelt, in the wrong place, or with a value that means nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn import KubeObject
+from krmfn.fieldpath import format_path
+from packwise.frontends.key_rules import key_findings
+from packwise.frontends.known_keys import KEYS, PARTS
+from packwise.objects.index import Index
+from packwise.pipeline import render
+from packwise.revisions import RECORDS
+from packwise.select import Package
+
+BY_NAME = {revision.name: revision for revision in RECORDS}
+NEWEST = RECORDS[-1]
+Found = tuple[str, str, str, str]
+
+
+def of(value: dict[str, Any], release: str | None = None) -> list[Found]:
+    """Rule, severity, path and message of each finding about one object."""
+    revision = NEWEST if release is None else BY_NAME[release]
+    found = key_findings(Index.of((KubeObject.new(value),)), revision)
+    return [(each.rule, each.severity.value, format_path(each.path), each.message) for each in found]
+
+
+def pod_clique_set(clique: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
+    cliques = [{"name": "a", **(clique or {})}]
+    return {
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "PodCliqueSet",
+        "metadata": {"name": "llm", **metadata},
+        "spec": {"template": {"cliques": cliques}},
+    }
+
+
+def graph(spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "nvidia.com/v1beta1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "llm", **metadata},
+        "spec": spec or {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        ("kai.scheduler/queu", "kai.scheduler/queue"), ("kai.scheduler/Queue", "kai.scheduler/queue"),
+        ("kai.scheduler/quue", "kai.scheduler/queue"), ("kai.schedular/queue", "kai.scheduler/queue"),
+        ("kai-scheduler/queue", "kai.scheduler/queue"), ("run.ai/queue", "kai.scheduler/queue"),
+        ("grove.io/queue", "kai.scheduler/queue"), ("kai.scheduler/preemptability", "kai.scheduler/preemptibility"),
+        ("grove.io/mnnvl-grp", "grove.io/mnnvl-group"), ("grove.io/mnvl-group", "grove.io/mnnvl-group"),
+        ("grove.io/auto-mnvl", "grove.io/auto-mnnvl"), ("groove.io/mnnvl-group", "grove.io/mnnvl-group"),
+        ("nvidia.com/mnnvl-group", "grove.io/mnnvl-group"), ("mnnvl-group", "grove.io/mnnvl-group"),
+        ("nvidia.com/enable-grov", "nvidia.com/enable-grove"), ("nvdia.com/enable-grove", "nvidia.com/enable-grove"),
+        ("grove.io/enable-grove", "nvidia.com/enable-grove"),
+        ("nvidia.com/dynamo-discovery-backand", "nvidia.com/dynamo-discovery-backend"),
+        ("priorityClassname", "priorityClassName"), ("gpu-fractions", "gpu-fraction"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["labels", "annotations"])
+@pytest.mark.parametrize("make", [pod_clique_set, graph])
+def test_a_key_near_a_known_one(written: str, right: str, form: str, make: Any) -> None:
+    ((rule, severity, path, message),) = of(make(**{form: {written: "x"}}))
+
+    assert (rule, severity, path) == ("key-spelling", "warning", format_path(("metadata", form, written)))
+    assert message.startswith("is a key that nobody is known to read")
+    assert message.endswith(f'; did you mean "{right}"?')
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "app", "app.kubernetes.io/name", "argocd.argoproj.io/sync-wave", "config.kubernetes.io/origin", "team", "user",
+        "nvidia.com/workload", "nvidia.com/topology", "nvidia.com/role", "nvidia.com/backend", "nvidia.com/recipe",
+        "nvidia.com/gpu.product", "nvidia.com/queue", "example.com/queue", "kueue.x-k8s.io/queue-name", "priority",
+        "kai.scheduler/migrated-from", "kai.scheduler/requires-env-vars", "grove.io/something", "gpu", "gpu-type",
+        "volcano.sh/queue-name", "nvidia.com/profile", "scheduling.grove.io/anchor", "kai.scheduler/${NAME}", "queue",
+        "nvidia.com/dynamo", "nvidia.com/dynamo-topology.rack", "{{ .Values.prefix }}/queue", "run.ai/anything", "",
+        "x" * 5000, "kai.scheduler/" + "q" * 5000,
+    ],
+)  # fmt: skip
+def test_keys_of_others_are_left_alone(key: str) -> None:
+    assert of(pod_clique_set(labels={key: "a"}, annotations={key: "a"})) == []
+    assert of(graph(labels={key: "a"}, annotations={key: "a"})) == []
+
+
+def test_every_known_key_is_spelt_right_wherever_it_stands() -> None:
+    for key in KEYS:
+        metadata = {"labels": {key: "true"}, "annotations": {key: "true"}}
+        for make in (pod_clique_set, graph):
+            assert [each for each in of(make(**metadata)) if each[0] == "key-spelling"] == []
+
+
+def test_what_a_key_says_of_itself_holds() -> None:
+    """In each place where a key is read, with each value that it takes, nothing is said."""
+    revisions = RECORDS
+    for key in KEYS.values():
+        for form, parts in (("labels", key.labels), ("annotations", key.annotations)):
+            for part in parts:
+                value: Any = {form: {key.name: key.values[0] if key.values else "x"}}
+                for step in reversed(part.path):
+                    value = [value] if step == "*" else {step: value}
+                item = {"apiVersion": f"{part.kind[0]}/v1", "kind": part.kind[1], **value}
+                assert any(of(item, revision.name) == [] for revision in revisions), (key.name, form, part.path)
+
+
+def test_the_places_are_of_kinds_that_are_there_once() -> None:
+    places = [(part.kind, part.path) for part in PARTS]
+
+    assert len(set(places)) == len(places)
+
+
+def test_a_label_in_the_place_of_an_annotation() -> None:
+    assert of(pod_clique_set(labels={"grove.io/mnnvl-group": "train"})) == [
+        (
+            "key-place", "warning", "metadata.labels[grove.io/mnnvl-group]",
+            "must be an annotation: Grove's operator reads no label of that name here",
+        )
+    ]  # fmt: skip
+    ((_, _, path, message),) = of(pod_clique_set({"labels": {"gpu-fraction": "0.5"}}))
+    assert path == "spec.template.cliques[0].labels.gpu-fraction"
+    assert message == "must be an annotation: KAI reads no label of that name here"
+
+
+def test_an_annotation_in_the_place_of_a_label() -> None:
+    ((rule, _, path, message),) = of(pod_clique_set(annotations={"kai.scheduler/preemptibility": "preemptible"}),
+                                     "v0.1.0-alpha.10")  # fmt: skip
+    assert (rule, path) == ("key-place", "metadata.annotations[kai.scheduler/preemptibility]")
+    assert message == "must be a label: KAI's pod-grouper reads no annotation of that name here"
+
+
+def test_a_queue_as_annotation_is_read_by_grove_from_the_release_on_that_makes_podgroups() -> None:
+    workload = pod_clique_set(annotations={"kai.scheduler/queue": "q"})
+    assert of(workload) == of(workload, "upstream") == []
+    ((rule, severity, _, message),) = of(workload, "v0.1.0-alpha.10")
+    assert (rule, severity) == ("key-place", "warning")
+    assert message == (
+        "must be a label: as an annotation it is read by Grove from v0.1.0-alpha.12-rc2 on, and this is v0.1.0-alpha.10"
+    )
+    assert of(pod_clique_set(labels={"kai.scheduler/queue": "q"}), "v0.1.0-alpha.10") == []
+    # The label beside it is read.
+    both = {"kai.scheduler/queue": "q"}
+    assert of(pod_clique_set(labels=both, annotations=both), "v0.1.0-alpha.10") == []
+
+
+@pytest.mark.parametrize("form", ["labels", "annotations"])
+def test_a_queue_of_a_graph(form: str) -> None:
+    ((rule, _, _, message),) = of(graph(**{form: {"kai.scheduler/queue": "q"}}))
+    assert rule == "key-place"
+    assert message == "is not read here: of a DynamoGraphDeployment it is the annotation nvidia.com/kai-scheduler-queue"
+    assert of(graph({"labels": {"kai.scheduler/queue": "q"}})) == []
+
+
+@pytest.mark.parametrize("form", ["labels", "annotations"])
+def test_the_former_name_of_the_queue(form: str) -> None:
+    ((rule, severity, _, message),) = of(pod_clique_set(**{form: {"runai/queue": "q"}}))
+    assert (rule, severity) == ("key-place", "warning")
+    assert message == "is read by KAI before v0.6 alone; later ones read kai.scheduler/queue"
+    # For both.
+    assert of(pod_clique_set(labels={"runai/queue": "q", "kai.scheduler/queue": "q"})) == []
+
+
+def test_keys_of_dynamo_are_read_of_the_graph_alone() -> None:
+    ((rule, _, path, message),) = of(graph({"annotations": {"nvidia.com/enable-grove": "false"}}))
+    assert (rule, path) == ("key-place", "spec.annotations[nvidia.com/enable-grove]")
+    assert message == "is not read here: Dynamo's operator reads it as an annotation of a DynamoGraphDeployment"
+    ((_, _, _, message),) = of(pod_clique_set(annotations={"nvidia.com/kai-scheduler-queue": "q"}))
+    assert message.startswith("is not read here: ")
+    ((_, _, _, message),) = of(graph(labels={"nvidia.com/enable-grove": "false"}))
+    assert message == "must be an annotation: Dynamo's operator reads no label of that name here"
+
+
+def test_mnnvl_by_release() -> None:
+    auto = pod_clique_set(annotations={"grove.io/auto-mnnvl": "enabled"})
+    assert of(auto, "v0.1.0-alpha.8") == []
+    ((rule, _, _, message),) = of(auto, "v0.1.0-alpha.9")
+    assert rule == "key-place"
+    assert message == (
+        "is read by Grove up to v0.1.0-alpha.8, and this is v0.1.0-alpha.9: grove.io/mnnvl-group is its successor"
+    )
+    group = pod_clique_set(annotations={"grove.io/mnnvl-group": "a"})
+    assert of(group, "v0.1.0-alpha.8") == []
+    ((_, _, _, message),) = of(group, "grep-244")
+    assert message.startswith("is read by Grove from v0.1.0-alpha.8 on, and this is grep-244")
+
+
+def test_what_only_the_pod_grouper_reads() -> None:
+    workload = pod_clique_set(labels={"kai.scheduler/preemptibility": "non-preemptible"})
+    assert of(workload, "v0.1.0-alpha.10") == []
+    ((rule, _, _, message),) = of(workload)
+    assert rule == "key-place"
+    assert message == (
+        "is read by KAI's pod-grouper, which passes over workloads of Grove from v0.1.0-alpha.12-rc2 on, and this is "
+        f"{NEWEST.name}: Grove makes the PodGroups, without it"
+    )
+
+
+@pytest.mark.parametrize("value", ["no", "0", "off", "disabled", "Flase", ""])
+def test_a_value_that_is_ignored(value: str) -> None:
+    ((rule, severity, path, message),) = of(graph(annotations={"nvidia.com/enable-grove": value}))
+    assert (rule, severity, path) == ("key-value", "warning", "metadata.annotations[nvidia.com/enable-grove]")
+    assert message.startswith(f'must be one of "true", "false"; got "{value}"')
+    assert "a PodCliqueSet is made all the same" in message
+
+
+@pytest.mark.parametrize("value", ["true", "false", "False", "TRUE", "${GROVE}", "{{ .Values.grove }}"])
+def test_a_value_that_is_taken(value: str) -> None:
+    assert of(graph(annotations={"nvidia.com/enable-grove": value})) == []
+
+
+def test_values_that_are_refused() -> None:
+    ((rule, severity, _, message),) = of(graph(annotations={"nvidia.com/dynamo-kube-discovery-mode": "pods"}))
+    assert (rule, severity) == ("key-refused", "error")
+    assert message == (
+        'must be one of "pod", "container"; got "pods"; did you mean "pod"?'
+        ": of a graph Dynamo's webhook refuses others"
+    )
+    assert of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "MP"})) == []
+    ((_, severity, _, _),) = of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "mpi"}))
+    assert severity == "error"
+    # What of components is copied to pods, nobody refuses.
+    ((rule, _, _, _),) = of(pod_clique_set({"annotations": {"nvidia.com/dynamo-kube-discovery-mode": "pods"}}))
+    assert rule == "key-value"
+    component = {"name": "a", "podTemplate": {"metadata": {"annotations": {
+        "nvidia.com/dynamo-discovery-backend": "kubernets"}}}}  # fmt: skip
+    ((_, severity, path, message),) = of(graph({"components": [component]}))
+    assert severity == "warning"
+    assert path.startswith("spec.components[0].podTemplate.metadata.annotations")
+    assert 'did you mean "kubernetes"?' in message
+
+
+def test_metadata_of_any_shape_is_passed_over() -> None:
+    for wrong in (
+        None,
+        1,
+        "a",
+        [1],
+        {"labels": 1},
+        {"labels": [1], "annotations": {"a": None, "kai.scheduler/queue": 1}},
+    ):
+        workload = {"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": wrong, "spec": wrong}
+        assert of(workload, "v0.1.0-alpha.12-rc1" if wrong is None else "upstream") == []
+    assert of(graph({"services": {"a": None, "b": {"annotations": {"nvidia.com/enable-grove": "false"}}}}))
+
+
+def test_a_render_reports_them() -> None:
+    settings = KubeObject.new({"apiVersion": "packwise.dev/v1alpha1", "kind": "TopologyRender",
+                               "metadata": {"name": "s"}, "spec": {"revision": "v0.1.0-alpha.8"}})  # fmt: skip
+    workload = pod_clique_set(labels={"kai.scheduler/queu": "q"}, annotations={"grove.io/mnnvl-grp": "a"})
+    results = render(Package((settings, KubeObject.new(workload)))).results
+    assert [r.tags["rule"] for r in results if r.tags["rule"].startswith("key-")] == ["key-spelling", "key-spelling"]
+
+
+def test_without_a_release_nothing_is_said_of_releases() -> None:
+    workload = pod_clique_set(annotations={"kai.scheduler/queue": "q"})
+    results = render(Package((KubeObject.new(workload),))).results
+    assert [r for r in results if r.tags["rule"].startswith("key-")] == []
