@@ -227,3 +227,45 @@ def test_kustomize_itself_renders_none_of_these(
     built = run([kustomize, "build", "--enable-alpha-plugins", "--enable-exec", "."], cwd=tmp_path, packwise=packwise)
 
     assert (built.code, "kind: PodGang" in built.stdout) == (code, False)
+
+
+IMAGE = "registry.example.com/team/packwise"
+DIGEST = f"sha256:{'0' * 64}"
+UNPINNED = "none, so that the registry chooses what runs: name it after an @"
+
+
+@pytest.mark.parametrize(
+    ("image", "note"),
+    [
+        (f"{IMAGE}:v0.9.0", f"its image: version v0.9.0; digest: {UNPINNED}"),
+        (f"{IMAGE}@{DIGEST}", f"its image: no version; digest: {DIGEST}"),
+        (f"localhost:5000/packwise:1.2@{DIGEST}", f"its image: version 1.2; digest: {DIGEST}"),
+        ("localhost:5000/packwise", f"its image: no version; digest: {UNPINNED}"),
+    ],
+)
+def test_an_image_in_the_pipeline_of_kpt_is_packwise(image: str, note: str, call: Call, tmp_path: Path) -> None:
+    entry = f"{{image: '{image}', configPath: topology.yaml, condition: 'true'}}"
+    write(tmp_path, {"topology.yaml": CONFIG, "web.yaml": WORKLOAD, "Kptfile": kptfile(f"{{mutators: [{entry}]}}")})
+
+    ran = call("doctor", ".")
+
+    assert ran.code == 0
+    assert (
+        f"kpt runs packwise as a mutator (Kptfile): kpt fn render .\n  {note}\n"
+        "  runs only where its condition holds: true\n" in ran.stdout
+    )
+    schema = json.loads((ROOT / "docs/reference/doctor.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(call("doctor", ".", "-o", "json").stdout), schema)
+
+
+def test_an_image_without_a_configuration_or_of_others_is_told(call: Call, tmp_path: Path) -> None:
+    lost = f"{{image: {IMAGE}, configPath: gone.yaml}}"
+    write(
+        tmp_path, {"web.yaml": WORKLOAD, "Kptfile": kptfile(f"{{mutators: [{lost}, {{image: e.com/other:packwise}}]}}")}
+    )
+
+    ran = call("doctor", ".")
+
+    assert ran.code == 1
+    assert ran.stdout.count("error: ") == 1
+    assert 'configPath "gone.yaml" must name a file of the package that holds a TopologyRender' in ran.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -138,6 +139,24 @@ def test_each_target_has_its_files(target: str, call: Call, tmp_path: Path, expe
     )
     files = "".join(f"===== {name}\n{(tmp_path / name).read_text(encoding='utf-8')}" for name in new)
     expect(f"init/for-{target}.txt", f"{ran.stdout}{files}")
+
+
+@pytest.mark.parametrize("folder", [".", "clusters/west"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_doctor_sees_the_client_of_each_target(
+    target: str, folder: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def which(command: str) -> str:
+        return f"/usr/bin/{command}"
+
+    monkeypatch.setattr("packwise.cli.doctor.shutil.which", which)
+    subprocess.run(["git", "init", "--quiet", "."], check=True)
+    assert call("init", folder, "--for", target).code == 0
+
+    for looked_at in (".", folder):
+        ran = call("doctor", looked_at, "-o", "json")
+        assert ran.code == 0
+        assert [client["name"] for client in json.loads(ran.stdout)["clients"]] == [target]
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

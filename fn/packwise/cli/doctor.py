@@ -12,11 +12,12 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, sort_results
+from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.coverage import files_covered
 from packwise.cli.groups import read_groups
-from packwise.cli.input_paths import InputPath, contains, real, top_of
+from packwise.cli.input_paths import InputPath, contains, landmark_text, real, top_of
 from packwise.cli.read import read_file
 from packwise.cli.reader import readable_items
 from packwise.cli.report.lines import as_lines
@@ -24,12 +25,16 @@ from packwise.cli.report.visible import json_text, visible
 from packwise.commands.applications import RULES as APPLICATION_RULES
 from packwise.commands.doctor import (
     CLIENT_FILES,
+    PIPELINE_FILES,
+    PIPELINE_FOLDER,
     ClusterView,
     Problem,
     cluster_view,
+    delivery_clients,
     kpt_clients,
     kustomize_clients,
     listed_files,
+    pipeline_clients,
 )
 from packwise.discovery import summary
 
@@ -83,7 +88,11 @@ def _diagnosis(checkup: Checkup) -> _Diagnosis:
     problems += [Problem(_file_of(each), each.message) for each in checkup.results if each.tags.get("rule") in _ARGOCD]
     return _Diagnosis(
         clusters,
-        tuple([client for clients, _ in seen_by_client for client in clients]),
+        (
+            *[client for clients, _ in seen_by_client for client in clients],
+            *delivery_clients(documents),
+            *pipeline_clients(_pipelines(checkup.files)),
+        ),
         tuple(dict.fromkeys(problems)),
     )
 
@@ -117,6 +126,22 @@ def _documents(files: Iterable[InputFile]) -> dict[str, tuple[Mapping[str, Value
     return dict(sorted(values.items()))
 
 
+def _pipelines(files: Iterable[InputFile]) -> dict[str, Value]:
+    """What the files of pipelines hold, at the tops of repositories and in the current folder; by paths from here."""
+    folders = {Path(real(file.path.name)).parent for file in files if file.path.name is not None}
+    tops = {Path(top_of(str(folder))) for folder in folders} | {Path(real("."))}
+    paths = [top / name for top in tops for name in PIPELINE_FILES]
+    for top in tops:
+        with suppress(OSError):
+            paths += [path for path in (top / PIPELINE_FOLDER).iterdir() if path.suffix in (".yaml", ".yml")]
+    texts = {_from_here(str(path)): landmark_text(path) for path in paths}
+    values: dict[str, Value] = {}
+    for path, text in sorted(texts.items()):
+        with suppress(YamlError):
+            values |= {} if text is None else {path: read(text)}
+    return values
+
+
 def _values(file: InputFile) -> tuple[Mapping[str, Value], ...]:
     return tuple([item.value for item in readable_items(file)])
 
@@ -144,9 +169,8 @@ def _as_text(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
     if diagnosis.clusters or left_out:
         yield "\n"
     for client in diagnosis.clients:
-        yield visible(f"{client.name} runs packwise as a {client.role} ({client.file}): {client.command}") + "\n"
-        if client.name == "kustomize":
-            yield "  both flags are needed: without --enable-exec kustomize leaves packwise out without a word\n"
+        yield visible(client.sentence) + "\n"
+        yield from (visible(f"  {note}") + "\n" for note in client.notes)
     if not diagnosis.clients:
         yield "no client runs packwise here: render and check need none, packwise init --for writes its files\n"
     yield f"YAML is read by {READER}\n"
@@ -186,7 +210,7 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dic
             for name, left_out in sorted(checkup.left_out)
         ],
         "coverage": coverage.fields,
-        "clients": [client._asdict() for client in diagnosis.clients],
+        "clients": [client._asdict() | {"notes": list(client.notes)} for client in diagnosis.clients],
         "reader": READER,
         "problems": [{"file": each.file, "message": each.message} for each in diagnosis.problems],
     }

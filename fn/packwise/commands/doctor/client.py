@@ -20,12 +20,22 @@ CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
 
 
 class Client(NamedTuple):
-    """`file` makes the client `name` run packwise as `role`; `command` starts it."""
+    """`file` makes the client `name` run packwise as `role`; `command` starts it.
+
+    A "deployer" applies what packwise rendered before. `notes` say what to know of it.
+    """
 
     name: str
     file: str
     role: str
     command: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What the client does by which file, and the command."""
+        does = "applies what packwise rendered" if self.role == "deployer" else f"runs packwise as a {self.role}"
+        return f"{self.name} {does} ({self.file}): {self.command}"
 
 
 class Problem(NamedTuple):

@@ -55,7 +55,7 @@ def kustomize_clients(
         problems += [Problem(entry.file, message) for message in wrong]
         if not wrong and entry.field in _ROLES:
             command = f"kustomize build {_FLAGS} {entry.folder or '.'}"
-            clients.append(Client("kustomize", entry.kustomization, _ROLES[entry.field], command))
+            clients.append(Client("kustomize", entry.kustomization, _ROLES[entry.field], command, (_BOTH_FLAGS,)))
     seen = {entry.file for entry in listed}
     problems += [
         Problem(path, _UNLISTED)
@@ -77,6 +77,8 @@ def listed_files(documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> li
                         listed |= dict.fromkeys([target, *[posixpath.join(target, name) for name in KUSTOMIZATIONS]])
     return list(listed)
 
+
+_BOTH_FLAGS = "both flags are needed: without --enable-exec kustomize leaves packwise out without a word"
 
 _UNLISTED = (
     "kustomize does not run packwise: no kustomization lists this file under `transformers`, though it has the "
