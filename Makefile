@@ -249,7 +249,7 @@ TARGETS ?=
 image: setup image-tools $(KUSTOMIZE) ## build the images of the Dockerfile on stand-ins for their bases, into a store of this clone (.cache/image)
 	$(BIN)/python -m supplychain.image $(TARGETS)
 
-image-test: image ## build the images, and run them by podman, kpt and kustomize (as root; three CPU-minutes to build them first)
+image-test: image $(TOOLS)/crane-$(call version,$(CRANE))/crane ## build the images, and run them by podman, kpt and kustomize (as root; three CPU-minutes to build them first)
 	$(BIN)/pytest -m image tests/image
 
 image-tools: # podman, buildah, runc and mmdebstrap, from the distribution

@@ -43,9 +43,6 @@ runroot = "{folder}/run"
 _REGISTRIES = """\
 unqualified-search-registries = []
 short-name-mode = "disabled"
-[[registry]]
-location = "127.0.0.1:5005"
-insecure = true
 """
 
 
@@ -57,10 +54,11 @@ def absent() -> str:
     )
 
 
-def engine_environment(folder: Path = FOLDER) -> dict[str, str]:
+def engine_environment(folder: Path = FOLDER, registry: str = "") -> dict[str, str]:
     """The variables by which podman, buildah and what starts them use this store; writes the files that they name.
 
-    kustomize runs functions by `docker`, which is podman there.
+    kustomize runs functions by `docker`, which is podman there. `registry` is one on this machine (HOST:PORT), which
+    speaks plain HTTP.
     """
     programs = folder / "bin"
     programs.mkdir(parents=True, exist_ok=True)
@@ -69,6 +67,9 @@ def engine_environment(folder: Path = FOLDER) -> dict[str, str]:
         "CONTAINERS_STORAGE_CONF": ("storage.conf", _STORAGE.format(folder=folder)),
         "CONTAINERS_REGISTRIES_CONF": ("registries.conf", _REGISTRIES),
     }
+    if registry:
+        plain = f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n'
+        texts["CONTAINERS_REGISTRIES_CONF"] = ("registries-with-one.conf", _REGISTRIES + plain)
     for name, text in texts.values():
         (folder / name).write_text(text, encoding="utf-8")
     podman, docker = shutil.which("podman"), programs / "docker"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 
 from supplychain.engine import absent
 from supplychain.image import FUNCTION, name_of
+from supplychain.registry import Repository, published
+from tests.e2e.tools import built
 from tests.image.containers import call
 from tests.places import missing
 
@@ -43,3 +47,27 @@ def root(function: str) -> Iterator[Path]:
     assert mounted.code == 0, mounted.stderr
     yield Path(mounted.stdout.decode().strip())
     call(["podman", "image", "unmount", function])
+
+
+@pytest.fixture(scope="session")
+def registry() -> Iterator[str]:
+    """The address of a registry on this machine, which holds what it gets in its memory."""
+    command = [built("crane"), "registry", "serve", "--address", "127.0.0.1:0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        line = server.stderr.readline()
+        port = re.search(r"serving on port (\d+)", line)
+        assert port is not None, line
+        yield f"127.0.0.1:{port[1]}"
+        server.terminate()
+
+
+@pytest.fixture(scope="session")
+def repository(registry: str) -> Repository:
+    return Repository(registry, "platform/packwise")
+
+
+@pytest.fixture(scope="session")
+def digest(function: str, repository: Repository) -> str:
+    """Of the image as it was pushed."""
+    return published(function, repository, "0.1.0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,13 +32,21 @@ class Ran:
     stderr: str
 
 
-def call(command: Sequence[str | Path], stdin: bytes = b"", cwd: Path | None = None) -> Ran:
-    """Runs a command that finds the store of `make image`, as podman does, and kpt and kustomize through it."""
+def call(
+    command: Sequence[str | Path],
+    stdin: bytes = b"",
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Ran:
+    """Runs a command that finds the store of `make image`, as podman does, and kpt and kustomize through it.
+
+    `environment` is that of another store.
+    """
     done = subprocess.run(
         list(map(str, command)),
         # Where the kernel ends a container, podman leaves a file named "oom" in the current folder.
         cwd=cwd or FOLDER,
-        env=engine_environment(),
+        env=environment or engine_environment(),
         input=stdin,
         capture_output=True,
         timeout=300,

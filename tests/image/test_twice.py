@@ -10,14 +10,20 @@ from pathlib import Path
 import pytest
 
 from supplychain.image import FUNCTION, build, name_of
+from supplychain.registry import Repository, published
 from tests.image.containers import call
 from tests.places import ROOT
 
 pytestmark = pytest.mark.image
 
 
-def test_a_second_build_gives_the_same_digest(function: str, tmp_path: Path) -> None:
-    """From another folder, with other file times and modes; of the first build, the native core is taken as it is."""
+def test_a_second_build_gives_the_same_digest(
+    function: str, repository: Repository, digest: str, tmp_path: Path
+) -> None:
+    """From another folder, with other file times and modes; of the first build, the native core is taken as it is.
+
+    The digest is that of its configuration, and that of its manifest in a registry.
+    """
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     files = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in files.split("\0")[:-1]:
@@ -32,7 +38,9 @@ def test_a_second_build_gives_the_same_digest(function: str, tmp_path: Path) -> 
     assert text.count(stage) == 1
     dockerfile.write_text(text.replace(stage, f"{stage}ENV AGAIN={tmp_path.name}\n"), encoding="utf-8")
 
-    again = build(FUNCTION, f"localhost/packwise-again:{name_of(FUNCTION).rpartition(':')[2]}", tmp_path)
+    name = f"localhost/packwise-again:{name_of(FUNCTION).rpartition(':')[2]}"
+    again = build(FUNCTION, name, tmp_path)
 
     first = call(["podman", "image", "inspect", "--format", "{{.Id}}", function]).stdout.decode().strip()
     assert again == first
+    assert published(name, repository, "again") == digest

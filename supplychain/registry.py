@@ -1,0 +1,218 @@
+"""The function's image in a registry, with what refers to it there: `python -m supplychain.registry HOST:PORT/NAME`.
+
+Pushes the image that `make image` built, attaches its bill of materials and its provenance as referrers (OCI 1.1:
+manifests whose `subject` it is), and reads all of it back by the digest of the image. For a registry on this machine,
+which speaks plain HTTP and asks for no account.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from supplychain.dockerfile import foreign_images
+from supplychain.engine import run
+from supplychain.image import FUNCTION, name_of, revision
+from supplychain.locks import ROOT
+from supplychain.sbom import PACKWISE
+from supplychain.standins import stand_in
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+__all__ = ["BILL", "PROVENANCE", "Repository", "attached", "main", "provenance", "published", "wrong"]
+
+BILL = "application/vnd.cyclonedx+json"
+PROVENANCE = "application/vnd.in-toto+json"
+_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+_INDEX = "application/vnd.oci.image.index.v1+json"
+_NOTHING = "application/vnd.oci.empty.v1+json"
+
+Json = dict[str, Any]
+
+
+class Repository(NamedTuple):
+    """`name` in the registry at `host`, as its HTTP API has it."""
+
+    host: str
+    name: str
+
+    def manifest(self, reference: str) -> bytes | None:
+        """What stands under a tag or a digest; None where nothing does."""
+        return self._get(f"manifests/{reference}")
+
+    def blob(self, digest: str) -> bytes:
+        """The blob of that digest. Ends this program where it is another, or none."""
+        found = self._get(f"blobs/{digest}")
+        if found is None or digest_of(found) != digest:
+            sys.exit(f"{self.host}/{self.name}: must hold the blob {digest}")
+        return found
+
+    def attach(self, subject: str, kind: str, content: bytes) -> str:
+        """Makes `content` a referrer of the manifest `subject`; returns the digest of its own manifest."""
+        of = self.manifest(subject)
+        if of is None:
+            sys.exit(f"{self.host}/{self.name}: must hold the manifest {subject}")
+        described = {"mediaType": json.loads(of)["mediaType"], "digest": subject, "size": len(of)}
+        manifest: Json = {
+            "schemaVersion": 2,
+            "mediaType": _MANIFEST,
+            "artifactType": kind,
+            "config": self._push_blob(_NOTHING, b"{}"),
+            "layers": [self._push_blob(kind, content)],
+            "subject": described,
+        }
+        data = _bytes(manifest)
+        digest = digest_of(data)
+        answer = self._put(f"manifests/{digest}", data, _MANIFEST)
+        # A registry that keeps no list of referrers has its clients keep one, under this tag.
+        if answer.headers["OCI-Subject"] is None:
+            entry = {"mediaType": _MANIFEST, "digest": digest, "size": len(data), "artifactType": kind}
+            others = [one for one in self._listed(subject) if one["digest"] != digest]
+            listed = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": [*others, entry]}
+            self._put(f"manifests/{_tag_of(subject)}", _bytes(listed), _INDEX)
+        return digest
+
+    def referrers(self, subject: str) -> list[Json]:
+        """The descriptors of the manifests whose subject it is."""
+        found = self._get(f"referrers/{subject}")
+        return self._listed(subject) if found is None else json.loads(found)["manifests"]
+
+    def _listed(self, subject: str) -> list[Json]:
+        found = self.manifest(_tag_of(subject))
+        return [] if found is None else json.loads(found)["manifests"]
+
+    def _push_blob(self, kind: str, content: bytes) -> Json:
+        digest = digest_of(content)
+        if self._get(f"blobs/{digest}") is None:
+            place = self._send("POST", self._url("blobs/uploads/"), b"").headers["Location"]
+            url = place if place.startswith("http") else f"http://{self.host}{place}"
+            self._send("PUT", f"{url}{'&' if '?' in url else '?'}digest={digest}", content, "application/octet-stream")
+        return {"mediaType": kind, "digest": digest, "size": len(content)}
+
+    def _get(self, path: str) -> bytes | None:
+        try:
+            with self._send("GET", self._url(path)) as answer:
+                return answer.read()
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def _put(self, path: str, content: bytes, kind: str) -> HTTPResponse:
+        return self._send("PUT", self._url(path), content, kind)
+
+    def _url(self, path: str) -> str:
+        return f"http://{self.host}/v2/{self.name}/{path}"
+
+    def _send(self, method: str, url: str, content: bytes | None = None, kind: str = "") -> HTTPResponse:
+        headers = {"Content-Type": kind} if kind else {"Accept": f"{_MANIFEST}, {_INDEX}, */*"}
+        request = urllib.request.Request(url, content, headers, method=method)  # noqa: S310
+        # A proxy of the environment reaches other machines, not this one.
+        return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60)
+
+
+def digest_of(content: bytes) -> str:
+    """The name of a blob or a manifest."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def published(image: str, repository: Repository, tag: str) -> str:
+    """Pushes an image of the store; returns the digest of its manifest."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "digest"
+        where = f"docker://{repository.host}/{repository.name}:{tag}"
+        run("podman", "push", "--quiet", "--tls-verify=false", f"--digestfile={file}", image, where)
+        return file.read_text(encoding="utf-8").strip()
+
+
+def attached(repository: Repository, digest: str) -> None:
+    """Attaches to the image what belongs to it: the bill of materials that its wheel carries, and where it is from."""
+    repository.attach(digest, BILL, PACKWISE.bill.read_bytes())
+    repository.attach(digest, PROVENANCE, _bytes(provenance(repository.name, digest)))
+
+
+def provenance(name: str, digest: str) -> Json:
+    """An in-toto statement (SLSA 1.0): the commit, and what the Dockerfile was built on; without a time."""
+    bases = [
+        {
+            "uri": f"docker://{image}",
+            "annotations": {"stands-in": str(stand_in(image)).removeprefix("container-image://")},
+        }
+        for image in foreign_images(ROOT / "Dockerfile")
+        if stand_in(image) is not None
+    ]
+    return {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": name, "digest": {"sha256": digest.removeprefix("sha256:")}}],
+        "predicateType": "https://slsa.dev/provenance/v1",
+        "predicate": {
+            "buildDefinition": {
+                "buildType": "urn:packwise:dockerfile",
+                "externalParameters": {"target": "function"},
+                "resolvedDependencies": [{"uri": "git+packwise", "digest": {"gitCommit": revision()}}, *bases],
+            },
+            "runDetails": {"builder": {"id": "urn:packwise:make-image"}},
+        },
+    }
+
+
+def wrong(repository: Repository, digest: str) -> list[str]:
+    """What is wrong with the image of that digest as a registry has it: its labels, its referrers, their contents."""
+    manifest = repository.manifest(digest)
+    if manifest is None or digest_of(manifest) != digest:
+        return [f"manifest {digest}: must be there, with that digest"]
+    config = json.loads(repository.blob(json.loads(manifest)["config"]["digest"]))["config"]
+    found = [
+        f"label {label}: must be {value}; got {config['Labels'].get(label)}"
+        for label, value in _labels().items()
+        if config["Labels"].get(label) != value
+    ]
+    wanted = {BILL: PACKWISE.bill.read_bytes(), PROVENANCE: _bytes(provenance(repository.name, digest))}
+    there = {one["artifactType"]: one["digest"] for one in repository.referrers(digest)}
+    for kind, content in wanted.items():
+        data = repository.manifest(there[kind]) if kind in there else None
+        if data is None:
+            found.append(f"referrer {kind}: must be there; got {', '.join(sorted(there)) or 'none'}")
+        elif (own := json.loads(data))["subject"]["digest"] != digest:
+            found.append(f"referrer {kind}: must have the subject {digest}; got {own['subject']['digest']}")
+        elif repository.blob(own["layers"][0]["digest"]) != content:
+            found.append(f"referrer {kind}: must hold what this commit has")
+    return found
+
+
+def _labels() -> dict[str, str]:
+    version = name_of(FUNCTION).rpartition(":")[2]
+    names = {"title": "packwise", "licenses": "Apache-2.0", "version": version, "revision": revision()}
+    return {f"org.opencontainers.image.{name}": value for name, value in names.items()}
+
+
+def _tag_of(digest: str) -> str:
+    return digest.replace(":", "-")
+
+
+def _bytes(value: Json) -> bytes:
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()
+
+
+def main() -> None:
+    """Pushes, attaches, verifies; prints the name by which clients run the image."""
+    host, _, name = sys.argv[1].partition("/")
+    repository, image = Repository(host, name), name_of(FUNCTION)
+    digest = published(image, repository, image.rpartition(":")[2])
+    attached(repository, digest)
+    found = wrong(repository, digest)
+    for line in found:
+        sys.stderr.write(f"{host}/{name}: {line}\n")
+    sys.stdout.write(f"{host}/{name}@{digest}\n")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
