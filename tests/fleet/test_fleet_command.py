@@ -355,7 +355,7 @@ def test_what_no_longer_fits_is_reported(call: Call, tmp_path: Path, verb: str) 
     ("words", "message"),
     [
         ("check gone", '"gone" must be a folder with packages'),
-        ("check clusters/east/web", '"clusters/east/web" must hold packages: folders with a TopologyRender, or a'),
+        ("check none", '"none" must hold packages: folders with a TopologyRender, or a'),
         ("render clusters -o clusters/north/Kptfile", '-o must name a folder; got "clusters/north/Kptfile"'),
         ("diff clusters", "fleet diff must be given --baseline or --changed-since, as in --baseline git:main"),
         ("diff clusters --baseline gone", '--baseline "gone" must be a folder, or a commit as in git:main'),
@@ -379,7 +379,9 @@ def test_what_no_longer_fits_is_reported(call: Call, tmp_path: Path, verb: str) 
         ("check clusters --cache a --no-cache", "not allowed with argument --cache"),
     ],
 )
-def test_wrong_usage(call: Call, words: str, message: str) -> None:
+def test_wrong_usage(call: Call, tmp_path: Path, words: str, message: str) -> None:
+    write(tmp_path, {"none/service.yaml": SERVICE})
+
     ran = call("fleet", *words.split())
 
     assert ran.code == 2

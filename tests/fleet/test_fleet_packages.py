@@ -463,3 +463,50 @@ def test_the_configuration_above_configures_the_build() -> None:
 
     assert item is not None
     assert item.file == "c/x/topology.yaml"
+
+
+@pytest.mark.parametrize(
+    ("root", "more", "clients"),
+    [
+        pytest.param("c/x/llm", {}, {"c/x/llm": KUSTOMIZE}, id="the folder of a kustomization"),
+        pytest.param("c/x", {}, {"c/x/llm": KUSTOMIZE}, id="the folder of the configuration"),
+        pytest.param("c/x/app", {"c/x/app/w.yaml": WORKLOAD}, {"c/x/app": FOLDER}, id="plain files"),
+        pytest.param("c/x/app", {"c/x/app/a/w.yaml": WORKLOAD}, {"c/x/app": FOLDER}, id="plain files further down"),
+        pytest.param("c/x/app", {"c/x/app/w.yaml": SERVICE}, {}, id="plain files without a workload"),
+        pytest.param(
+            "c/x/app",
+            {"c/x/app/w.yaml": WORKLOAD, "c/x/app/k/kustomization.yaml": "resources: [../w.yaml]\n"},
+            {"c/x/app/k": KUSTOMIZE},
+            id="files that are built",
+        ),
+        pytest.param(
+            "c/x/app",
+            {"c/x/app/w.yaml": WORKLOAD, "c/x/app/a/topology.yaml": CONFIG, "c/x/app/a/w.yaml": WORKLOAD},
+            {"c/x/app": FOLDER, "c/x/app/a": FOLDER},
+            id="a nearer one for some",
+        ),
+        pytest.param("c/x/llm", {"c/x/topology.yaml": CONFIG + "  - ]\n"}, {"c/x/llm": KUSTOMIZE}, id="broken"),
+        pytest.param("c/x/llm", {"c/x/topology.yaml": FUNCTION}, {}, id="a function's"),
+        pytest.param(
+            "c/x/llm", {"c/x/topology.yaml": FUNCTION, "t.yaml": CONFIG}, {"c/x/llm": KUSTOMIZE}, id="at the top"
+        ),
+    ],
+)
+def test_a_configuration_above_the_root_counts(root: str, more: dict[str, str], clients: dict[str, Client]) -> None:
+    packages = Packages(tree(ABOVE | more), root)
+
+    assert packages.clients == clients
+    for folder, client in clients.items():
+        package = packages.package(folder)
+        is_own = f"{folder}/topology.yaml" in more
+        above = "t.yaml" if "t.yaml" in more else "c/x/topology.yaml"
+        assert (above in package.files) is (root != "c/x/app" or not is_own)
+        assert bool(package.problems) is ("- ]" in (ABOVE | more)["c/x/topology.yaml"])
+        item = configuration_of(tree({path: (ABOVE | more)[path] for path in package.files}), folder, client).item
+        assert package.problems or is_own or (item is not None and item.file == above)
+
+
+def test_an_unreadable_configuration_above_is_an_error_of_what_it_is_for() -> None:
+    packages = Packages(tree(ABOVE | {"c/x/topology.yaml": CONFIG + "  - ]\n"}), "")
+
+    assert [problem.file for problem in packages.package("c/x/llm").problems] == ["c/x/topology.yaml"]

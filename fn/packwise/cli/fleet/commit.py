@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.fleet.disk import Contents
 from packwise.commands.fleet.packages import SAYING
-from packwise.commands.fleet.tree import below
+from packwise.commands.fleet.tree import below, files_directly_in
 from packwise.discovery import GITIGNORE, ignored_files
 from packwise.globs import Globs
 
@@ -55,6 +55,10 @@ class CommitTree:
     def files_below(self, folder: str) -> Sequence[str]:
         """As `Tree` has it, of folders in the root."""
         return below(self._files, folder)
+
+    def files_in(self, folder: str) -> Sequence[str]:
+        """As `Tree` has it."""
+        return files_directly_in(folder, self._commit.blobs)
 
     def read(self, path: str) -> bytes:
         """As `Tree` has it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import posixpath
 from bisect import bisect_left
 from collections import OrderedDict
 from hashlib import sha1, sha256
@@ -14,7 +15,7 @@ from krmfn.run import MAX_INPUT
 from packwise.cli.input_paths import contains, landmark_text, landmarks_above, real
 from packwise.cli.lock import JOURNAL, refuse_interrupted
 from packwise.commands.fleet.packages import SAYING
-from packwise.commands.fleet.tree import below
+from packwise.commands.fleet.tree import below, files_directly_in
 from packwise.discovery import GITIGNORE, Ignored, ignored_from
 from packwise.globs import Globs
 
@@ -112,6 +113,12 @@ class DiskTree:
     def files_below(self, folder: str) -> Sequence[str]:
         """As `Tree` has it, of folders in the root."""
         return below(self._files, folder)
+
+    def files_in(self, folder: str) -> Sequence[str]:
+        """As `Tree` has it."""
+        with os.scandir(self._top / folder) as opened:
+            names = [entry.name for entry in opened if entry.is_file(follow_symlinks=False)]
+        return files_directly_in(folder, [posixpath.join(folder, name) for name in names])
 
     def read(self, path: str) -> bytes:
         """As `Tree` has it."""

@@ -22,10 +22,11 @@ from packwise.commands.fleet.kustomization import Kustomizations, file_of, folde
 from packwise.commands.fleet.tree import below
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, nearest_folder_among
 from packwise.discovery.landmarks import RENDERED_LIST
+from packwise.objects.kinds import WORKLOADS
 from packwise.settings.recognition import has_topology, is_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.commands.fleet.tree import Tree
@@ -46,6 +47,9 @@ SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
 """Words of which each configuration has one: most files have none, and need no closer look."""
+
+_WORKLOAD = tuple([kind.name.encode() for kind in WORKLOADS])
+"""Words of which each workload has one."""
 
 _PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)
 """What the text of a kustomization has that lists plugins: a part of the field's name without "s", which kustomize also
@@ -84,13 +88,26 @@ def configuration_of(tree: Tree, folder: str, client: Client) -> Configuration:
     """What configures the package in `folder`, where its client brings that along. Raises YamlError."""
     if client is Client.KUSTOMIZE:
         return _of_kustomization(tree, folder)
-    return _of_kptfile(tree, folder) if client is Client.KPT else Configuration()
+    if client is Client.KPT:
+        return _of_kptfile(tree, folder)
+    # A folder with a configuration has it among its items.
+    return _nearest(tree, _folders_above(folder))
 
 
 class Packages:
     """The packages in a folder of a tree: `clients` has the client of each by its folder, in order of folders."""
 
-    __slots__ = ("_above", "_built", "_folders", "_kustomizations", "_left_out", "_mentioning", "_tree", "clients")
+    __slots__ = (
+        "_above",
+        "_built",
+        "_folders",
+        "_kustomizations",
+        "_left_out",
+        "_mentioning",
+        "_outer",
+        "_tree",
+        "clients",
+    )
 
     def __init__(self, tree: Tree, root: str) -> None:
         self._tree = tree
@@ -100,11 +117,22 @@ class Packages:
         self._mentioning: set[str] = set()
         # Files of the configuration above, by the folders of kustomizations that have none of their own.
         self._above: dict[str, list[str]] = {}
+        self._outer = self._configured_above(root)
         self.clients: dict[str, Client] = {}
-        self.clients = dict(sorted(self._clients(tree.files_below(root)).items()))
+        self.clients = dict(sorted(self._clients(tree.files_below(root), root).items()))
         self._folders = list(self.clients)
 
-    def _clients(self, paths: Sequence[str]) -> dict[str, Client]:
+    def _configured_above(self, root: str) -> dict[str, list[str]]:
+        """The files of the nearest configuration above the root, by their folder."""
+        for folder in _folders_above(root):
+            named = [path for path in self._tree.files_in(folder) if path.endswith(SUFFIXES)]
+            own = [path for path in named if _holds(self._tree, path, _CONFIGURATION) and self._configures(path)]
+            if own:
+                self._mentioning.update(own)
+                return {folder: own}
+        return {}
+
+    def _clients(self, paths: Sequence[str], root: str) -> dict[str, Client]:
         rendered = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == RENDERED_LIST}
         charts = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == _CHART}
         self._left_out = rendered, charts
@@ -138,7 +166,10 @@ class Packages:
                 has_build = file_of(self._tree, folder) is not None
                 clients[folder] = Client.KUSTOMIZE if has_build else Client.FOLDER
         free = {folder: files for folder, files in configured.items() if not taken.issuperset(files)}
-        return self._with_builds_below(clients, free, kustomizations)
+        clients = self._with_builds_below(clients, free | self._outer, kustomizations)
+        if root not in clients and self._outer and self._is_package(root, clients):
+            clients[root] = Client.FOLDER
+        return clients
 
     def _with_builds_below(
         self, clients: dict[str, Client], configured: Mapping[str, list[str]], kustomizations: Sequence[str]
@@ -159,6 +190,18 @@ class Packages:
         return {
             folder: client for folder, client in built.items() if folder not in used or self._has_more(folder, built)
         }
+
+    def _is_package(self, root: str, clients: Mapping[str, Client]) -> bool:
+        """Whether files of the root that no client builds hold workloads, for which the configuration above is."""
+        return any(
+            path.endswith(SUFFIXES) and _holds(self._tree, path, _WORKLOAD) for path in self._unbuilt(root, clients)
+        )
+
+    def _unbuilt(self, root: str, clients: Iterable[str]) -> list[str]:
+        """The files of the root but for those of the packages in it, and what kustomizations of these reach."""
+        own = self._own_files(root, [folder for folder in clients if folder != root])
+        built = {path for folder in self._built for path in self._built[folder].files}
+        return [path for path in own if path not in built]
 
     def _has_more(self, folder: str, clients: Mapping[str, Client]) -> bool:
         """Whether the folder has more to render than its configuration, and what kustomize builds below it."""
@@ -183,18 +226,34 @@ class Packages:
             return self._built.get(folder) or self._kustomized(folder)
         inner = {other for other in below(self._folders, folder) if other != folder}
         own = self._own_files(folder, inner)
+        outer: list[str] = []
+        if (
+            self._outer
+            and client is Client.FOLDER
+            and not any(self._mentions(path) and self._configures(path) for path in own)
+        ):
+            own, outer = (
+                self._unbuilt(folder, self._folders),
+                [path for paths in self._outer.values() for path in paths],
+            )
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
         problems = _unfit_kpt(self._tree, folder, own, self._mentions) if client is Client.KPT else []
-        return FleetPackage(folder, client, tuple(sorted({*files, *_above(self._tree, folder)})), tuple(problems))
+        problems += self._unreadable(outer)
+        read = sorted({*files, *outer, *_above(self._tree, folder)})
+        return FleetPackage(folder, client, tuple(read), tuple(problems))
 
     def _kustomized(self, folder: str) -> FleetPackage:
         inputs = self._kustomizations.inputs(folder)
         files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
         beside = [path for path in _beside(self._tree, folder) if self._mentions(path) and self._configures(path)]
-        files.update(beside)
-        problems += [problem for path in beside for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
-        files.update(self._above.get(folder, ()))
+        configuring = [*beside, *self._above.get(folder, ())]
+        files.update(configuring)
+        problems += self._unreadable(configuring)
         return FleetPackage(folder, Client.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
+
+    def _unreadable(self, paths: Iterable[str]) -> list[Problem]:
+        """What of configurations cannot be read."""
+        return [problem for path in paths for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
 
     def _is_left_out(self, folder: str) -> bool:
         rendered, charts = self._left_out
@@ -323,9 +382,13 @@ def _of_kustomization(tree: Tree, folder: str) -> Configuration:
         chosen = [entry for entry in entries if entry.field == field]
         if chosen:
             return Configuration(chosen[0].objects[0], validates=field == "validators")
-    listed = set(Kustomizations(tree).inputs(folder).files)
-    for at in (folder, *_folders_above(folder)):
-        # What the kustomization lists comes out of its build.
+    # What the kustomization lists comes out of its build.
+    return _nearest(tree, (folder, *_folders_above(folder)), set(Kustomizations(tree).inputs(folder).files))
+
+
+def _nearest(tree: Tree, folders: Iterable[str], listed: Container[str] = ()) -> Configuration:
+    """The configuration in the first of the folders that has one, but for what is `listed`."""
+    for at in folders:
         beside = [(path, item) for path in _beside(tree, at) for item in objects_at(tree, path)]
         configuring = [(path, item) for path, item in beside if _is_configuration(item)]
         if configuring:

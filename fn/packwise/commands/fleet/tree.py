@@ -11,9 +11,9 @@ from bisect import bisect_left
 from krmfn.hints import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["MemoryTree", "Tree", "below"]
+__all__ = ["MemoryTree", "Tree", "below", "files_directly_in"]
 
 
 class Tree(Protocol):
@@ -36,6 +36,10 @@ class Tree(Protocol):
 
         Hidden ones are left out, but for those that say what other files are.
         """
+        ...
+
+    def files_in(self, folder: str) -> Sequence[str]:
+        """The sorted paths of the files directly in a folder that the root of the tree is in; no hidden ones."""
         ...
 
 
@@ -64,6 +68,16 @@ class MemoryTree:
     def files_below(self, folder: str) -> Sequence[str]:
         """As `Tree` has it."""
         return below(self._paths, folder)
+
+    def files_in(self, folder: str) -> Sequence[str]:
+        """As `Tree` has it."""
+        return files_directly_in(folder, self._paths)
+
+
+def files_directly_in(folder: str, paths: Iterable[str]) -> list[str]:
+    """Those of the `paths` that stand directly in the folder, sorted, without hidden files."""
+    inside = [path for path in paths if posixpath.dirname(path) == folder]
+    return sorted([path for path in inside if not posixpath.basename(path).startswith(".")])
 
 
 def below(paths: Sequence[str], folder: str) -> Sequence[str]:

@@ -1,0 +1,69 @@
+"""The configuration above the folder that a fleet looks at: on disk, in a commit, in the cache."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+
+FILES = {"c/x/topology.yaml": CONFIG, "c/x/app/web.yaml": WORKLOAD, "other/readme.yaml": "a: b\n"}
+OTHER = CONFIG.replace("example.com/rack", "example.com/row")
+WRONG = CONFIG.replace("    - {domain: rack, key: example.com/rack}\n", "")
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    for words in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m", "a")):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *words], cwd=tmp_path, check=True)
+
+
+def statuses(call: Call, *words: str) -> dict[str, str]:
+    ran = call("fleet", *words, "-o", "json")
+    return {each["package"]: each["status"] for each in json.loads(ran.stdout)["packages"]}
+
+
+def test_it_judges_as_check_does(call: Call, tmp_path: Path) -> None:
+    assert statuses(call, "check", "c/x/app", "--no-cache") == {"c/x/app": "passing"}
+    write(tmp_path, {"c/x/topology.yaml": WRONG})
+
+    ran = call("fleet", "check", "c/x/app", "--no-cache")
+
+    assert (ran.code, call("check", "c/x/app").code) == (1, 1)
+    assert "c/x/app/web.yaml:10:38: " in ran.stdout
+
+
+def test_a_change_above_is_one_of_the_packages_below(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {"c/x/topology.yaml": OTHER})
+
+    assert statuses(call, "check", "c/x/app", "--no-cache", "--changed-since", "git:HEAD") == {"c/x/app": "passing"}
+    assert statuses(call, "diff", "c/x/app", "--no-cache", "--baseline", "git:HEAD") == {"c/x/app": "changed"}
+    write(tmp_path, {"c/x/topology.yaml": CONFIG, "other/readme.yaml": "a: c\n"})
+    assert statuses(call, "check", "c/x/app", "--no-cache", "--changed-since", "git:HEAD") == {"c/x/app": "unchanged"}
+
+
+def test_a_change_above_is_no_answer_of_the_cache(call: Call, tmp_path: Path) -> None:
+    words = ("check", "c/x/app", "--cache", "kept")
+    assert [statuses(call, *words) for _ in range(2)] == [{"c/x/app": "passing"}] * 2
+    write(tmp_path, {"c/x/topology.yaml": WRONG})
+    assert statuses(call, *words) == {"c/x/app": "failing"}
+    (tmp_path / "c/x/topology.yaml").write_bytes(CONFIG.encode() + b"  - ]\n")
+    assert statuses(call, *words) == {"c/x/app": "failing"}
+    write(tmp_path, {"c/x/topology.yaml": CONFIG})
+    assert statuses(call, *words) == {"c/x/app": "passing"}
+
+
+def test_what_is_above_the_repository_does_not_count(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "c/x/app/.git").mkdir()
+
+    assert call("fleet", "check", "c/x/app", "--no-cache").code == 2
+
+
+def test_a_folder_as_the_baseline_has_its_own(call: Call, tmp_path: Path) -> None:
+    write(tmp_path / "before", {"c/x/topology.yaml": OTHER, "c/x/app/web.yaml": WORKLOAD})
+
+    assert statuses(call, "diff", "c/x/app", "--no-cache", "--baseline", "before/c/x/app") == {"c/x/app": "changed"}
