@@ -325,3 +325,28 @@ def test_without_a_repository_the_current_folder_is_the_top(call: Call, tmp_path
 
     workflow = (tmp_path / ".github/workflows/packwise.yaml").read_text(encoding="utf-8")
     assert "packwise check clusters/west " in workflow
+
+
+@pytest.mark.parametrize("prefix", ["accelerator.topograph.run", "accelerator.topology.test"])
+def test_domains_within_the_domains_of_accelerators_are_levels(prefix: str, call: Call, tmp_path: Path) -> None:
+    several = [
+        node(
+            f"n{number}",
+            **{
+                f"{prefix}/domain": f"d{number // 4}",
+                f"{prefix}/sub-domain": f"d{number // 4}.r{number // 2}",
+                "fabric.topograph.run/tier-0": f"l{number // 4}",
+            },
+        )
+        for number in range(8)
+    ]
+    write(tmp_path, {"nodes.yaml": nodes(*several)})
+
+    assert call("init", "west", "--from", "nodes.yaml").code == 0
+    imported = call("topology", "import", "nodes.yaml").stdout
+
+    spec = yaml.safe_load((tmp_path / "west/topology.yaml").read_text(encoding="utf-8"))["spec"]
+    expected = [("block", f"{prefix}/domain"), ("rack", f"{prefix}/sub-domain"), ("host", "kubernetes.io/hostname")]
+    for levels in (spec, yaml.safe_load(imported)["spec"]):
+        stated = levels["topologyAwareScheduling"]["levels"]
+        assert [(level["domain"], level["key"]) for level in stated] == expected

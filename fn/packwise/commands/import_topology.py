@@ -39,7 +39,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (
         "rack",
         r"fabric\.topograph\.run/tier-0|network\.topology\.nvidia\.com/(leaf|block|accelerator|tier-0)|"
-        r"accelerator\.topograph\.run/(sub-)?domain|topology\.k8s\.aws/network-node-layer-3|"
+        r"accelerator\.[\w.-]+/(sub-)?domain|topology\.k8s\.aws/network-node-layer-3|"
         r"cloud\.google\.com/gce-topology-subblock|nvidia\.com/gpu\.clique|"
         r".*[/.-](rack|leaf|tor|sub-?block|clique|nvl-?domain|chassis|switch)",
     ),

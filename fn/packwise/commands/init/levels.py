@@ -32,6 +32,9 @@ _DOMAIN = {
 }
 """The domain of a label whose last part is no domain's name."""
 
+_SUB_DOMAIN = "sub-domain"
+"""The last part of the label of domains within an accelerator's domain."""
+
 _PRUNED = ("beta.kubernetes.io/",)
 """Ends of prefixes whose labels are deprecated names of others."""
 
@@ -65,6 +68,12 @@ def proposed_levels(nodes: Sequence[Mapping[str, str]]) -> Proposal:
 def _candidates(nodes: Sequence[Mapping[str, str]]) -> list[Level]:
     counted = Counter([key for labels in nodes for key in labels])
     by_domain: dict[str, str] = {}
+    # Of accelerators whose domains hold others (topograph's, under whatever prefix), these are what a gang fits in.
+    for key in sorted(counted):
+        prefix, _, name = key.rpartition("/")
+        if name == _SUB_DOMAIN and f"{prefix}/domain" in counted:
+            by_domain.setdefault("block", f"{prefix}/domain")
+            by_domain.setdefault("rack", key)
     for key, _ in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])):
         domain = _domain(key)
         if domain is not None:
