@@ -298,3 +298,16 @@ def test_another_place_in_stdin_is_named_by_its_object(call: Call) -> None:
     for stdin, expected in stdins.items():
         messages = [each["message"] for each in call("check", "-", "-o", "json", stdin=stdin).findings]
         assert any(expected in message for message in messages), messages
+
+
+def test_a_variable_of_flux_is_a_text_and_no_number(call: Call) -> None:
+    text = PLAIN.replace('router:1"', 'router:${TAG}", args: ["--model=${MODEL}"]')
+
+    assert [each for each in call("check", "-", "-o", "json", stdin=text).findings if each["severity"] == "error"] == []
+    for old, new, rule, expected in (
+        ("replicas: 1", "replicas: ${NUMBER}", "workload-decode", 'must be an integer; got "${NUMBER}"'),
+        ("namespace: shop", "namespace: ${TEAM}", "metadata-namespace", 'must be a DNS label; got "${TEAM}"'),
+    ):
+        findings = call("check", "-", "-o", "json", stdin=text.replace(old, new)).findings
+        (error,) = [each for each in findings if each["severity"] == "error"]
+        assert (error["rule"], error["message"].partition(": ")[0]) == (rule, expected)
