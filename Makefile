@@ -243,13 +243,13 @@ image-check: setup ## lint the Dockerfile, and what it pins
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest tests/clients/test_image.py
 
-# Which images; all of them, where none is named: function, validator, without-crds, argocd-plugin.
+# Which images; all of them, where none is named: function, validator, without-crds, argocd-plugin, argocd-repo-server.
 TARGETS ?=
 
 image: setup image-tools $(KUSTOMIZE) ## build the images of the Dockerfile on stand-ins for their bases, into a store of this clone (.cache/image)
 	$(BIN)/python -m supplychain.image $(TARGETS)
 
-image-test: image $(TOOLS)/crane-$(call version,$(CRANE))/crane ## build the images, and run them by podman, kpt and kustomize (as root; three CPU-minutes to build them first)
+image-test: image $(TOOLS)/crane-$(call version,$(CRANE))/crane ## build the images, and run them by podman, kpt and kustomize (as root; six CPU-minutes, most of them to build the images)
 	$(BIN)/pytest -m image tests/image
 
 image-tools: # podman, buildah, runc and mmdebstrap, from the distribution

@@ -12,22 +12,23 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supplychain.dockerfile import foreign_images
+from supplychain.dockerfile import foreign_images, stages
 from supplychain.engine import absent, run
 from supplychain.locks import ROOT
-from supplychain.standins import EPOCH, KUSTOMIZE, kustomize, stand_in
+from supplychain.standins import EPOCH, KUSTOMIZE, argocd, kustomize, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ARGOCD_PLUGIN", "FUNCTION", "TARGETS", "build", "main", "name_of", "revision"]
+__all__ = ["ARGOCD_PLUGIN", "ARGOCD_REPO_SERVER", "FUNCTION", "TARGETS", "build", "main", "name_of", "revision"]
 
 FUNCTION = ""
 """The target of a build that names none."""
 
 ARGOCD_PLUGIN = "argocd-plugin"
+ARGOCD_REPO_SERVER = "argocd-repo-server"
 
-TARGETS = (FUNCTION, "validator", "without-crds", ARGOCD_PLUGIN)
+TARGETS = (FUNCTION, "validator", "without-crds", ARGOCD_PLUGIN, ARGOCD_REPO_SERVER)
 """Those whose bases have stand-ins."""
 
 
@@ -55,6 +56,9 @@ def _command(target: str, tag: str, context: Path, options: Sequence[str]) -> li
             words += ["--build-context", f"{image}={taken}"]
     if target == ARGOCD_PLUGIN:
         words += ["--build-context", f"{KUSTOMIZE}={kustomize()}"]
+    if target == ARGOCD_REPO_SERVER:
+        (stage,) = (stage for stage in stages(context / "Dockerfile") if stage.name == target)
+        words += ["--build-context", f"{stage.image}={argocd()}"]
     if target:
         words += ["--target", target]
     return ["buildah", "bud", *words, str(context)]

@@ -20,7 +20,7 @@ from supplychain.locks import ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EPOCH", "KUSTOMIZE", "kustomize", "stand_in"]
+__all__ = ["EPOCH", "KUSTOMIZE", "argocd", "kustomize", "stand_in"]
 
 EPOCH = "1767225600"
 """The time of every file of an image, as of a wheel: 2026-01-01."""
@@ -59,6 +59,17 @@ def kustomize() -> str:
     shutil.copy2(built, program)
     program.chmod(0o755)
     return str(folder)
+
+
+def argocd() -> str:
+    """Debian without Python, with kustomize where Argo CD's own image has it, and that image's user."""
+    steps = (
+        "FROM {slim}",
+        "RUN apt-get purge --quiet --quiet --yes --auto-remove python3 python3-venv \\",
+        " && rm /usr/local/bin/python && useradd --uid 999 argocd",
+        "COPY go/bin/kustomize /usr/local/bin/kustomize",
+    )
+    return _layered("argocd", "\n".join(steps), kustomize())
 
 
 def _slim() -> str:
@@ -128,8 +139,8 @@ _STANDINS = (
 )
 
 
-def _layered(name: str, text: str) -> str:
-    """An image that a Containerfile makes of the slim one."""
+def _layered(name: str, text: str, context: str = "") -> str:
+    """An image that a Containerfile makes of the slim one; `context` is the folder that it copies from."""
     slim = _slim()
     containerfile = text.format(slim=slim.removeprefix("container-image://"))
 
@@ -139,7 +150,7 @@ def _layered(name: str, text: str) -> str:
         empty = FOLDER / "empty"
         empty.mkdir(exist_ok=True)
         options = ("--isolation", "chroot", "--network", "host", "--timestamp", EPOCH, "--pull-never")
-        run("buildah", "bud", "--quiet", *options, "--file", file, "--tag", tag, empty)
+        run("buildah", "bud", "--quiet", *options, "--file", file, "--tag", tag, context or empty)
 
     return _image(name, _key(containerfile), build)
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from supplychain.image import ARGOCD_REPO_SERVER
 from tests.clients.running import files_of
 from tests.clients.running import run as run_client
-from tests.image.containers import Ran, call
+from tests.image.containers import Ran, call, podman
 from tests.places import ROOT
 
 pytestmark = pytest.mark.image
@@ -133,3 +134,14 @@ def test_kustomize_validates_by_the_container(
     without = run_client(words, cwd=tmp_path, packwise=packwise)
     assert (built.code, built.stdout.decode(), built.stderr) == (without.code, without.stdout, without.stderr)
     assert built.code == (1 if old else 0)
+
+
+def test_the_kustomize_of_argo_cds_image_runs_packwise(image: Callable[[str], str]) -> None:
+    """As `argocd-plugin/without-plugin/` has the repo-server call it; Argo CD's own image is stood in for."""
+    options = ("--network=none", "--cap-drop=all", f"--volume={ROOT / 'kustomize-plugin'}:/plugin:ro")
+    words = ("build", *FLAGS, "--enable-exec", "/plugin")
+
+    built = podman(*options, "--entrypoint=kustomize", image(ARGOCD_REPO_SERVER), *words)
+
+    assert (built.code, built.stderr) == (0, "")
+    assert built.stdout == (ROOT / "testdata/clients/kustomize/base.yaml").read_bytes()
