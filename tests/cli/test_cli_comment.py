@@ -143,3 +143,35 @@ def test_a_change_of_any_size_is_one_comment(folder: Path, call: Call) -> None:
 
     assert len(ran.stdout.encode("utf-16-le")) // 2 <= LIMIT
     assert HEADINGS.findall(ran.stdout)[1:] == ["What changes for the scheduler"]
+
+
+SCENES = {
+    "fits": (GPU_WORKLOAD, 4),
+    "fits on no node": (OTHER, 4),
+    "more than there is": (GPU_WORKLOAD, 1),
+    "one of two": (f"{GPU_WORKLOAD}---\n{OTHER}", 4),
+    "claims of devices, which a note is about": (
+        GPU_WORKLOAD.replace(
+            "          containers:",
+            "          resourceClaims: [{name: gpu, resourceClaimName: shared}]\n          containers:",
+        ),
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("baseline", [(), ("--baseline", "old")])
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_comment_says_what_place_says(scene: str, baseline: tuple[str, ...], folder: Path, call: Call) -> None:
+    workloads, number = SCENES[scene]
+    nodes = [node(f"n{place}", "a", f"r{place // 2}") for place in range(number)]
+    nodes_text = json.dumps([*nodes, queue("default-queue")])
+    write(folder, {"west/web.yaml": workloads, "nodes.json": nodes_text})
+
+    ran = call("comment", "west", "--nodes", "nodes.json", *baseline)
+    placed = call("place", "west", "--nodes", "nodes.json", "-o", "markdown", *baseline)
+
+    heading = "### Where the scheduler places it\n"
+    sections = [each.stdout.partition(heading)[2].strip() for each in (ran, placed)]
+    assert sections[0] == sections[1] != ""
+    assert ran.code == placed.code
