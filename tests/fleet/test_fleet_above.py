@@ -19,7 +19,11 @@ WRONG = CONFIG.replace("    - {domain: rack, key: example.com/rack}\n", "")
 def repository(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     for words in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m", "a")):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *words], cwd=tmp_path, check=True)
+        git(tmp_path, *words)
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *words], cwd=folder, check=True)
 
 
 def statuses(call: Call, *words: str) -> dict[str, str]:
@@ -67,3 +71,28 @@ def test_a_folder_as_the_baseline_has_its_own(call: Call, tmp_path: Path) -> Non
     write(tmp_path / "before", {"c/x/topology.yaml": OTHER, "c/x/app/web.yaml": WORKLOAD})
 
     assert statuses(call, "diff", "c/x/app", "--no-cache", "--baseline", "before/c/x/app") == {"c/x/app": "changed"}
+
+
+@pytest.mark.parametrize("prefix", ["", "git:"])
+def test_a_change_starts_where_the_branch_left(call: Call, tmp_path: Path, prefix: str) -> None:
+    """What the target branch got since is none of the change, and crossing merges have several starts."""
+    write(tmp_path, {"d/topology.yaml": CONFIG, "d/web.yaml": WORKLOAD})
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "-m", "b")
+    git(tmp_path, "branch", "target")
+    git(tmp_path, "checkout", "--quiet", "-b", "change")
+    write(tmp_path, {"c/x/topology.yaml": OTHER})
+    git(tmp_path, "commit", "--quiet", "-am", "c")
+    git(tmp_path, "checkout", "--quiet", "target")
+    write(tmp_path, {"d/topology.yaml": OTHER})
+    git(tmp_path, "commit", "--quiet", "-am", "d")
+    git(tmp_path, "checkout", "--quiet", "change")
+
+    for verb in ("check", "diff"):
+        found = statuses(call, verb, ".", "--no-cache", "--changed-since", f"{prefix}target")
+        assert found == {"c/x": "passing" if verb == "check" else "changed", "d": "unchanged"}
+    git(tmp_path, "merge", "--quiet", "-m", "e", "target")
+    git(tmp_path, "checkout", "--quiet", "target")
+    git(tmp_path, "merge", "--quiet", "-m", "f", "change~1")
+    found = statuses(call, "check", ".", "--no-cache", "--changed-since", f"{prefix}change")
+    assert found == {"c/x": "passing", "d": "passing"}

@@ -357,9 +357,9 @@ def test_what_no_longer_fits_is_reported(call: Call, tmp_path: Path, verb: str) 
         ("check gone", '"gone" must be a folder with packages'),
         ("check none", '"none" must hold packages: folders with a TopologyRender, or a'),
         ("render clusters -o clusters/north/Kptfile", '-o must name a folder; got "clusters/north/Kptfile"'),
-        ("diff clusters", "fleet diff must be given --baseline or --changed-since, as in --baseline git:main"),
+        ("diff clusters", "fleet diff must be given --baseline or --changed-since, as in --changed-since main"),
         ("diff clusters --baseline gone", '--baseline "gone" must be a folder, or a commit as in git:main'),
-        ("check clusters --changed-since main", '--changed-since must name a commit, as in git:main; got "main"'),
+        ("check clusters --changed-since main", '"clusters" must be in a git repository to be read from a commit'),
         (
             "check clusters --changed-since git:a --baseline git:b",
             "--changed-since and --baseline must name the same commit where both are given",

@@ -23,17 +23,18 @@ from packwise.cli.fleet.requests import Nodes, Requests, Rooted, reach_of
 from packwise.cli.fleet.run import run_through
 from packwise.cli.fleet.spool import Spool
 from packwise.cli.fleet_output.report import FleetReport, Orphans, shown
-from packwise.cli.git import Commit
+from packwise.cli.git import Commit, merge_bases
 from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
 from packwise.cli.report.lines import as_lines
 from packwise.cli.write import refuse_no_folder
 from packwise.commands.fleet import PackageResult, Status, Tally
+from packwise.commands.fleet.reach import reach_of_any
 from packwise.fleet.cache import CacheError, default_place, open_cache
 from packwise.fleet.workers import Cluster, Processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from krmfn.result import Result
@@ -59,11 +60,14 @@ def fleet(command: Fleet) -> int:
         disk = DiskTree(top, root, command.folder, command.exclude)
         ahead = _ahead(command, disk, root, stack)
         after = Rooted.of(disk, root)
-        before = _before(command, disk, root, stack)
-        if command.crds and before is not None and isinstance(before.tree, CommitTree):
+        befores = _befores(command, disk, root, stack)
+        if command.crds:
             # Other definitions are another cluster for all packages.
-            old, new = blobs_of(command.crds, top, before.tree)
-            before, after = before._replace(beside=old), after._replace(beside=new)
+            for at, each in enumerate(befores):
+                if isinstance(each.tree, CommitTree):
+                    old, new = blobs_of(command.crds, top, each.tree)
+                    befores[at], after = each._replace(beside=old), after._replace(beside=new)
+        before = befores[0] if befores else None
         if not after.packages.clients and (before is None or not before.packages.clients):
             raise UsageError(
                 f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
@@ -79,7 +83,7 @@ def fleet(command: Fleet) -> int:
                 spool.add(result)
 
         requests = _requests(command, after, before, top, crds.packed)
-        evidence = _run(command, requests, before, ahead, take)
+        evidence = _run(command, requests, befores, ahead, take)
         orphaned, results = _orphans(command, after, evidence)
         report = FleetReport(
             command.verb,
@@ -119,25 +123,31 @@ def _below_top(folder: str) -> tuple[str, str]:
     return top, "" if below == "." else below
 
 
-def _before(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Rooted | None:
-    """The state before the change, where one is named."""
-    name = command.changed_since or command.baseline
+def _befores(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> list[Rooted]:
+    """The state before the change, where one is named; several where merges crossed since then."""
+    since, name = command.changed_since, command.baseline
+    if since is not None:
+        since = since.removeprefix(COMMIT)
+        if name is not None and name != COMMIT + since:
+            raise UsageError("--changed-since and --baseline must name the same commit where both are given")
+        return [_committed(each, command, disk, root, stack) for each in merge_bases(since, command.root)]
     if name is None:
         if command.verb == "diff":
-            raise UsageError("fleet diff must be given --baseline or --changed-since, as in --baseline git:main")
-        return None
-    if command.changed_since and command.baseline and command.changed_since != command.baseline:
-        raise UsageError("--changed-since and --baseline must name the same commit where both are given")
+            raise UsageError("fleet diff must be given --baseline or --changed-since, as in --changed-since main")
+        return []
     if name.startswith(COMMIT):
-        commit = Commit(name.removeprefix(COMMIT), command.root)
-        stack.callback(commit.close)
-        return Rooted.of(CommitTree(commit, root, disk, command.exclude), root)
-    if command.changed_since:
-        raise UsageError(f'--changed-since must name a commit, as in git:main; got "{name}"')
+        return [_committed(name.removeprefix(COMMIT), command, disk, root, stack)]
     if not Path(name).is_dir():
         raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
     top, below = _below_top(name)
-    return Rooted.of(DiskTree(top, below, None, command.exclude), below)
+    return [Rooted.of(DiskTree(top, below, None, command.exclude), below)]
+
+
+def _committed(name: str, command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Rooted:
+    """The packages of a commit."""
+    commit = Commit(name, command.root)
+    stack.callback(commit.close)
+    return Rooted.of(CommitTree(commit, root, disk, command.exclude), root)
 
 
 def _ahead(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> LooksAhead | None:
@@ -163,15 +173,15 @@ def _requests(command: Fleet, after: Rooted, before: Rooted | None, top: str, cr
 def _run(
     command: Fleet,
     requests: Requests,
-    before: Rooted | None,
+    befores: Sequence[Rooted],
     ahead: LooksAhead | None,
     take: Callable[[PackageResult], None],
 ) -> Evidence:
     """Hands what became of every package to `take`, in no order; returns what was seen of the output folder."""
     after = requests.after
     names = after.names()
-    if before is not None and (command.verb == "diff" or command.changed_since is not None):
-        reached = reach_of(before, after, _form(before))
+    if befores and (command.verb == "diff" or command.changed_since is not None):
+        reached = reach_of_any([reach_of(each, after, _form(each)) for each in befores])
         names = [*reached.reached, *reached.added]
         for name in reached.untouched:
             take(_untouched(after, name, Status.UNCHANGED))
@@ -179,6 +189,7 @@ def _run(
             names += reached.removed
         else:
             for name in reached.removed:
+                before = next(each for each in befores if each.folder(name) in each.packages.clients)
                 take(_untouched(before, name, Status.REMOVED))
     workers = Processes(command.jobs) if command.scheduler is None else Cluster(command.scheduler)
     with _cached(command) as cache:

@@ -50,8 +50,9 @@ def add_fleet(commands: Any) -> None:
 def _add_scope(fleet: argparse.ArgumentParser) -> None:
     fleet.add_argument(
         "--changed-since",
-        metavar="git:COMMIT",
-        help="look only at packages that read something which differs from this commit, shared bases included",
+        metavar="REF",
+        help="look only at packages that read something which differs from this commit, shared bases included; "
+        "a branch means the commit where HEAD left it",
     )
     fleet.add_argument(
         "--baseline",

@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Reach", "reach"]
 
@@ -18,6 +18,17 @@ class Reach(NamedTuple):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     untouched: tuple[str, ...] = ()
+
+
+def reach_of_any(reaches: Sequence[Reach]) -> Reach:
+    """What a change reaches that starts from several commits: what it reaches from any of them."""
+    if len(reaches) == 1:
+        return reaches[0]
+    added = {folder for each in reaches for folder in each.added}
+    reached = {folder for each in reaches for folder in each.reached} - added
+    removed = {folder for each in reaches for folder in each.removed}
+    untouched = {folder for each in reaches for folder in each.untouched} - reached - added
+    return Reach(*[tuple(sorted(folders)) for folders in (reached, added, removed, untouched)])
 
 
 def reach(before: Mapping[str, str], after: Mapping[str, str]) -> Reach:
