@@ -409,6 +409,14 @@ def test_what_a_fleet_would_not_render_as_kpt_does(kptfile: str, files: dict[str
     assert [problem.message for problem in package.problems] == problems
 
 
+def test_a_broken_kptfile_that_speaks_of_packwise_is_an_error() -> None:
+    files = {"a/Kptfile": KPTFILE + "  - ]\n", "a/topology.yaml": CONFIG, "b/Kptfile": "a: [\n"}
+    packages = Packages(tree(files), "")
+
+    assert packages.clients == {"a": KPT}
+    assert [problem.file for problem in packages.package("a").problems] == ["a/Kptfile"]
+
+
 ABOVE = {
     "c/x/topology.yaml": CONFIG,
     "c/x/llm/kustomization.yaml": "resources: [../base]\n",

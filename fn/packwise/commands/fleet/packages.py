@@ -290,7 +290,8 @@ class Packages:
         """The file that configures packwise in the pipeline of a Kptfile; None where that does not run packwise."""
         functions = [entry for _, entry in _functions(self._tree, path) if _is_packwise(entry)]
         if not functions:
-            return None
+            # One that cannot be read and speaks of packwise is an error of its package.
+            return set() if unreadable_at(self._tree, path, (b"packwise",)) else None
         configs = [entry.get("configPath") for entry in functions]
         folder = posixpath.dirname(path)
         return {posixpath.normpath(posixpath.join(folder, each)) for each in configs if isinstance(each, str)}
@@ -429,6 +430,9 @@ def _of_kptfile(tree: Tree, folder: str) -> Configuration:
 def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[Problem]:
     """Why packwise alone would not give what the pipeline of a Kptfile gives."""
     path = posixpath.join(folder, KPTFILE)
+    unreadable = unreadable_at(tree, path, (b"packwise",))
+    if unreadable:
+        return unreadable
     functions = _functions(tree, path)
     problems = [
         Problem(
