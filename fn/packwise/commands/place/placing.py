@@ -106,7 +106,7 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
         add_amounts(used.setdefault(bound.node, {}), (*bound.pod.request, (PODS, 1)))
     nodes = tuple([node._replace(used=used.get(node.name, {})) for node in snapshot.nodes])
     known = () if source is None else topologies(source, rendered.generated, snapshot)
-    shares = () if source is None else with_use(queues(source, snapshot), others, snapshot)
+    shares = () if source is None else with_use(queues(source, snapshot.queues or ()), others, snapshot)
     words = {
         level.key: level.domain
         for topology in (source.topologies.by_name.values() if source is not None else ())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
     from packwise.schedulers.scheduler import SchedulerInput
 
-__all__ = ["MAX_PODS", "GangJob", "TooManyPodsError", "gang_jobs", "queues", "topologies"]
+__all__ = ["CHART_CLASSES", "MAX_PODS", "GangJob", "TooManyPodsError", "gang_jobs", "queues", "topologies"]
 
 MAX_PODS = 500_000
 """How many pods are placed at most."""
@@ -39,7 +39,7 @@ _NEEDED = (
 """The kinds of objects that pods need, which may come with the workloads."""
 
 _PRIORITY = 50
-_PRIORITIES = {"inference": 125, "build": 100, "build-preemptible": 75, "train": 50}
+CHART_CLASSES = {"inference": 125, "build": 100, "build-preemptible": 75, "train": 50}
 """The PriorityClasses that KAI's chart brings. Source: KAI Scheduler, deployments/kai-scheduler."""
 
 _UNNAMED_CLASS = "train"
@@ -102,7 +102,7 @@ class _Jobs:
         written = priorities([item.value for item in items.of_kind("scheduling.k8s.io", "PriorityClass")])
         there = snapshot.priorities
         self._has_all_classes = there is not None
-        there = Priorities(_PRIORITIES) if there is None else there
+        there = Priorities(CHART_CLASSES) if there is None else there
         self._classes = {**there.by_name, **written.by_name}
         default = there.default if written.default is None else written.default
         self._default = _PRIORITY if default is None else default
@@ -209,9 +209,9 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
     return tuple([by_name[name] for name in sorted(by_name)])
 
 
-def queues(source: SchedulerInput, snapshot: Snapshot) -> tuple[QueueShare, ...]:
-    """The queues of the cluster, of the input, and those that a service makes, with their bounds."""
-    by_name = {queue.name: queue for queue in snapshot.queues or ()}
+def queues(source: SchedulerInput, there: Iterable[QueueShare] = ()) -> tuple[QueueShare, ...]:
+    """The queues that are `there` already, of the input, and those that a service makes, with their bounds."""
+    by_name = {queue.name: queue for queue in there}
     for item in source.inventory.items.of_kind(*QUEUE.key):
         written = queue_share(item.value)
         by_name[written.name] = written

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.placement.model import Gang, Grouper
 from packwise.schedulers.kai.topologies import KaiTopologies, scheduler_topologies
 from packwise.schedulers.kai.topology_names import KAI_TOPOLOGY
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KAI"]
 
+_PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
+
 
 class _Kai:
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
@@ -32,7 +34,7 @@ class _Kai:
         answers, unanswered = _service_objects(source)
         return SchedulerObjects(
             (*topologies.generated, *answers, *groups),
-            (*topologies.findings, *users, *problems, *unanswered, *_check_nodes(source)),
+            (*topologies.findings, *users, *problems, *unanswered, *_check_nodes(source), *_check_queues(source)),
             topologies.refusals,
             topologies.conditions,
         )
@@ -77,6 +79,15 @@ def _check_nodes(source: SchedulerInput) -> Iterable[Finding]:
     from packwise.schedulers.kai.node_rules import check_nodes
 
     return check_nodes(source)
+
+
+def _check_queues(source: SchedulerInput) -> Iterable[Finding]:
+    """What is named of Queues and PriorityClasses; nothing is imported where the input has none."""
+    if not any(source.inventory.items.of_kind(*kind) for kind in (QUEUE.key, _PRIORITY_CLASS)):
+        return ()
+    from packwise.schedulers.kai.queue_rules import check_queues
+
+    return check_queues(source)
 
 
 def _is_suspect(node: Node) -> bool:

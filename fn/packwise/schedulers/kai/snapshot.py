@@ -55,6 +55,7 @@ _GROUPS = {
     "BindRequest": "scheduling.run.ai/",
 }
 _PODS_OF_A_NODE = 110
+_ENDLESS = 1e300
 _QUEUE_MEMORY = 10**6
 """Queues bound memory in these."""
 
@@ -361,7 +362,10 @@ def _share(spec: Mapping[str, Value], resource: str, unit: int) -> Share:
 
 
 def _number(value: Value) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return 0.0
+    # More than a float holds is as good as without end.
+    return float(max(-_ENDLESS, min(value, _ENDLESS)))
 
 
 def _at(value: Mapping[str, Value], *keys: str) -> Mapping[str, Value]:

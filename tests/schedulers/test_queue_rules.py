@@ -1,0 +1,132 @@
+"""Queues and PriorityClasses that are named and are not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.kubeobject import KubeObject
+from packwise.pipeline import render
+from packwise.select import Package
+
+RULES = ("queue-parent", "queue-known", "queue-leaf", "priority-class-known")
+
+
+def queue(name: str, parent: Any = None) -> dict[str, Any]:
+    spec = {} if parent is None else {"parentQueue": parent}
+    return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name}, "spec": spec}
+
+
+def priority_class(name: str) -> dict[str, Any]:
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 100}
+
+
+def workload(named: str = "", priority: str = "", of_pod: str = "", scheduler: str = "") -> dict[str, Any]:
+    spec: dict[str, Any] = {"containers": [{"name": "main", "image": "app:1"}]}
+    spec |= {"priorityClassName": of_pod} if of_pod else {}
+    spec |= {"schedulerName": scheduler} if scheduler else {}
+    template: dict[str, Any] = {
+        "cliques": [{"name": "a", "spec": {"roleName": "a", "replicas": 1, "podSpec": spec}}],
+        **({"priorityClassName": priority} if priority else {}),
+    }
+    labels = {"labels": {"kai.scheduler/queue": named}} if named else {}
+    return {
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "PodCliqueSet",
+        "metadata": {"name": "web", "namespace": "team", **labels},
+        "spec": {"replicas": 3, "template": template},
+    }
+
+
+def said(*objects: dict[str, Any]) -> list[tuple[str, str, str]]:
+    results = render(Package(tuple([KubeObject.new(value) for value in objects]))).results
+    return [
+        (result.tags["rule"], result.field.path if result.field else "", result.message)
+        for result in results
+        if result.tags["rule"] in RULES
+    ]
+
+
+ROOT, LEAF = queue("root"), queue("team-a", "root")
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        (workload("team-a"),),
+        (ROOT, LEAF, workload("team-a")),
+        (ROOT, LEAF, workload("default-queue")),
+        (ROOT, LEAF, workload()),
+        (ROOT, LEAF, workload("root", scheduler="volcano")),
+        (queue("a", "default-parent-queue"),),
+        (LEAF, workload("elsewhere")),
+        (LEAF, queue("team-b", "elsewhere")),
+        (ROOT, queue("a", "${PARENT}"), workload("${QUEUE}")),
+        (queue("root", ""), queue("a", 1), queue("b", None), workload("a")),
+        (priority_class("high"), workload("q", "high", "high")),
+        (priority_class("high"), workload("q", "system-node-critical", "inference")),
+        (priority_class("high"), workload("q", "${CLASS}")),
+        (workload("q", "any", "other"),),
+    ],
+)
+def test_what_is_there_or_may_be_elsewhere(objects: tuple[dict[str, Any], ...]) -> None:
+    assert said(*objects) == []
+
+
+def test_a_parent_that_is_not_there() -> None:
+    assert said(ROOT, queue("team-a", "rot")) == [
+        (
+            "queue-parent", "spec.parentQueue",
+            'names the parent "rot", which is not among the Queues of the input; did you mean "root"?: while there is '
+            "none, KAI passes over this queue and those below it",
+        )
+    ]  # fmt: skip
+    ((rule, _, message),) = said(ROOT, queue("team-a", "platform"))
+    assert (rule, "did you mean" in message) == ("queue-parent", False)
+    # Without the top of the tree only near names.
+    ((_, _, message),) = said(LEAF, queue("team-b", "team_a"))
+    assert 'did you mean "team-a"?' in message
+
+
+def test_a_workload_in_a_queue_with_others_below() -> None:
+    assert said(ROOT, LEAF, queue("team-b", "root"), workload("root")) == [
+        (
+            "queue-leaf", "metadata.labels[kai.scheduler/queue]",
+            'is in the queue "root", which has queues below it ("team-a", "team-b"): KAI passes over its pods in '
+            "silence; name one of these",
+        )
+    ]  # fmt: skip
+
+
+def test_a_queue_that_is_not_there() -> None:
+    assert said(ROOT, LEAF, workload("team-aa")) == [
+        (
+            "queue-known", "metadata.labels[kai.scheduler/queue]",
+            'is in the queue "team-aa", which is not among the Queues of the input; did you mean "team-a"?',
+        )
+    ]  # fmt: skip
+    ((rule, _, _),) = said(ROOT, LEAF, workload("platform"))
+    assert rule == "queue-known"
+    ((rule, _, _),) = said(LEAF, workload("team-aa"))
+    assert rule == "queue-known"
+
+
+def test_a_priority_class_that_is_not_there() -> None:
+    assert said(priority_class("serving"), workload("q", "servin", "servng")) == [
+        (
+            "priority-class-known", "spec.template.priorityClassName",
+            'names the PriorityClass "servin", which is not among those of the input; did you mean "serving"?: KAI '
+            "gives its pods the default priority while there is none",
+        ),
+        (
+            "priority-class-known", "spec.template.cliques[0].spec.podSpec.priorityClassName",
+            'names the PriorityClass "servng", which is not among those of the input; did you mean "serving"?: the API '
+            "server refuses the pods while there is none",
+        ),
+    ]  # fmt: skip
+
+
+def test_a_quota_that_no_float_holds() -> None:
+    huge = {**ROOT, "spec": {"resources": {"gpu": {"quota": 10**400, "limit": -(10**400)}}}}
+    assert said(huge, LEAF, workload("team-a")) == []
