@@ -21,7 +21,8 @@ from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration
 from packwise.topology.slurm import MAX_NAMES
 from packwise.validate import expression, read
-from packwise.validate.cost import MAX_COST, MAX_ITERATIONS
+from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MAX_ITERATIONS
+from packwise.validate.definition import MAX_RULES
 from packwise.validate.patterns import MOST_STATES
 from packwise.wording import MOST_COMPARED, MOST_LISTED
 from tests.places import ROOT
@@ -51,10 +52,16 @@ LIMITS: list[tuple[str, int, str]] = [
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),
-    ("characters of a text times states of its CRD's pattern", MOST_STATES, "the text is taken to match"),
+    ("characters of a text times states of its CRD's pattern", MOST_STATES, "is not checked for every text: a text is"),
     ("characters of a CRD's rule", expression.LONGEST, "it is longer than 4000 characters"),
+    ("rules of a version of a CRD", MAX_RULES, "must have at most 2000 rules"),
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
     ("MiB that a rule may take", MAX_COST >> 20, "it may ask for more than 128 MiB of memory"),
+    (
+        "MiB that all rules may take for one object, 8 KiB for each at least",
+        MAX_COST_OF_OBJECT >> 20,
+        "not all of its rules are checked for each object",
+    ),
     ("`optMap` and `optFlatMap` of a rule", expression.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
     ("characters of a template", MAX_TEMPLATE, "must have at most 1000000 characters to be filled in"),
     ("characters that a template becomes", MAX_TEMPLATE, "or becomes more than 1000000 characters"),

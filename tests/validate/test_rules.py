@@ -12,6 +12,7 @@ import pytest
 from krmfn.kubeobject import KubeObject
 from packwise.findings import Effect
 from packwise.validate.definition import read_definition
+from packwise.validate.read import SchemaError
 from tests.places import ROOT
 
 from .objects import crd, definition, problems, thing
@@ -244,7 +245,9 @@ def test_a_hostile_message_ends_within_its_memory() -> None:
 def test_a_pattern_that_repeats_ends_within_its_time() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(x?){500}x{500}y"}}}
 
-    assert limited(schema, {"a": "x" * 10_000_000}) == []
+    assert limited(schema, {"a": "x" * 10_000_000}) == [
+        "is not checked for every text: a text is too long for so large a pattern; shorten one of them"
+    ]
     assert limited(schema, {"a": "xxx"}) == ['must match the pattern (x?){500}x{500}y; got "xxx"']
 
 
@@ -271,3 +274,31 @@ def test_rules_are_left_out_where_types_are_wrong() -> None:
     assert [said for _, said in problems(with_rule("self.n + 1 > 0"), {"n": "x"})] == [
         'spec.n: Invalid value: "string": spec.n in body must be of type integer: "string"'
     ]
+
+
+def test_all_rules_of_an_object_are_bounded_together() -> None:
+    """An API server bounds them for a request; the rest of them is not checked, which is said once."""
+    rules = [{"rule": f"self.a != '{number}'"} for number in range(100)]
+    inner: dict[str, Any] = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "x-kubernetes-validations": rules,
+    }
+    found = definition({"type": "object", "properties": {"l": {"type": "array", "items": inner}}})
+    few, many = thing({"l": [{"a": "99"}] * 3}), thing({"l": [{"a": "99"}] * 2_000})
+
+    first, second, third = (found.problems(each) for each in (few, many, many))
+
+    assert [problem.message for problem in first] == ["must keep a rule of its CRD: failed rule: self.a != '99'"] * 3
+    unchecked = [problem for problem in second if problem.effect is Effect.UNCHECKED]
+    assert [problem.message for problem in unchecked] == [
+        "not all of its rules are checked for each object: for one of them they take more than 1024 MiB together; "
+        "split that object, or bound its lists and texts"
+    ]
+    assert 1_000 < len(second) < 2_000
+    assert third == second[:-1]
+
+
+def test_a_schema_has_a_bounded_number_of_rules() -> None:
+    with pytest.raises(SchemaError, match="must have at most 2000 rules"):
+        definition(levels(*[{"rule": f"size(self) != {number}"} for number in range(2_001)]))

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from .objects import problems
+from packwise.findings import Effect
+
+from .objects import definition, problems, thing
 
 TEXT: dict[str, Any] = {"type": "string"}
 NUMBER: dict[str, Any] = {"type": "integer"}
@@ -217,3 +219,17 @@ def test_formats(name: str, good: str, bad: str) -> None:
     assert [message for message, _ in problems(schema, {"a": bad})] == [
         f'must be a text of the format {name}; got "{bad}"'
     ]
+
+
+def test_a_pattern_that_is_not_judged_is_said_once_at_its_place_in_the_definition() -> None:
+    hard = {"type": "string", "pattern": "(x?){500}x{500}y"}
+    schema = {"type": "object", "properties": {"l": {"type": "array", "items": {"oneOf": [hard, NUMBER]}}}}
+
+    (problem,) = definition(schema).problems(thing({"l": ["x" * 1_000_000] * 2}))
+
+    assert problem.effect is Effect.UNCHECKED
+    assert problem.path == (
+        *("spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "properties", "l", "items"),
+        *("oneOf", 0, "pattern"),
+    )
+    assert problem.message.startswith("is not checked for every text: a text is too long for so large a pattern")

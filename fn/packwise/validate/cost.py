@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.validate.syntax import Node
 
-__all__ = ["MAX_COST", "MAX_ITERATIONS", "cost_of"]
+__all__ = ["MAX_COST", "MAX_COST_OF_OBJECT", "MAX_ITERATIONS", "MIN_COST", "cost_of", "weight_of"]
 
 MAX_COST = 128 * 1024 * 1024
 """Bytes that one evaluation of a rule may keep or look at."""
+
+MAX_COST_OF_OBJECT = 1 << 30
+"""Bytes that all rules may keep or look at for one object, as an API server bounds them for a request."""
+
+MIN_COST = 8 << 10
+"""Bytes that an evaluation counts for at least: it takes as long as a look at so many."""
 
 MAX_ITERATIONS = 10_000
 """The runtime's own bound on the iterations of an evaluation, of all loops together."""
@@ -88,6 +94,11 @@ def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
     except _UnboundedError:
         return None
     return bounding.total + bound.weight
+
+
+def weight_of(value: Value) -> int:
+    """The bytes of a value as it is handed to an evaluation."""
+    return _Bounding().known(value).weight
 
 
 class _Bounding:

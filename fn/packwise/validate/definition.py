@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Cause, Problem
+from packwise.findings.problem import Cause, Effect, Problem
 from packwise.findings.rule import Stage
 from packwise.validate.lists import duplicates
 from packwise.validate.metadata import metadata_problems
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.validate.schema import Schema
 
-__all__ = ["Definition", "read_definition"]
+__all__ = ["MAX_RULES", "Definition", "read_definition"]
+
+MAX_RULES = 2_000
+"""Rules of a schema; those of known CRDs have some dozens, and each takes a millisecond to be compiled."""
 
 _ROOT = ValuePath()
 
@@ -64,12 +67,13 @@ class Definition:
         unknown = list(unknown_fields(value if written is None else written, schema, _ROOT, is_object=True))
         now = prepared(value, schema)
         metadata = metadata_problems(value.get("metadata", {}), _ROOT.field("metadata"))
-        refused = [*metadata, *violations(now, schema, _ROOT)]
+        problems = list(violations(now, schema, _ROOT))
+        refused = [*metadata, *(problem for problem in problems if problem.effect is not Effect.UNCHECKED)]
         wrong = {problem.path for problem in refused if problem.cause is Cause.TYPE}
         refused += [problem for problem in duplicates(now, schema, _ROOT) if problem.path not in wrong]
         if not wrong:
             refused += self._broken_rules(now, None if old is None else prepared(old, schema), schema, refused)
-        return [*refused, *unknown]
+        return [*refused, *unknown, *self.rules.unchecked(problems)]
 
     @property
     def needs_expressions(self) -> bool:
@@ -77,7 +81,7 @@ class Definition:
         return any(schema.has_expressions for schema in self.schemas.values())
 
     def _broken_rules(self, value: Value, old: Value, schema: Schema, refused: list[Problem]) -> Iterator[Problem]:
-        for problem in self.rules.violations(value, old, schema, _ROOT, is_object=True):
+        for problem in self.rules.violations(value, old, schema, _ROOT):
             # What a rule misses, it finds once the field that is required is there.
             if problem.cause is not Cause.UNANSWERED or not refused:
                 yield problem
@@ -108,5 +112,7 @@ def _schemas(item: KubeObject) -> Mapping[str, Schema]:
     for index, version in enumerate(versions):
         if isinstance(version, dict) and version.get("served") is not False:
             path = ("spec", "versions", index, "schema", "openAPIV3Schema")
-            schemas[str(version.get("name"))] = read_schema(item.get(path), path)
+            schemas[str(version.get("name"))] = schema = read_schema(item.get(path), path)
+            if sum([1 for each in schema.nodes() for _ in each.rules]) > MAX_RULES:
+                raise SchemaError(path, f"must have at most {MAX_RULES} rules (x-kubernetes-validations)")
     return schemas

@@ -42,12 +42,13 @@ _NO_OVERLOAD = "No matching overloads"
 class Answer:
     """What an expression gives. With an `error`, which the API server would meet too, there is no value.
 
-    `trouble` is why nobody can tell here what the API server would say.
+    `trouble` is why nobody can tell here what the API server would say. `cost` is what the evaluation takes at most.
     """
 
     value: Value = None
     error: str = ""
     trouble: str = ""
+    cost: int = 0
 
 
 @dataclass(slots=True)
@@ -62,34 +63,32 @@ class Expression:
         """Its value, or why there is none."""
         if self.trouble:
             return Answer(trouble=self.trouble)
-        refusal = self._refusal(variables)
-        if refusal:
-            return Answer(trouble=refusal)
+        cost = self._cost(variables)
+        if cost is None or cost > MAX_COST:
+            too_much = f"it may ask for more than {MAX_COST >> 20} MiB of memory"
+            return Answer(trouble="it uses what nothing bounds in memory" if cost is None else too_much)
         try:
             answer = self._program.eval(data=dict(variables))
             if str(answer.type()) != "ERROR":
-                return Answer(answer.plain_value())
+                return Answer(answer.plain_value(), cost=cost)
             text = _first_line(str(answer.value()))
         except (RuntimeError, ValueError, TypeError, OverflowError) as error:
             self.trouble = _first_line(str(error))
-            return Answer(trouble=self.trouble)
+            return Answer(trouble=self.trouble, cost=cost)
         for pattern, replacement in _TEXTS:
             if match := pattern.fullmatch(text):
-                return Answer(error=match.expand(replacement))
+                return Answer(error=match.expand(replacement), cost=cost)
         if _NO_OVERLOAD in text:
             # Values have types here where they are met, in Kubernetes where the rule is compiled.
             self.trouble = text
-        return Answer(trouble=text)
+        return Answer(trouble=text, cost=cost)
 
-    def _refusal(self, variables: Mapping[str, Value]) -> str:
-        """Why it is not evaluated for these values; "" where it is."""
+    def _cost(self, variables: Mapping[str, Value]) -> int | None:
+        """What its evaluation for these values takes at most; None where nothing bounds that."""
         try:
-            cost = None if self._tree is None else cost_of(self._tree, variables)
+            return None if self._tree is None else cost_of(self._tree, variables)
         except RecursionError:
-            cost = None
-        if cost is None:
-            return "it uses what nothing bounds in memory"
-        return f"it may ask for more than {MAX_COST >> 20} MiB of memory" if cost > MAX_COST else ""
+            return None
 
 
 def compiled(text: str, *, optional: bool = False) -> Expression:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_STATES", "match_cost", "matches"]
 
 MOST_STATES = 100_000_000
-"""States of a pattern times characters of a text. A text that costs more is taken to match."""
+"""States of a pattern times characters of a text. A text that costs more is not judged."""
 
 _ATOM = re.compile(
     r"\{(?P<least>[0-9]{1,4})(?:,(?P<most>[0-9]{0,4}))?\}|(?P<open>\()|(?P<close>\))|(?P<unclear>\\Q|\\C)"

@@ -139,6 +139,7 @@ def _schema(node: _Node, depth: int) -> Schema:
         required=node.texts("required"),
         enum=node.list("enum"),
         pattern=node.text("pattern"),
+        pattern_path=(*node.path, "pattern"),
         format=node.text("format"),
         bounds=_bounds(node),
         unique_items=node.flag("uniqueItems"),

@@ -11,11 +11,13 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Effect, Problem
 from packwise.kubernetes.field_error import ErrorType
 from packwise.validate.celvalue import cel_value, in_order_of, key_of
+from packwise.validate.cost import MAX_COST_OF_OBJECT, MIN_COST, weight_of
 from packwise.validate.expression import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.validate.expression import Expression
     from packwise.validate.schema import Schema, ValidationRule
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Rules"]
 
+_SPENT = (
+    f"not all of its rules are checked for each object: for one of them they take more than {MAX_COST_OF_OBJECT >> 20} "
+    "MiB together; split that object, or bound its lists and texts"
+)
 _OLD = re.compile(r"\boldSelf\b")
 _REASONS = {
     "FieldValueDuplicate": ErrorType.DUPLICATE,
@@ -34,17 +40,33 @@ _REASONS = {
 class Rules:
     """The rules of one CRD, each compiled when it is first met; one that cannot be evaluated is reported once."""
 
-    __slots__ = ("_expressions", "_reported")
+    __slots__ = ("_expressions", "_left", "_reported")
 
     def __init__(self) -> None:
         self._expressions: dict[tuple[str, bool], Expression] = {}
-        self._reported = set[str]()
+        self._left = 0
+        self._reported = set["str | FieldPath"]()
 
-    def violations(
+    def violations(self, value: Value, old: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
+        """What the rules of `schema` and below it say of an object, which was `old` before (None: nothing)."""
+        self._left = MAX_COST_OF_OBJECT
+        yield from self._below(value, old, schema, at, is_object=True)
+        if self._left < 0 and _SPENT not in self._reported:
+            self._reported.add(_SPENT)
+            # The same text whichever object it is, and whichever rule would be next.
+            yield Problem(("spec",), _SPENT, effect=Effect.UNCHECKED)
+
+    def unchecked(self, problems: Iterable[Problem]) -> Iterator[Problem]:
+        """Those of `problems` about what is not checked, each field of the CRD once for all objects."""
+        for problem in problems:
+            if problem.effect is Effect.UNCHECKED and problem.path not in self._reported:
+                self._reported.add(problem.path)
+                yield problem
+
+    def _below(
         self, value: Value, old: Value, schema: Schema, at: ValuePath, *, is_object: bool = False
     ) -> Iterator[Problem]:
-        """What the rules of `schema` and below it say of `value`, which was `old` before (None: nothing)."""
-        if value is None:
+        if value is None or self._left < 0:
             return
         if schema.rules:
             yield from self._of_node(value, old, schema, at, is_object=is_object)
@@ -54,12 +76,12 @@ class Rules:
                 inner = schema.of_key(name)
                 if inner is not None:
                     place = at.field(name) if name in schema.properties else at.key(name)
-                    yield from self.violations(entry, before.get(name), inner, place)
+                    yield from self._below(entry, before.get(name), inner, place)
         elif isinstance(value, list) and schema.items is not None:
             by_key = _by_key(old, schema)
             for index, entry in enumerate(value):
                 earlier = by_key.get(key_of(entry, schema)) if by_key else None
-                yield from self.violations(entry, earlier, schema.items, at.entry(index))
+                yield from self._below(entry, earlier, schema.items, at.entry(index))
 
     def _of_node(
         self, value: Value, old: Value, schema: Schema, at: ValuePath, *, is_object: bool
@@ -68,7 +90,11 @@ class Rules:
         before = None
         if old is not None:
             before = cel_value(in_order_of(old, value, schema), schema, is_object=is_object)
+        weight = weight_of(now) + 2 * weight_of(before)
         for rule in schema.rules:
+            self._left -= MIN_COST + weight
+            if self._left < 0:
+                return
             lacks_old = before is None and not rule.optional_old_self and _OLD.search(rule.rule)
             if lacks_old or not rule.rule:
                 continue
@@ -82,6 +108,7 @@ class Rules:
         self, rule: ValidationRule, variables: Mapping[str, Value], schema: Schema, at: ValuePath
     ) -> Problem | None:
         answer = self._expression(rule.rule, rule).evaluate(variables)
+        self._left -= answer.cost
         if answer.trouble:
             return self._unchecked(rule, answer.trouble)
         if answer.value is True:
@@ -99,7 +126,9 @@ class Rules:
 
     def _message(self, rule: ValidationRule, variables: Mapping[str, Value]) -> str:
         if rule.message_expression:
-            text = self._expression(rule.message_expression, rule).evaluate(variables).value
+            answer = self._expression(rule.message_expression, rule).evaluate(variables)
+            self._left -= MIN_COST + answer.cost
+            text = answer.value
             if isinstance(text, str) and text.strip() and "\n" not in text.strip():
                 return text.strip()
         return rule.message or f"failed rule: {rule.rule}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
@@ -58,7 +58,8 @@ class Schema:
     """A node of the schema. `additional` is the schema of keys that are no property, or whether there may be any.
 
     `type` is "" where the node names none; `keys` are those of a list of `list_type` "map". `default` counts where
-    `has_default`. `alternatives` are anyOf, oneOf and allOf, by that name.
+    `has_default`; `pattern_path` is the place of `pattern` in the CRD. `alternatives` are anyOf, oneOf and allOf, by
+    that name.
     """
 
     type: str = ""
@@ -69,6 +70,7 @@ class Schema:
     required: tuple[str, ...] = ()
     enum: tuple[Value, ...] = ()
     pattern: str = ""
+    pattern_path: FieldPath = ()
     format: str = ""
     bounds: Bounds = NO_BOUNDS
     unique_items: bool = False
@@ -93,11 +95,15 @@ class Schema:
     @property
     def has_expressions(self) -> bool:
         """Whether a rule in CEL or a pattern stands anywhere in it."""
-        if self.pattern or self.rules:
-            return True
+        return any(schema.pattern or schema.rules for schema in self.nodes())
+
+    def nodes(self) -> Iterator[Schema]:
+        """Itself and all schemas below it."""
+        yield self
         below = [*self.properties.values(), *(each for schemas in self.alternatives.values() for each in schemas)]
         below += [schema for schema in (self.additional, self.items, self.forbidden) if isinstance(schema, Schema)]
-        return any(schema.has_expressions for schema in below)
+        for schema in below:
+            yield from schema.nodes()
 
     def of_key(self, key: str) -> Schema | None:
         """The schema of the field `key` of a mapping; None where it has none."""

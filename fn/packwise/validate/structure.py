@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Cause, Problem
+from packwise.findings.problem import Cause, Effect, Problem
 from packwise.findings.rule import Stage
 from packwise.kubernetes.field_error import ErrorType, go_json, go_quote
 from packwise.validate.formats import CHECKED, has_format
-from packwise.validate.patterns import matches
+from packwise.validate.patterns import MOST_STATES, match_cost, matches
 from packwise.validate.schema import Schema
 from packwise.validate.valuepath import NO_FIELD
 from packwise.wording import closest, list_known
@@ -87,15 +87,31 @@ def _alternatives(value: Value, schema: Schema, at: ValuePath) -> Iterator[Probl
             for alternative in schemas:
                 yield from violations(value, alternative, at)
             continue
-        fitting = sum([next(violations(value, alternative, at), None) is None for alternative in schemas])
+        answers = [_until_refused(value, alternative, at) for alternative in schemas]
+        fitting = sum([refused is None for refused, _ in answers])
+        yield from (problem for _, unchecked in answers for problem in unchecked)
         if name == "anyOf" and not fitting:
             yield _composite(at, "one", f"{go_quote(at.text)} must validate at least one schema (anyOf)")
         elif name == "oneOf" and fitting != 1:
             many = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
             text = f"{go_quote(at.text)} must validate one and only one schema (oneOf). {many}"
             yield _composite(at, "exactly one", text)
-    if schema.forbidden is not None and next(violations(value, schema.forbidden, at), None) is None:
-        yield _composite(at, "none", f"{go_quote(at.text)} must not validate the schema (not)")
+    if schema.forbidden is not None:
+        refused, unchecked = _until_refused(value, schema.forbidden, at)
+        if unchecked and refused is None:
+            yield from unchecked
+        elif refused is None:
+            yield _composite(at, "none", f"{go_quote(at.text)} must not validate the schema (not)")
+
+
+def _until_refused(value: Value, schema: Schema, at: ValuePath) -> tuple[Problem | None, list[Problem]]:
+    """The first problem for which `value` is refused, and what was not checked before it."""
+    unchecked: list[Problem] = []
+    for problem in violations(value, schema, at):
+        if problem.effect is not Effect.UNCHECKED:
+            return problem, unchecked
+        unchecked.append(problem)
+    return None, unchecked
 
 
 def _composite(at: ValuePath, number: str, text: str) -> Problem:
@@ -113,14 +129,26 @@ def _text(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
         message = f"must be at least {bounds.min_length} characters long; got {describe(value)}"
         detail = f"{at.text} in body should be at least {bounds.min_length} chars long"
         yield at.refused(ErrorType.INVALID, message, detail, value)
-    elif schema.pattern and matches(schema.pattern, value) is False:
-        message = f"must match the pattern {schema.pattern}; got {describe(value)}"
-        detail = f"{at.text} in body should match '{schema.pattern}'"
-        yield at.refused(ErrorType.INVALID, message, detail, value)
+    elif schema.pattern:
+        yield from _pattern(value, schema, at)
     if schema.format and not has_format(value, schema.format):
         message = f"must be a text of the format {schema.format}; got {describe(value)}"
         detail = f"{at.text} in body must be of type {schema.format}: {go_quote(value)}"
         yield at.refused(ErrorType.INVALID, message, detail, value, Cause.TYPE)
+
+
+def _pattern(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
+    pattern = schema.pattern
+    is_match = matches(pattern, value)
+    if is_match is False:
+        message = f"must match the pattern {pattern}; got {describe(value)}"
+        detail = f"{at.text} in body should match '{pattern}'"
+        yield at.refused(ErrorType.INVALID, message, detail, value)
+    elif is_match is None:
+        is_long = match_cost(pattern, len(pattern), len(value)) > MOST_STATES
+        why = "a text is too long for so large a pattern" if is_long else "it is no pattern of RE2"
+        message = f"is not checked for every text: {why}; {'shorten one of them' if is_long else 'correct it'}"
+        yield Problem(schema.pattern_path, message, effect=Effect.UNCHECKED)
 
 
 def _number(value: float, schema: Schema, at: ValuePath) -> Iterator[Problem]:
