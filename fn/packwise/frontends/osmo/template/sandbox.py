@@ -119,7 +119,7 @@ def _all_of(kind: type[T], values: Any) -> tuple[T, ...]:
 
 
 def _render(text: str, values: Mapping[str, Value]) -> Rendered | Failure:
-    environment = _Environment()
+    environment = _ENVIRONMENT
     template: Template | None = None
     tree: nodes.Template | None = None
     try:
@@ -307,3 +307,8 @@ def _without_marks(output: str, mark: str) -> Rendered:
         lines.append(int(parts[1]) if len(parts) > 1 else (lines[-1] if lines else 1))
         texts.append("".join(parts[::2]))
     return Rendered("\n".join(texts), tuple(lines))
+
+
+_ENVIRONMENT = _Environment()
+# Made before any copy of the process, each of which would compile its expressions anew.
+_ = _ENVIRONMENT.lexer
