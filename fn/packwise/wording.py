@@ -32,7 +32,10 @@ _SHORT = 5
 
 
 def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str:
-    """`; did you mean "x"?` for the nearest of `known`, or nothing; `most` is how many are compared at all."""
+    """`; did you mean "x"?` for the nearest of `known`, or nothing; `most` is how many are compared at all.
+
+    Where none is near, the only one that is the name with a prefix or suffix.
+    """
     if len(name) > _LONGEST or len(known) > most:
         return ""
     from difflib import SequenceMatcher
@@ -50,7 +53,11 @@ def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str
             matcher.set_seq1(each)
             near.append((matcher.ratio(), each))
     best, suggestion = max(near, default=(0.0, ""))
-    return f'; did you mean "{suggestion}"?' if best >= _LEAST else ""
+    if best < _LEAST:
+        # A prefix or suffix that kustomize adds to names reaches no field that it does not know.
+        longer = [each for each in known if name and (each.endswith(f"-{name}") or each.startswith(f"{name}-"))]
+        suggestion = longer[0] if len(longer) == 1 else ""
+    return f'; did you mean "{suggestion}"?' if suggestion else ""
 
 
 def list_known(names: Collection[str]) -> str:

@@ -77,6 +77,9 @@ SCHEMA: list[tuple[dict[str, Any], str]] = [
      f'{CLIQUE}spec.podSpec.containers[0].env[1]: Duplicate value: {{"name":""}}'),
     ({CLIQUE + "spec.podSpec.containers[0].ports": [None, {"protocol": "TCP"}]},
      f'{CLIQUE}spec.podSpec.containers[0].ports[1]: Duplicate value: {{"containerPort":0,"protocol":"TCP"}}'),
+    # Once, however often the value stands there.
+    ({CLIQUE + "spec.podSpec.containers[0].env": [{"name": "A"}, {"name": "A"}, {"name": "A"}, {"name": "A"}]},
+     f'{CLIQUE}spec.podSpec.containers[0].env[1]: Duplicate value: {{"name":"A"}}'),
     ({CLIQUE + "spec.podSpec": None}, f"{CLIQUE}spec.podSpec.containers: Required value"),
     ({CLIQUE + "spec": None}, f"{CLIQUE}spec.podSpec.containers: Required value"),
     ({T + "podCliqueScalingGroups[0].cliqueNames": None},
@@ -92,6 +95,15 @@ SCHEMA: list[tuple[dict[str, Any], str]] = [
 def test_schema(edits: dict[str, Any], text: str) -> None:
     (problem,) = check_shape(edited(edits), GREP_244)
     assert (problem.stage, problem.operator_message) == (Stage.SCHEMA, text)
+
+
+def test_each_value_that_is_repeated_is_told_once() -> None:
+    env = [{"name": name} for name in ("A", "B", "A", "B", "A", "B", "C")]
+    problems = check_shape(edited({CLIQUE + "spec.podSpec.containers[0].env": env}), GREP_244)
+    assert [problem.operator_message for problem in problems] == [
+        f'{CLIQUE}spec.podSpec.containers[0].env[2]: Duplicate value: {{"name":"A"}}',
+        f'{CLIQUE}spec.podSpec.containers[0].env[3]: Duplicate value: {{"name":"B"}}',
+    ]
 
 
 PACK = f"{T}topologyConstraint.pack"

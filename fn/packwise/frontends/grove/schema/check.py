@@ -208,7 +208,7 @@ class _Check:
         return
 
     def _duplicates(self, entries: Sequence[Value], kind: Array, path: FieldPath) -> None:
-        seen: set[tuple[str, ...]] = set()
+        seen: dict[tuple[str, ...], int] = {}
         absences = {key: _zero_of(key, kind) if absent is None else absent for key, absent in kind.keys.items()}
         for index, entry in enumerate(entries):
             if entry is not None and not isinstance(entry, dict):
@@ -216,10 +216,11 @@ class _Check:
             written = {key: part for key, part in (entry or _EMPTY).items() if part is not None}
             parts: dict[str, Value] = {key: written.get(key, absent) for key, absent in absences.items()}
             identity = tuple([repr(part) for part in parts.values()])
-            if identity in seen:
+            seen[identity] = seen.get(identity, 0) + 1
+            # As the API server does, once for each value, however often it stands there.
+            if seen[identity] == 2:
                 shown = ", ".join([f'{key} "{part}"' for key, part in parts.items()])
                 self._schema((*path, index), ErrorType.DUPLICATE, parts, "", f"must be the only entry with {shown}")
-            seen.add(identity)
 
     def _unknown(self, value: Mapping[str, Value], names: Sequence[str], path: FieldPath) -> None:
         where = f'"{format_path(path)}"' if path else "a PodCliqueSet"
