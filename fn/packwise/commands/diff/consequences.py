@@ -66,7 +66,9 @@ def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
 def _renamed(change: Change) -> Change:
     """A gang that another release of the operator calls otherwise. Source: grove-releases.md 3.3 "Upgrade"."""
     old, new = change.before, change.after
-    if old is None or new is None or old.name == new.name or has_epoch(old.value) == has_epoch(new.value):
+    if old is None or new is None or identity(old.value) == identity(new.value):
+        return change
+    if has_epoch(old.value) == has_epoch(new.value):
         return change
     if identity(new.value)[:2] != PODGANG.key:
         return change._replace(meaning=("renamed with its PodGang",))
