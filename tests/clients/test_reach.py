@@ -91,7 +91,9 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def traced(command: list[str | Path], folder: Path, *, alone: bool) -> tuple[subprocess.CompletedProcess[bytes], str]:
+def traced(
+    command: list[str | Path], folder: Path, *, alone: bool, stdin: bytes = INPUT.read_bytes()
+) -> tuple[subprocess.CompletedProcess[bytes], str]:
     """The run and its system calls; `alone`: without network, as nobody, on a file system that cannot be written."""
     trace = folder.parent / "trace"
     around: list[str] = []
@@ -101,7 +103,7 @@ def traced(command: list[str | Path], folder: Path, *, alone: bool) -> tuple[sub
     done = subprocess.run(
         [needed("strace"), "-f", "-qq", "-o", trace, *around, *command],
         cwd=folder,
-        input=INPUT.read_bytes(),
+        input=stdin,
         capture_output=True,
         check=False,
     )
@@ -128,6 +130,44 @@ def test_the_function_reaches_its_own_code_only(alone: bool, packwise: Path, fol
     called = set(CALLED.findall(trace))
     assert called & (NETWORK | PROCESSES) == set()
     assert (set(DONE.findall(trace)) & CHANGES if alone or not writes else set()) == set()
+
+
+TEMPLATE = b"""\
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: train, labels: {packwise.dev/osmo: workflow}}
+  data:
+    train.yaml: |
+      workflow:
+        name: {{name}}
+        pool: p
+        tasks:
+        - {name: t, image: x, command: [a], args: ["{% for n in range(3) %}{{n}}{% endfor %}"], resource: default}
+        resources: {default: {cpu: 1}}
+      default-values: {name: train}
+"""
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["as it is", "as nobody, without network, read-only"])
+def test_a_template_is_filled_in_by_a_copy_that_reaches_nothing(alone: bool, packwise: Path, folder: Path) -> None:
+    if alone and os.geteuid() != 0:
+        missing("only root can become another user in a network of its own")
+    stdin = INPUT.read_bytes().replace(b"items:\n", TEMPLATE, 1)
+
+    done, trace = traced([packwise, "fn"], folder, alone=alone, stdin=stdin)
+
+    assert b"{{name}}" in done.stdout
+    assert b"osmo-template" not in done.stdout
+    # It begins within the line in which the first process starts the command.
+    first = trace.splitlines()[1].partition(" ")[0]
+    copies = [line for line in trace.splitlines() if not line.startswith(f"{first} ")]
+    assert len(copies) > 10
+    assert [found for line in copies for found in OPENED.findall(line) if int(found[2]) >= 0] == []
+    called = set(CALLED.findall(trace))
+    assert called & NETWORK == set()
+    assert called & PROCESSES <= {"fork", "clone", "clone3", "kill"}
+    assert set(CALLED.findall("\n".join(copies))) & (PROCESSES | CHANGES) == set()
 
 
 def is_own(path: Path) -> bool:
