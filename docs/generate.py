@@ -14,7 +14,7 @@ from packwise.commands.rules import explanation, refusal
 from packwise.findings.finding import Rule
 from packwise.frontends.key_rules import where
 from packwise.frontends.known_keys import KEYS, Key
-from packwise.revisions import DEFAULT, RECORDS, ConditionCase, Revision
+from packwise.revisions import GREP_244_MULTI, RECORDS, ConditionCase, Revision
 from packwise.revisions.facts import RELEASES
 from packwise.settings.model import json_schema
 
@@ -124,8 +124,14 @@ def code(text: str | None, otherwise: str = "none") -> str:
 
 def chosen_by(revision: Revision) -> str:
     """How a render comes to be of that revision."""
-    if revision.chosen_by_key:
+    if revision.chosen_by_key and not revision.needs_levels:
         return "the key"
+    if revision.needs_levels:
+        own = ", ".join([f"`{key}` in a workload" for key in revision.workload_keys])
+        return f"the key with levels, a {revision.topology_kind} in the input, or {own}"
+    if revision.workload_keys:
+        own = " or ".join([f"`{key}` in a workload" for key in revision.workload_keys])
+        return f"`spec.revision`, or levels in the configuration and {own}"
     return "`spec.revision`" + (
         f", or a {revision.topology_kind} in the input" if revision.chosen_by_topologies else ""
     )
@@ -154,7 +160,7 @@ USER_TOPOLOGIES = {
 
 REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("configuration key", ("configuration_key",), lambda r: code(r.configuration_key)),
-    ("chosen by", ("chosen_by_key", "chosen_by_topologies"), chosen_by),
+    ("chosen by", ("chosen_by_key", "needs_levels", "workload_keys", "chosen_by_topologies"), chosen_by),
     ("topology object", ("topology_kind",), lambda r: code(r.topology_kind)),
     ("levels allowed", ("limits",), lambda r: f"1 to {r.limits.levels}" if r.limits.levels else "1 or more"),
     ("characters of a key", ("limits",), lambda r: f"1 to {r.limits.key_length}"),
@@ -368,7 +374,7 @@ def topic_of(title: str, columns: tuple[str, ...]) -> str:
     rows: list[tuple[list[str], list[str]]] = []
     for record in RECORDS:
         row = [escaped(cells[name](record)) for name in columns]
-        name = f"`{record.name}`" + (" (default)" if record is DEFAULT else "")
+        name = f"`{record.name}`" + (" (default)" if record is GREP_244_MULTI else "")
         if rows and rows[-1][1] == row:
             rows[-1][0].append(name)
         else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from krmfn.yamltext import read, write
-from packwise.revisions import DEFAULT, REVISIONS
+from packwise.revisions import NEWEST, REVISIONS
 
 __all__ = [
     "CONDITIONS",
@@ -132,7 +132,7 @@ def config(**spec: object) -> str:
 
 def config_of(levels: int, spec: Mapping[str, object]) -> str:
     """The same, with so many of the levels, the broadest."""
-    key = REVISIONS[str(spec.get("revision", DEFAULT.name))].configuration_key
+    key = REVISIONS[str(spec.get("revision", NEWEST.name))].configuration_key
     # So that a field of the workload may hold anything.
     whole = {key: {"enabled": True, "levels": LEVELS[:levels]}, "unknownFields": "Warn", **spec}
     head = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\n"

@@ -229,8 +229,8 @@ def test_an_error_names_the_release_that_is_deployed() -> None:
 
     assert lines(results) == [
         "error: PodCliqueSet shop/web spec.template.topologyConstraint.pack: is of the API of v0.1.0-alpha.10 or "
-        f"later, {ASSUMED}; set `revision: v0.1.0-alpha.13` in a TopologyRender, which <stdin>:1:1 deploys "
-        "[revision-contradicted]"
+        f"later, {ASSUMED}; set `revision: v0.1.0-alpha.13` in a TopologyRender, which <stdin>:1:1 Deployment "
+        "grove-operator deploys [revision-contradicted]"
     ]
 
 
@@ -315,6 +315,77 @@ def test_the_rules_of_a_later_crd_are_not_held_against_what_the_assumed_release_
         "    - name: router\n      topologyConstraint: {topologyName: t, pack: {required: rack}}\n",
     )
 
-    assert [result.tags["rule"] for result in rendered(later, CRD).results if result.severity is Severity.ERROR] == [
-        "revision-contradicted"
+    assert [
+        result.tags["rule"] for result in rendered(CONFIG, later, CRD).results if result.severity is Severity.ERROR
+    ] == ["revision-contradicted"]
+
+
+GUESSED = (
+    'warning: {}: nothing tells the release of Grove that the cluster runs: the newest one, "v0.1.0-alpha.14", was '
+    "assumed, and what is reported of workloads rests on it; add `revision: v0.1.0-alpha.14`, or the cluster's, to the "
+    "`spec` of {} [revision-unnamed]"
+)
+EMPTY = CONFIG.partition("  topologyAwareScheduling:")[0] + "  emit: [PodGang]\n"
+FREE = WORKLOAD.replace(CONSTRAINT, "").replace(
+    "namespace: shop\n", "namespace: shop\n  labels: {kai.scheduler/queue: q}\n"
+)
+
+
+def of_the_release(*texts: str) -> list[str]:
+    return [line for line in lines(rendered(*texts).results) if "[revision-" in line]
+
+
+def test_where_workloads_are_of_a_later_api_the_newest_is_assumed_and_one_warning_says_so() -> None:
+    found = rendered(EMPTY, FREE + ROLLING, FREE.replace("name: web", "name: shop"))
+
+    assert of_the_release(EMPTY, FREE + ROLLING, FREE.replace("name: web", "name: shop")) == [
+        GUESSED.format("TopologyRender topology spec", "the TopologyRender")
     ]
+    assert found.selection is not None
+    assert found.selection.revision.name == "v0.1.0-alpha.14"
+
+
+def test_without_a_configuration_the_warning_names_what_to_write() -> None:
+    found = rendered(workload("{topologyName: gb200, pack: {required: rack}}", rolling=ROLLING))
+
+    assert [line.partition(": nothing tells")[0] for line in lines(found.results) if "[revision-" in line] == [
+        "warning"
+    ]
+    assert {result.tags["rule"] for result in found.results} == {"configuration-absent", "revision-unnamed"}
+
+
+def test_a_release_that_is_named_is_no_guess() -> None:
+    assert of_the_release(EMPTY + "  revision: v0.1.0-alpha.14\n", FREE) == []
+
+
+def test_an_input_without_workloads_of_grove_needs_no_release() -> None:
+    assert of_the_release(EMPTY) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "revision", "reason"),
+    [
+        ((CONFIG, FREE), "grep-244-multi", "the key topologyAwareScheduling"),
+        (
+            (FREE.replace("  template:\n", "  template:\n    clusterTopologyName: west\n"),),
+            "grep-244-multi",
+            "the key clusterTopologyName",
+        ),
+        (
+            ("apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: west}\n", FREE),
+            "grep-244-multi",
+            "a ClusterTopology in the input",
+        ),
+        (
+            (CONFIG, FREE.replace("  template:\n", "  template:\n    resourceClaimTemplates: []\n")),
+            "v0.1.0-alpha.8",
+            "levels in the configuration, and resourceClaimTemplates",
+        ),
+    ],
+)
+def test_own_fields_of_a_design_show_it(texts: tuple[str, ...], revision: str, reason: str) -> None:
+    found = rendered(*texts)
+
+    assert found.selection is not None
+    assert (found.selection.revision.name, found.selection.chosen_by) == (revision, reason)
+    assert "nothing tells" not in str(found.results)

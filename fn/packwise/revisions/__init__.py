@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packwise.revisions.designs import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI
-from packwise.revisions.records import DEFAULT, RECORDS, REVISIONS, precedes, same_record
+from packwise.revisions.records import NEWEST, RECORDS, REVISIONS, precedes, same_record
 from packwise.revisions.releases import (
     ALPHA_8,
     ALPHA_9,
@@ -25,11 +25,11 @@ __all__ = [
     "ALPHA_12_RC1",
     "ALPHA_14",
     "ALPHA_14_RC1",
-    "DEFAULT",
     "DESIGN_1",
     "DESIGN_2",
     "GREP_244",
     "GREP_244_MULTI",
+    "NEWEST",
     "RECORDS",
     "REVISIONS",
     "UPSTREAM",

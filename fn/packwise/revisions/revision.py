@@ -35,6 +35,13 @@ class Revision(NamedTuple):
     chosen_by_key: bool
     """Whether that key alone chooses this revision, or only `spec.revision` does."""
 
+    needs_levels: bool
+    """Whether that takes levels beside the key, which later releases share and have no levels in."""
+
+    workload_keys: tuple[str, ...]
+    """Keys of `spec.template`, of cliques or of groups that came with this revision and show it: of a design, its own
+    ones; of the first of the releases, those that the design of the same key lacks."""
+
     named_by_configuration: bool
     """Whether `name` in that section names the ClusterTopology, or its name is fixed."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity
-from packwise.objects.kinds import kind_of
-from packwise.revisions import DEFAULT, RECORDS, REVISIONS, Revision
+from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, kind_of
+from packwise.revisions import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS, Revision
 from packwise.settings import settings_place
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
     from packwise.settings.configuration import Configuration
 
-__all__ = ["RULES", "Choice", "choose_revision", "has_topologies", "revision_called"]
+__all__ = ["RULES", "Choice", "choose_revision", "has_grove_workloads", "has_topologies", "revision_called"]
 
 REVISION = Rule("revision", "The revision is one that packwise renders.", "revisions.md")
 NEWER = Rule("revision-newer", "The release is one that packwise knows.", "grove-releases.md 1", Severity.WARNING)
@@ -23,17 +23,26 @@ RULES = (REVISION, NEWER)
 
 
 class Choice(NamedTuple):
-    """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it."""
+    """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it.
+
+    `is_assumed`: whether no more is known than that it is a later release.
+    """
 
     revision: Revision
     reason: str
     is_named: bool = False
+    is_assumed: bool = False
 
 
 def choose_revision(
-    settings: TopologyRender, configuration: Configuration | None, index: Index, findings: list[Finding]
+    settings: TopologyRender,
+    configuration: Configuration | None,
+    index: Index,
+    findings: list[Finding],
+    *,
+    has_levels: bool,
 ) -> Choice:
-    """`spec.revision`, else the one that topologies or the topology section's key choose, else the default."""
+    """`spec.revision`, else the one that topologies, their section or workloads show, else the default."""
     if settings.revision is not None:
         return Choice(_named(settings, settings.revision, configuration, findings), "spec.revision", is_named=True)
     for revision in RECORDS:
@@ -41,14 +50,54 @@ def choose_revision(
             return Choice(revision, f"a {revision.topology_kind} in the input")
     key = configuration.key if configuration is not None else None
     for revision in RECORDS:
-        if revision.chosen_by_key and revision.configuration_key == key:
+        if revision.chosen_by_key and not revision.needs_levels and revision.configuration_key == key:
             return Choice(revision, f"the key {key}")
-    return Choice(DEFAULT, "the default")
+    shown = _shown_design(index, has_levels=has_levels)
+    if shown is not None:
+        return shown
+    from packwise.select.evidence import shows_later_release
+
+    if shows_later_release(index):
+        return Choice(NEWEST, "workloads of a later API", is_assumed=True)
+    return Choice(GREP_244_MULTI, f"the key {key}" if key is not None else "the default")
+
+
+def _shown_design(index: Index, *, has_levels: bool) -> Choice | None:
+    """The design, or the release with levels, whose own fields the input has."""
+    if has_levels and (key := _key_of(ALPHA_8, index)) is not None:
+        return Choice(ALPHA_8, f"levels in the configuration, and {key}")
+    for revision in RECORDS:
+        if not revision.needs_levels:
+            continue
+        if has_levels:
+            return Choice(revision, f"the key {revision.configuration_key}")
+        if has_topologies(index, revision):
+            return Choice(revision, f"a {revision.topology_kind} in the input")
+        if (key := _key_of(revision, index)) is not None:
+            return Choice(revision, f"the key {key}")
+    return None
+
+
+def _key_of(revision: Revision, index: Index) -> str | None:
+    """The first key of a workload that shows the revision."""
+    from packwise.select.evidence import owners
+
+    for item in index.of_kind(*POD_CLIQUE_SET.key):
+        for _, owner in owners(item):
+            for key in revision.workload_keys:
+                if key in owner:
+                    return key
+    return None
 
 
 def has_topologies(index: Index, revision: Revision) -> bool:
     """Whether topologies of the revision's kind stand in the input."""
     return bool(index.of_kind(*kind_of(revision.topology_kind).key))
+
+
+def has_grove_workloads(index: Index) -> bool:
+    """Whether something in the input is judged by a release of Grove."""
+    return any(index.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
 
 
 def revision_called(name: str) -> Revision:

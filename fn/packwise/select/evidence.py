@@ -14,7 +14,8 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.objects.place import place_text
-from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
+from packwise.revisions import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
+from packwise.select.choice import has_grove_workloads
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
@@ -24,8 +25,18 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Index
+    from packwise.settings import TopologyRender
 
-__all__ = ["NO_EVIDENCE", "RULES", "Deployed", "Evidence", "deployed_release", "evidence_against"]
+__all__ = [
+    "NO_EVIDENCE",
+    "RULES",
+    "Deployed",
+    "Evidence",
+    "deployed_release",
+    "evidence_against",
+    "owners",
+    "shows_later_release",
+]
 
 CONTRADICTED = Rule(
     "revision-contradicted",
@@ -35,7 +46,7 @@ CONTRADICTED = Rule(
 )
 UNNAMED = Rule(
     "revision-unnamed",
-    "The release that the input shows is the one that is rendered for.",
+    "The release is named.",
     "grove-releases.md 1.1",
     Severity.WARNING,
     once=True,
@@ -110,8 +121,11 @@ class Evidence(NamedTuple):
 NO_EVIDENCE = Evidence()
 
 
-def evidence_against(assumed: Revision, index: Index) -> Evidence:
-    """What in the input is of another release than `assumed`, which nobody named."""
+def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, *, is_guess: bool) -> Evidence:
+    """What in the input is of another release than `assumed`, which nobody named.
+
+    Where workloads show no more than a later release, it `is_guess`: a warning says so, and the line that ends it.
+    """
     traces = [trace for trace in _workload_traces(index) if precedes(assumed, trace.first)]
     deployed = deployed_release(index)
     if traces:
@@ -127,7 +141,27 @@ def evidence_against(assumed: Revision, index: Index) -> Evidence:
         if items and precedes(assumed, first):
             message = f"is of {first.releases[0]} or later, {_assumed(assumed)}; {_SET}"
             return Evidence((Finding.of(UNNAMED, items[0], ("kind",), message),))
+    if is_guess and has_grove_workloads(index):
+        return Evidence((_guessed(assumed, settings),))
     return NO_EVIDENCE
+
+
+def shows_later_release(index: Index) -> bool:
+    """Whether workloads have fields that came with the releases, of which the designs know nothing."""
+    keys = ALPHA_8.workload_keys
+    shared = (key in owner for item in index.of_kind(*POD_CLIQUE_SET.key) for _, owner in owners(item) for key in keys)
+    return any(shared) or any(True for _ in _workload_traces(index))
+
+
+def _guessed(assumed: Revision, settings: TopologyRender) -> Finding:
+    where = "a TopologyRender" if settings.item is None else f"the {settings.item.kind}"
+    message = (
+        f'nothing tells the release of Grove that the cluster runs: the newest one, "{assumed.name}", was assumed, and '
+        f"what is reported of workloads rests on it; add `revision: {assumed.name}`, or the cluster's, to the "
+        f"`{'data' if settings.embedded else 'spec'}` of {where}"
+    )
+    path = ("data",) if settings.embedded else ("spec",)
+    return Finding.of(UNNAMED, settings.item, path if settings.item is not None else (), message)
 
 
 _SET = "set `revision` in a TopologyRender to the release that your cluster runs"
@@ -151,7 +185,7 @@ def _workload_traces(index: Index) -> Iterator[_Trace]:
         if isinstance(strategy, str) and strategy in _STRATEGIES:
             path = ("spec", "updateStrategy", "type")
             yield _Trace(item, path, _STRATEGIES[strategy], path)
-        for steps, owner in _owners(item):
+        for steps, owner in owners(item):
             if steps:
                 for key, first in _OWNER.items():
                     if key in owner:
@@ -183,7 +217,7 @@ def _is_free(domain: str) -> bool:
 _TEMPLATE: FieldPath = ("spec", "template")
 
 
-def _owners(item: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
+def owners(item: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
     """The mappings that can hold a constraint, by their path below the template: that itself, cliques, groups."""
     template = item.get(_TEMPLATE)
     if not isinstance(template, dict):

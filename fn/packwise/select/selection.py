@@ -15,7 +15,7 @@ from packwise.objects.inventory import Inventory
 from packwise.objects.kinds import PODGANG, PODGROUP
 from packwise.objects.place import place_text
 from packwise.select.choice import RULES as CHOICE_RULES
-from packwise.select.choice import choose_revision, has_topologies, revision_called
+from packwise.select.choice import Choice, choose_revision, has_grove_workloads, has_topologies, revision_called
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
 from packwise.settings.sources import SOURCES, chosen_source, operators_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.select.evidence import Evidence
     from packwise.select.package import Package
-    from packwise.settings.sources import Operator
+    from packwise.settings.sources import Operator, Source
 
 __all__ = ["ABSENT", "RULES", "Selection", "function_config_of", "index_package", "select"]
 
@@ -125,13 +125,14 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     source = chosen_source(settings, operators, findings)
     shape: list[Finding] = []
     configuration = read_source(source, shape) if source is not None and not results else None
-    choice = choose_revision(settings, configuration, index, findings)
+    choice = choose_revision(settings, configuration, index, findings, has_levels=_has_levels(source))
     revision = choice.revision
     findings += _shape_findings(operators, revision, shape)
-    evidence = None if choice.is_named or results else _evidence(revision, index)
+    evidence = None if choice.is_named or results else _evidence(choice, index, settings)
     findings += _without_effect(settings, configuration, revision)
     findings += check_labels(index, settings.item)
-    settings = _as_applied(settings, revision, findings)
+    if not choice.is_assumed or has_grove_workloads(index):
+        settings = _as_applied(settings, revision, findings)
     name = configuration.name if configuration is not None else None
     revision = revision.configured(name, annotate_topology=settings.topology_name_annotation)
     if configuration is not None and revision.default_topology is not None:
@@ -139,6 +140,11 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     elif configuration is not None and configuration.levels:
         findings.append(_levels_unused(configuration, revision))
     schedulers = _schedulers(configuration, revision, settings, findings)
+    if schedulers is not None and choice.is_assumed and configuration is None and settings.item is None:
+        from packwise.settings.schedulers import KUBE_PROFILE
+
+        # As Grove's chart configures it: KAI schedules what names it, and nothing else need have its queue.
+        schedulers = schedulers._replace(default=KUBE_PROFILE)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
     absent = None
     if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
@@ -203,11 +209,17 @@ def _as_chosen(
     return settings, [] if settings.sections else operators
 
 
-def _evidence(assumed: Revision, index: Index) -> Evidence:
+def _has_levels(source: Source | None) -> bool:
+    """Whether a topology section has levels, of whatever type."""
+    sections = () if source is None else source.sections.values()
+    return any(isinstance(section, dict) and "levels" in section for section in sections)
+
+
+def _evidence(choice: Choice, index: Index, settings: TopologyRender) -> Evidence:
     """What contradicts a revision that nobody named; nothing is imported for one that somebody named."""
     from packwise.select.evidence import evidence_against
 
-    return evidence_against(assumed, index)
+    return evidence_against(choice.revision, index, settings, is_guess=choice.is_assumed)
 
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:

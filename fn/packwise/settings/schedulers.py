@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.settings.configuration import Configuration
 
-__all__ = ["RULES", "read_schedulers"]
+__all__ = ["KUBE_PROFILE", "RULES", "read_schedulers"]
 
 NAME = Rule("scheduler-profile", "A scheduler profile names one of Grove's backends, once.", "operator.md 9")
 DEFAULT = Rule("scheduler-default", "The default profile is one of the profiles.", "operator.md 9")
 RULES = (NAME, DEFAULT)
 """Rules of the scheduler section."""
 
-_KUBE = "default-scheduler"
+KUBE_PROFILE = "default-scheduler"
 
 
 def read_schedulers(
@@ -41,13 +41,15 @@ def read_schedulers(
     entries = [entry for entry in profiles if isinstance(entry, dict)] if isinstance(profiles, list) else []
     own = configuration is None or configuration.place.item is settings
     if place is None or not isinstance(section, dict) or not entries:
-        return (Schedulers((KAI_PROFILE, _KUBE), KAI_PROFILE) if own else Schedulers((_KUBE,), _KUBE)), []
+        return (
+            Schedulers((KAI_PROFILE, KUBE_PROFILE), KAI_PROFILE) if own else Schedulers((KUBE_PROFILE,), KUBE_PROFILE)
+        ), []
     names = [_text(entry, "name") for entry in entries]
     findings = list(_wrong_names(names, place, revision.scheduler_backends))
     known = [name for name in dict.fromkeys(names) if name in revision.scheduler_backends]
-    known += [] if _KUBE in known else [_KUBE]
+    known += [] if KUBE_PROFILE in known else [KUBE_PROFILE]
     marked = [name for entry, name in zip(entries, names, strict=True) if entry.get("default") is True]
-    default = _text(section, "defaultProfileName") or (marked[0] if marked and place.item is settings else _KUBE)
+    default = _text(section, "defaultProfileName") or (marked[0] if marked and place.item is settings else KUBE_PROFILE)
     if default not in known:
         findings.append(_wrong_default(default, known, place))
     ordered = [finding._replace(order=order) for order, finding in enumerate(findings)]

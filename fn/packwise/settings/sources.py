@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Rule
 from packwise.objects.index import READABLE
 from packwise.objects.place import Place
-from packwise.revisions import DEFAULT, REVISIONS
+from packwise.revisions import NEWEST, REVISIONS
 from packwise.settings.topologyrender import DIALECTS, KIND, settings_place
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _with_section(operator: Source, settings: TopologyRender) -> Source:
     """Grove's own configuration; its default is that TAS is disabled."""
     if operator.sections:
         return operator
-    return operator._replace(sections={REVISIONS.get(settings.revision or "", DEFAULT).configuration_key: {}})
+    return operator._replace(sections={REVISIONS.get(settings.revision or "", NEWEST).configuration_key: {}})
 
 
 def _operator_source(operator: Operator) -> Source:

@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext.quote import scalar
 from packwise.commands.init.facts import Facts, Topology
-from packwise.revisions import DEFAULT, REVISIONS
+from packwise.revisions import GREP_244_MULTI, REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ class Plan(NamedTuple):
     @property
     def revision(self) -> Revision:
         """The release that is rendered for."""
-        return DEFAULT if self.facts.revision is None else REVISIONS[self.facts.revision]
+        return GREP_244_MULTI if self.facts.revision is None else REVISIONS[self.facts.revision]
 
 
 def package_files(plan: Plan) -> dict[str, str]:

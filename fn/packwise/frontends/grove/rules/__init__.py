@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.rules.check import Context, Update, rules_of, run
 from packwise.frontends.grove.rules.constraints import constraints_at
 from packwise.frontends.grove.tables import rulebook
-from packwise.revisions import DEFAULT, REVISIONS
+from packwise.revisions import GREP_244_MULTI, REVISIONS
 
 if TYPE_CHECKING:
     from packwise.findings.problem import Problem
@@ -17,9 +17,9 @@ __all__ = ["Context", "all_rules", "validate_create", "validate_update"]
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule once, in the order they run, the default revision's first: the documentation's table."""
+    """Every rule once, in the order they run, the last design's first: the documentation's table."""
     rules: dict[str, Rule] = {}
-    for revision in (DEFAULT, *REVISIONS.values()):
+    for revision in (GREP_244_MULTI, *REVISIONS.values()):
         book = rulebook(revision)
         for rule in rules_of((*book.create, *book.mnnvl_update, *book.update)):
             rules.setdefault(rule.name, rule)
