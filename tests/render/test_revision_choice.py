@@ -389,3 +389,28 @@ def test_own_fields_of_a_design_show_it(texts: tuple[str, ...], revision: str, r
     assert found.selection is not None
     assert (found.selection.revision.name, found.selection.chosen_by) == (revision, reason)
     assert "nothing tells" not in str(found.results)
+
+
+MNNVL = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: web, namespace: shop, annotations: {grove.io/mnnvl-group: a}}
+spec:
+  replicas: 1
+  template:
+    topologyConstraint: {topologyName: t, pack: {required: rack}}
+    cliques:
+    - name: router
+      spec: {roleName: router, replicas: 1, podSpec: {containers: [{name: router, image: x}]}}
+"""
+
+
+def test_what_only_the_operators_configuration_tells_is_no_error_where_the_release_is_assumed() -> None:
+    """Whether MNNVL is on stands in no file here."""
+    rules = {result.tags["rule"] for result in rendered(MNNVL).results}
+
+    assert "revision-unnamed" in rules
+    assert "mnnvl-group-feature" not in rules
+    assert "mnnvl-group-feature" in {
+        result.tags["rule"] for result in rendered(named("v0.1.0-alpha.14"), MNNVL).results
+    }

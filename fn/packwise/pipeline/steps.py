@@ -255,6 +255,7 @@ def cluster_of(selection: Selection, known: KnownTopologies) -> Cluster:
         configuration.domains if configuration is not None else (),
         {name: topology.topology for name, topology in known.by_name.items()},
         auto_mnnvl=configuration is not None and configuration.auto_mnnvl,
+        knows_mnnvl=configuration is not None or not selection.is_assumed,
         schedulers=selection.schedulers,
         makes_topologies=not revision.scheduler_profiles or profiles is not False,
         revision_before=selection.revision_before,

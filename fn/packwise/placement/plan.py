@@ -35,7 +35,8 @@ class Cluster(NamedTuple):
     """What is known of the cluster that is rendered for.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
-    topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled. `schedulers`: where the revision has them.
+    topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled; `knows_mnnvl`: whether anything says so.
+    `schedulers`: where the revision has them.
     `makes_topologies`: whether the operator makes the scheduler's topology objects. `revision_before`: the one that the
     baseline was written for, None where it is not known to be another.
     """
@@ -45,6 +46,7 @@ class Cluster(NamedTuple):
     domains: tuple[str, ...] = ()
     topologies: Mapping[str, ClusterTopology] = {}
     auto_mnnvl: bool = False
+    knows_mnnvl: bool = True
     schedulers: Schedulers | None = None
     makes_topologies: bool = True
     revision_before: Revision | None = None

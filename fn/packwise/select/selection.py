@@ -56,7 +56,8 @@ class Selection(NamedTuple):
     """What configures a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
 
     `revision_before` is the one that the baseline was written for, None where that tells none, so that it is the same.
-    `chosen_by` is what chose the revision, and whether somebody named it; `evidence` what in the input contradicts it,
+    `chosen_by` is what chose the revision, `is_named` whether somebody named it, `is_assumed` whether no more is known
+    than that it is a later one; `evidence` what in the input contradicts it,
     None where somebody did. `absent` reports that nothing configures a topology. What is wrong with CRDs
     among the items stands in `definitions`: it keeps nothing from being judged otherwise.
     `configuration` is None where nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the
@@ -73,6 +74,7 @@ class Selection(NamedTuple):
     results: tuple[Result, ...] = ()
     chosen_by: str = ""
     is_named: bool = False
+    is_assumed: bool = False
     evidence: Evidence | None = None
     absent: Finding | None = None
     revision_before: Revision | None = None
@@ -160,6 +162,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         results=tuple(results),
         chosen_by=choice.reason,
         is_named=choice.is_named,
+        is_assumed=choice.is_assumed,
         evidence=evidence,
         absent=absent,
         revision_before=_revision_before(package, inventory, is_named=choice.is_named),

@@ -209,6 +209,7 @@ class _Planner:
             domains=cluster.domains,
             topologies=cluster.topologies,
             auto_mnnvl=cluster.auto_mnnvl,
+            knows_mnnvl=cluster.knows_mnnvl,
             revision=cluster.revision,
             schedulers=cluster.schedulers,
         )

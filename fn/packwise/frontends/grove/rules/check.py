@@ -56,7 +56,8 @@ class Context(NamedTuple):
     """What a rule may know beside the workload.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
-    `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled.
+    `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled;
+    `knows_mnnvl`: whether that is known.
     `scheduled`: the workload's scheduled pods, as far as its PodCliques' status shows them. `schedulers`: those that
     Grove is configured for, where the revision has them.
     """
@@ -66,9 +67,15 @@ class Context(NamedTuple):
     domains: tuple[str, ...] = ()
     topologies: Mapping[str, ClusterTopology] = {}
     auto_mnnvl: bool = False
+    knows_mnnvl: bool = True
     scheduled: int = 0
     create: bool = True
     schedulers: Schedulers | None = None
+
+    @property
+    def lacks_mnnvl(self) -> bool:
+        """Whether the feature is known to be off."""
+        return self.knows_mnnvl and not self.auto_mnnvl
 
 
 class Check(NamedTuple, Generic[S]):

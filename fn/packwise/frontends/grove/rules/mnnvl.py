@@ -71,7 +71,7 @@ def _auto_value(part: _Annotated, _context: Context) -> Iterator[Problem]:
 
 def _auto_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
     value = part.annotations.get(_AUTO)
-    if value == "enabled" and not context.auto_mnnvl:
+    if value == "enabled" and context.lacks_mnnvl:
         message = (
             'must not be "enabled" while network.autoMNNVLEnabled is false in the operator\'s configuration; '
             "enable it there or remove the annotation"
@@ -103,7 +103,7 @@ def _wrong_group(part: _Annotated, allowed: str) -> Iterator[Problem]:
 
 def _group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
     value = part.annotations.get(_GROUP)
-    if value is not None and value != _OPT_OUT and not context.auto_mnnvl:
+    if value is not None and value != _OPT_OUT and context.lacks_mnnvl:
         message = (
             f'must be "{_OPT_OUT}" or absent while network.autoMNNVLEnabled is false in the operator\'s configuration; '
             f'got "{value}"; enable it there or remove the annotation'
@@ -114,7 +114,7 @@ def _group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
 def _any_group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
     # No value opts out yet.
     value = part.annotations.get(_GROUP)
-    if value is not None and not context.auto_mnnvl:
+    if value is not None and context.lacks_mnnvl:
         message = (
             f"must be absent while network.autoMNNVLEnabled is false in the operator's configuration; "
             f'got "{value}"; enable it there or remove the annotation'
