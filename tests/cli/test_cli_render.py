@@ -155,9 +155,11 @@ def test_the_last_line_says_what_was_done_judged_and_left_out(words: str, done: 
 
 
 def test_warnings_are_reported_beside_the_result(call: Call) -> None:
-    ran = call("render", "-", stdin=SERVICE)
+    queue = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a}\nspec: {parentQueue: b}\n"
+    other = queue.replace("{name: a}", "{name: c}").replace("b}", '""}')
+    ran = call("render", "-", stdin=f"{queue}---\n{other}")
 
-    assert (ran.code, ran.stdout) == (0, SERVICE)
+    assert (ran.code, ran.stdout) == (0, f"{queue}---\n{other}")
     assert [line.split(":")[0] for line in ran.messages.splitlines()] == ["warning", "1 info (-v lists it)"]
 
 
