@@ -24,7 +24,6 @@ PIPELINE_FILES = (".gitlab-ci.yml", ".pre-commit-config.yaml")
 PIPELINE_FOLDER = ".github/workflows"
 
 _COMMAND = re.compile(r"(?:^|[\s'\"/;&|(])(packwise\s+(?:check|comment|diff|fleet|place|render|report)\b[^\n]*)")
-_COMPONENT = re.compile(r"/packwise(?:/[\w./-]*)?@")
 _PLUGIN = "packwise"
 _FOLDERS = ("topologies", "workloads")
 """Folders that a render for GitOps tools writes."""
@@ -64,8 +63,13 @@ def _commands(value: Value) -> Iterator[str]:
         match = _COMMAND.search(text)
         if match is not None:
             yield match[1].strip()
-        elif key in ("uses", "component") and _COMPONENT.search(text):
+        elif key in ("uses", "component") and _names_packwise(text):
             yield text
+
+
+def _names_packwise(address: str) -> bool:
+    """Whether an action or a component is packwise's: `OWNER/packwise@v1`, `HOST/GROUP/packwise/check@main`."""
+    return any("packwise" in part.split("/")[1:] for part in address.split("@")[:-1])
 
 
 def _texts(value: Value, key: str = "") -> Iterator[tuple[str, str]]:
