@@ -84,8 +84,11 @@ SAMPLE ?= 240
 mutants: setup ## change the code that decides in SAMPLE places, one at a time, and see which no test notices: docs/mutants.md
 	$(BIN)/python tests/mutants.py --sample $(SAMPLE) --jobs $(JOBS)
 
-test-without-native: setup ## run the tests but clients and slow ones as if krmfn's native core was not installed: PyYAML reads then
-	$(BIN)/pytest -n $(JOBS) --without-native -m "not (client or e2e or image or slow)"
+# The tests of what reads texts and of what edits and writes them.
+READING := tests/krmfn tests/fuzz tests/render tests/migrate tests/frontends tests/cli
+
+test-without-native: setup ## run the tests that read and write texts as if krmfn's native core was not installed: PyYAML reads then
+	$(BIN)/pytest -n $(JOBS) --without-native -m "not (client or e2e or image or slow)" $(READING)
 
 lint: setup ## ruff, the Dockerfile's linter
 	$(BIN)/ruff check .
