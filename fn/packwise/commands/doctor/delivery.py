@@ -68,7 +68,7 @@ def _commands(value: Value) -> Iterator[str]:
 
 
 def _names_packwise(address: str) -> bool:
-    """Whether an action or a component is packwise's: `OWNER/packwise@v1`, `HOST/GROUP/packwise/check@main`."""
+    """Whether an action or a component is packwise's: `OWNER/packwise@COMMIT`, `HOST/GROUP/packwise/check@main`."""
     return any("packwise" in part.split("/")[1:] for part in address.split("@")[:-1])
 
 
