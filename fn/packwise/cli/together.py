@@ -14,6 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.input_paths import folder_of, landmark_text, real
 from packwise.cli.reader import is_readable
 from packwise.discovery import KUSTOMIZATIONS
+from packwise.discovery.landmarks import mapping_in, texts_in
 from packwise.objects.identity import identity
 from packwise.objects.index import ONCE
 from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from krmfn.value import Value
     from packwise.cli.groups import Group
     from packwise.objects.identity import Identity
     from packwise.select import Package
@@ -194,9 +194,9 @@ class _Clients:
     def _named_by(self, kustomization: str) -> tuple[tuple[str, ...], bool]:
         """The real paths that a kustomization builds on, and whether it renames what it builds."""
         if kustomization not in self._named:
-            value = _mapping(landmark_text(Path(kustomization)) or "")
+            value = mapping_in(landmark_text(Path(kustomization)) or "")
             folder = folder_of(kustomization)
-            entries = [entry for key in ("resources", "bases") for entry in _texts(value.get(key))]
+            entries = [entry for key in ("resources", "bases") for entry in texts_in(value.get(key))]
             paths = tuple([real(posixpath.join(folder, entry)) for entry in entries if "://" not in entry])
             self._named[kustomization] = paths, any(value.get(key) for key in _RENAMING)
         return self._named[kustomization]
@@ -213,17 +213,3 @@ def _folders_up(start: str) -> Iterator[str]:
 def _kustomization_in(folder: str) -> str | None:
     paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
     return next((path for path in paths if Path(path).is_file()), None)
-
-
-def _mapping(text: str) -> dict[str, Value]:
-    from krmfn.yamltext import YamlError, read
-
-    try:
-        value = read(text)
-    except YamlError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _texts(value: Value) -> list[str]:
-    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["KUSTOMIZATIONS", "LANDMARKS", "RENDERED_LIST", "Landmarks"]
+__all__ = ["KUSTOMIZATIONS", "LANDMARKS", "RENDERED_LIST", "Landmarks", "mapping_in", "texts_in"]
 
 _CHART = "Chart.yaml"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -62,7 +62,7 @@ class Landmarks(NamedTuple):
                 if folder != top and (not top or folder.startswith(f"{top}/")):
                     files.update((file, LeftOut(Reason.RENDERED, path)) for file in _rendered(folder, text))
             else:
-                value = _mapping(text)
+                value = mapping_in(text)
                 if value.get("kind") == "Component":
                     components[folder] = path
                     files[path] = LeftOut(Reason.COMPONENT)
@@ -115,14 +115,14 @@ def _named(value: Mapping[str, Value]) -> Iterator[tuple[str, Reason]]:
         yield from ((path, Reason.PATCH) for path in _paths(value.get(key), "path"))
     # An entry may be the patch itself.
     merged = value.get("patchesStrategicMerge")
-    yield from ((entry, Reason.PATCH) for entry in _texts(merged) if "\n" not in entry)
-    yield from ((entry, Reason.FOREIGN) for entry in _texts(value.get("configurations")))
+    yield from ((entry, Reason.PATCH) for entry in texts_in(merged) if "\n" not in entry)
+    yield from ((entry, Reason.FOREIGN) for entry in texts_in(value.get("configurations")))
     yield from ((path, Reason.FOREIGN) for path in _paths(value.get("replacements"), "path"))
     charts = value.get("helmCharts")
     yield from ((path, Reason.VALUES) for path in _paths(charts, "valuesFile"))
     for chart in charts if isinstance(charts, list) else ():
         if isinstance(chart, dict):
-            yield from ((entry, Reason.VALUES) for entry in _texts(chart.get("additionalValuesFiles")))
+            yield from ((entry, Reason.VALUES) for entry in texts_in(chart.get("additionalValuesFiles")))
 
 
 def _paths(entries: Value, key: str) -> Iterator[str]:
@@ -132,7 +132,8 @@ def _paths(entries: Value, key: str) -> Iterator[str]:
             yield path
 
 
-def _texts(entries: Value) -> list[str]:
+def texts_in(entries: Value) -> list[str]:
+    """The entries of a list that are texts, and not empty."""
     return [entry for entry in entries if isinstance(entry, str) and entry] if isinstance(entries, list) else []
 
 
@@ -140,7 +141,8 @@ def _joined(folder: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(folder, path))
 
 
-def _mapping(text: str) -> Mapping[str, Value]:
+def mapping_in(text: str) -> Mapping[str, Value]:
+    """The mapping that a text is; an empty one where it is none."""
     from krmfn.yamltext import YamlError, read
 
     try:

@@ -55,9 +55,9 @@ def choose_revision(
     shown = _shown_design(index, has_levels=has_levels)
     if shown is not None:
         return shown
-    from packwise.select.evidence import shows_later_release
+    from packwise.select.evidence import has_later_fields
 
-    if shows_later_release(index):
+    if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
         return Choice(NEWEST, "workloads of a later API", is_assumed=True)
     return Choice(GREP_244_MULTI, f"the key {key}" if key is not None else "the default")
 

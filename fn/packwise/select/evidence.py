@@ -14,7 +14,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.objects.place import place_text
-from packwise.revisions import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
+from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
 from packwise.select.choice import has_grove_workloads
 from packwise.topology import DOMAINS
 
@@ -34,8 +34,8 @@ __all__ = [
     "Evidence",
     "deployed_release",
     "evidence_against",
+    "has_later_fields",
     "owners",
-    "shows_later_release",
 ]
 
 CONTRADICTED = Rule(
@@ -146,11 +146,9 @@ def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, 
     return NO_EVIDENCE
 
 
-def shows_later_release(index: Index) -> bool:
-    """Whether workloads have fields that came with the releases, of which the designs know nothing."""
-    keys = ALPHA_8.workload_keys
-    shared = (key in owner for item in index.of_kind(*POD_CLIQUE_SET.key) for _, owner in owners(item) for key in keys)
-    return any(shared) or any(True for _ in _workload_traces(index))
+def has_later_fields(index: Index) -> bool:
+    """True if workloads have fields that came with a release, of which the designs know nothing."""
+    return any(True for _ in _workload_traces(index))
 
 
 def _guessed(assumed: Revision, settings: TopologyRender) -> Finding:

@@ -141,12 +141,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         findings += check_levels(configuration, revision)
     elif configuration is not None and configuration.levels:
         findings.append(_levels_unused(configuration, revision))
-    schedulers = _schedulers(configuration, revision, settings, findings)
-    if schedulers is not None and choice.is_assumed and configuration is None and settings.item is None:
-        from packwise.settings.schedulers import KUBE_PROFILE
-
-        # As Grove's chart configures it: KAI schedules what names it, and nothing else need have its queue.
-        schedulers = schedulers._replace(default=KUBE_PROFILE)
+    schedulers = _schedulers(configuration, revision, settings, findings, is_assumed=choice.is_assumed)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
     absent = None
     if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
@@ -328,15 +323,23 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
 
 
 def _schedulers(
-    configuration: Configuration | None, revision: Revision, settings: TopologyRender, findings: list[Finding]
+    configuration: Configuration | None,
+    revision: Revision,
+    settings: TopologyRender,
+    findings: list[Finding],
+    *,
+    is_assumed: bool,
 ) -> Schedulers | None:
     if not revision.scheduler_backends:
         return None
     # The older revisions have none, and need not import what reads them.
-    from packwise.settings.schedulers import read_schedulers
+    from packwise.settings.schedulers import KUBE_PROFILE, read_schedulers
 
     schedulers, problems = read_schedulers(configuration, revision, settings.item)
     findings += problems
+    if is_assumed and configuration is None and settings.item is None:
+        # As Grove's chart configures it: KAI schedules what names it, and nothing else need have its queue.
+        return schedulers._replace(default=KUBE_PROFILE)
     return schedulers
 
 
