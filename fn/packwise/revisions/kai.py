@@ -1,0 +1,69 @@
+"""What each minor release of KAI's pod-grouper makes of workloads, as data. Source: podgrouper.md 11."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+__all__ = ["NEWEST", "RELEASES", "KaiRelease", "release_of"]
+
+
+class KaiRelease(NamedTuple):
+    """One minor release of KAI, and what its pod-grouper does otherwise than the others."""
+
+    name: str
+    """The minor release, as `v0.17`."""
+
+    minor: int
+    """Its number, by which KAI's objects are judged."""
+
+    skips_by_annotation: bool = True
+    """Whether `kai.scheduler/skip-podgrouper` is read."""
+
+    delays: bool = True
+    """Whether preemption-delay and staleness-grace-period are read."""
+
+    groups_jobs: bool = True
+    """Whether the pods of a Job are one group; otherwise each is one."""
+
+    batch_min_member: bool = True
+    """Whether `kai.scheduler/batch-min-member` is read."""
+
+    job_sets: Literal["tree", "flat", "counted"] = "tree"
+    """A JobSet's group: a tree of its Jobs; flat, of one pod or what the annotation says; flat, with pods counted."""
+
+    counts_segments: bool = True
+    """Whether the parent of segments says how many subgroups it needs; otherwise how many pods."""
+
+    ray_group_topology: bool = True
+    """Whether topology keys of a Ray group's pod template are read."""
+
+
+_17 = KaiRelease(name="v0.17", minor=17)
+_16 = _17._replace(name="v0.16", minor=16, delays=False)
+_15 = _16._replace(name="v0.15", minor=15, job_sets="flat", counts_segments=False)
+_14 = _15._replace(name="v0.14", minor=14, skips_by_annotation=False, job_sets="counted")
+_13 = _14._replace(
+    name="v0.13", minor=13, groups_jobs=False, batch_min_member=False, ray_group_topology=False
+)  # fmt: skip
+
+RELEASES = (_13, _14, _15, _16, _17)
+"""Every release that has a record, oldest first."""
+
+NEWEST = RELEASES[-1]
+"""The release that is taken where nobody names one."""
+
+_BY_NAME = {release.name: release for release in RELEASES}
+
+
+def release_of(name: str | None) -> KaiRelease:
+    """The record of `v0.16`; of the newest known release where none is named, or one that is newer."""
+    if name is None:
+        return NEWEST
+    known = _BY_NAME.get(name)
+    if known is not None:
+        return known
+    return RELEASES[0] if int(name.removeprefix("v0.")) < RELEASES[0].minor else NEWEST
