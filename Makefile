@@ -108,7 +108,8 @@ bench-smoke: setup
 bench-instructions: setup ## count the instructions of `packwise fn` (perf); fails where they are a tenth more than on record
 	$(BIN)/python benchmarks/instructions.py
 
-qualify: lint types bench-smoke bench-instructions test ## what CI runs: run it before pushing
+qualify: lint types bench-smoke bench-instructions ## what CI runs: run it before pushing
+	$(BIN)/python -m pytest -n $(JOBS) -p tests.reports
 
 tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 

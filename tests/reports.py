@@ -1,8 +1,8 @@
-"""The places in the code that report something to users, and which of them a run of tests comes by.
+"""The places in the code that report something to users, and those that no case comes by.
 
-As a plugin of pytest (`-p tests.reports`) it notes every place that is evaluated, in a file of each process in the
-folder that PACKWISE_REPORTS names. The code is instrumented as it is imported: no tracing, so that a run costs what it
-costs anyway.
+As a plugin of pytest (`python -m pytest -p tests.reports`, in `make qualify`) it notes every place that is evaluated
+while a case runs, and a run of all tests fails where a place is left. The code is instrumented as it is imported,
+without tracing, so that a run costs what it costs anyway.
 """
 
 from __future__ import annotations
@@ -10,25 +10,33 @@ from __future__ import annotations
 import ast
 import builtins
 import json
-import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pytest
 
 from tests.places import ROOT
 
 __all__ = ["Reports", "Site", "sites"]
 
 PACKAGE = ROOT / "fn" / "packwise"
-NOTED = "PACKWISE_REPORTS"
-
 CLASSES = frozenset({"Breach", "Fault", "Finding", "Problem", "Refusal", "Result", "ShapeProblem", "Violation"})
 """What becomes a result: each is reported where it is constructed, or where a function is called that makes it."""
+
+CASES = frozenset({
+    "cli", "diff", "discovery", "fleet", "frontends", "migrate", "render", "repositories", "schedulers", "validate",
+})  # fmt: skip
+"""The folders of tests that assert whole outputs of cases and tables."""
+
+GOLDENS = re.compile(r"\bSHARED\b|\bshared: Path\b|goldens")
+"""What tests say that read the goldens, which stand beside the clone."""
 
 
 class Site(NamedTuple):
@@ -150,12 +158,62 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-if NOTED in os.environ:
-    # Before anything imports packwise: pytest loads its plugins first.
-    seen = set[str]()
-    builtins.__dict__["__note_report__"] = seen.add
-    sys.meta_path.insert(0, _Finder(Reports.read()))
+def is_case(item: pytest.Item) -> bool:
+    """True for a test of the repository's own cases: neither a law, nor a client, nor a golden from elsewhere."""
+    folder = item.path.relative_to(ROOT / "tests").parts[0]
+    others = ("hypothesis", "slow", "client")
+    return folder in CASES and not any(map(item.get_closest_marker, others)) and not reads_goldens(item.path)
 
-    def pytest_sessionfinish() -> None:
-        places = [json.loads(place) for place in sorted(seen)]
-        (Path(os.environ[NOTED]) / f"{os.getpid()}.json").write_text(json.dumps(places), encoding="utf-8")
+
+@cache
+def reads_goldens(path: Path) -> bool:
+    return GOLDENS.search(path.read_text(encoding="utf-8")) is not None
+
+
+class _Plugin:
+    """The places that one process comes by; the one that distributes the tests joins those of the others."""
+
+    def __init__(self) -> None:
+        self._seen = set[str]()
+        self._in_case = False
+        self._missed: list[str] | None = None
+        builtins.__dict__["__note_report__"] = self._note
+        sys.meta_path.insert(0, _Finder(Reports.read()))
+
+    def _note(self, place: str) -> None:
+        if self._in_case:
+            self._seen.add(place)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self._in_case = is_case(item)
+        result = yield
+        self._in_case = False
+        return result
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self._seen |= set(getattr(node, "workeroutput", {}).get("reports", ()))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["reports"] = sorted(self._seen)
+            return
+        seen = {Site(*json.loads(place)) for place in self._seen}
+        self._missed = [f"{place.file}:{place.line}: {place.text}" for place in sorted(sites() - seen)]
+        if self._missed and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._missed:
+            terminalreporter.section("places that report something, and have no case")
+            for place in self._missed:
+                terminalreporter.line(place)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Instruments packwise before a conftest imports it."""
+    early_config.pluginmanager.register(_Plugin())
