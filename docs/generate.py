@@ -1,7 +1,10 @@
 """Writes the pages of docs/reference/ that follow from the code: `python docs/generate.py` (or `make docs`)."""
 
+# argparse has no public name for the arguments of a parser.
+# pyright: reportPrivateUsage=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
+import argparse
 import ast
 import json
 from collections.abc import Callable
@@ -9,6 +12,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from packwise.cli.parser import parsers
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.commands.rules import explanation, refusal
 from packwise.findings.finding import Rule
@@ -72,6 +76,16 @@ WRITTEN_KEYS_HEAD = """
 Operators and KAI write these themselves, so that where they stand is not judged.
 
 | Key | Written by |
+|---|---|
+"""
+
+COMMANDS_HEAD = """\
+# Commands
+
+`packwise help COMMAND` prints what this page says of it. Paths are files and folders; `-` is standard input. Exit
+codes: 0 no error, 1 errors were found, 2 wrong usage.
+
+| Command | What it does |
 |---|---|
 """
 
@@ -290,6 +304,7 @@ def pages() -> dict[str, str]:
     """Every generated page by its path below docs/."""
     return {
         "architecture.md": architecture_page(),
+        "reference/commands.md": commands_page(),
         "reference/rules.md": rules_page(),
         "reference/revisions.md": revisions_page(),
         "reference/keys.md": keys_page(),
@@ -454,6 +469,31 @@ def key_row(key: Key) -> str:
     if key.annotation_releases is not None:
         releases = f"as an annotation: {key.annotation_releases.words}"
     return f"| `{key.name}` | {key.reader} | {escaped(place)} | {escaped(values)} | {escaped(releases)} |"
+
+
+def commands_page() -> str:
+    """The commands in the order of the help; then each with its arguments and examples."""
+    parser, commands = parsers()
+    (choice,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    meanings = {action.dest: action.help or "" for action in choice._choices_actions}
+    rows = [f"| [`{name}`](#{name}) | {escaped(meaning)} |" for name, meaning in meanings.items()]
+    parts = [command_section(name, command) for name, command in commands.items()]
+    return COMMANDS_HEAD + "\n".join(rows) + "\n\n" + "\n".join(parts)
+
+
+def command_section(name: str, command: argparse.ArgumentParser) -> str:
+    """One command: its description, a row for each argument, its examples."""
+    rows = [argument_row(action) for action in command._actions if action.dest != "help" and action.help]
+    table = "| Argument | Meaning |\n|---|---|\n" + "\n".join(rows) + "\n\n" if rows else ""
+    return f"## {name}\n\n{command.description}\n\n{table}" + fenced("text", f"{command.epilog}\n")
+
+
+def argument_row(action: argparse.Action) -> str:
+    """One argument, as its command's help spells it."""
+    chosen = "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
+    value = action.metavar if isinstance(action.metavar, str) else chosen
+    spelt = [f"{option} {value}" if action.nargs != 0 else option for option in action.option_strings]
+    return f"| `{escaped(', '.join(spelt) or value)}` | {escaped(' '.join((action.help or '').split()))} |"
 
 
 def fenced(language: str, text: str) -> str:
