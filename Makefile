@@ -24,12 +24,13 @@ SOURCE_CONTROLLER := github.com/fluxcd/source-controller
 KUSTOMIZE_CONTROLLER := github.com/fluxcd/kustomize-controller
 ARGOCD := github.com/argoproj/argo-cd/v3
 CRANE := github.com/google/go-containerregistry
+CRANE_BINARY := $(TOOLS)/crane-$(call version,$(CRANE))/crane
 E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserver \
   $(TOOLS)/kube-controller-manager-$(call version,$(KUBERNETES))/kube-controller-manager \
   $(TOOLS)/source-controller-$(call version,$(SOURCE_CONTROLLER))/source-controller \
   $(TOOLS)/kustomize-controller-$(call version,$(KUSTOMIZE_CONTROLLER))/kustomize-controller \
   $(TOOLS)/argocd-$(call version,$(ARGOCD))/argocd \
-  $(TOOLS)/crane-$(call version,$(CRANE))/crane
+  $(CRANE_BINARY)
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 PROJECTS := pyproject.toml fn/krmfn/pyproject.toml --extra all
 # The distributions of this repository: krmfn alone, and packwise, which carries it.
@@ -45,7 +46,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
 export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-check lock pins sbom audit docs go-types update-goldens clean test-without-native native-tools interpreters
+.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-release image-check lock pins sbom audit docs go-types update-goldens clean test-slow test-without-native native-tools interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -72,11 +73,17 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 demo: setup ## render examples/ and say what came out and where it is
 	@sh examples/demo.sh $(BIN)/packwise
 
-test: setup ## run all tests (thirteen CPU-minutes); clients that are missing are skipped outside CI (get them with `make tools`)
-	$(BIN)/pytest -n $(JOBS)
+test: setup ## run the tests, but those of `make test-slow`, and say of what is reported to users whether it has a case
+	$(BIN)/python -m pytest -n $(JOBS) -p tests.reports -m "not ($(SLOW))"
+
+# Real clients, all goldens, and what takes seconds each; the others of these have commands of their own.
+SLOW := client or slow or e2e or image
+
+test-slow: setup ## run the tests of real clients and goldens, and those that take seconds each; missing clients are skipped outside CI (get them with `make tools`)
+	$(BIN)/pytest -n $(JOBS) -m "(client or slow) and not (e2e or image)"
 
 check: lint types ## lint, types and a minute of tests: what is worth running before every commit
-	$(BIN)/pytest -n $(JOBS) -m "not (client or e2e or hypothesis or slow)"
+	$(BIN)/pytest -n $(JOBS) -m "not ($(SLOW) or hypothesis)"
 
 # How many mutants; SAMPLE=0 for all of them, which takes hours.
 SAMPLE ?= 240
@@ -88,7 +95,7 @@ mutants: setup ## change the code that decides in SAMPLE places, one at a time, 
 READING := tests/krmfn tests/fuzz tests/render tests/migrate tests/frontends tests/cli
 
 test-without-native: setup ## run the tests that read and write texts as if krmfn's native core was not installed: PyYAML reads then
-	$(BIN)/pytest -n $(JOBS) --without-native -m "not (client or e2e or image or slow)" $(READING)
+	$(BIN)/pytest -n $(JOBS) --without-native -m "not ($(SLOW))" $(READING)
 
 lint: setup ## ruff, the Dockerfile's linter
 	$(BIN)/ruff check .
@@ -108,8 +115,7 @@ bench-smoke: setup
 bench-instructions: setup ## count the instructions of `packwise fn` (perf); fails where they are a tenth more than on record
 	$(BIN)/python benchmarks/instructions.py
 
-qualify: lint types bench-smoke bench-instructions ## what CI runs: run it before pushing
-	$(BIN)/python -m pytest -n $(JOBS) -p tests.reports
+qualify: lint types bench-smoke bench-instructions test-slow test ## what CI runs: run it before pushing
 
 tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 
@@ -242,6 +248,14 @@ release-check: setup ## wheels, sdists, bills of materials and image context as 
 	rm -rf dist
 	mkdir -p dist
 	$(BIN)/python -m supplychain.release dist $(TAG)
+	@if [ "$$(id -u)" = 0 ] && command -v podman >/dev/null; then $(MAKE) image-release; else \
+	  echo "release-check: warning: no image was built twice, pushed, pulled and run by its digest; that takes root and podman: make image-release" >&2; fi
+
+# Tests of the image as a release has it: two builds, and a registry on this machine.
+RELEASED := tests/image/test_twice.py tests/image/test_registry.py
+
+image-release: image $(CRANE_BINARY) ## build the image twice, push it to a registry on this machine, verify it, and run it by its digest (as root)
+	$(BIN)/pytest -m image $(RELEASED)
 
 image-check: setup ## lint the Dockerfile, and what it pins
 	$(BIN)/hadolint Dockerfile
@@ -253,8 +267,8 @@ TARGETS ?=
 image: setup image-tools $(KUSTOMIZE) ## build the images of the Dockerfile on stand-ins for their bases, into a store of this clone (.cache/image)
 	$(BIN)/python -m supplychain.image $(TARGETS)
 
-image-test: image $(TOOLS)/crane-$(call version,$(CRANE))/crane ## build the images, and run them by podman, kpt and kustomize (as root; six CPU-minutes, most of them to build the images)
-	$(BIN)/pytest -m image tests/image
+image-test: image ## build the images, and run them by podman, kpt and kustomize (as root; six CPU-minutes, most of them to build the images)
+	$(BIN)/pytest -m image tests/image $(RELEASED:%=--ignore=%)
 
 image-tools: # podman, buildah, runc and mmdebstrap, from the distribution
 	@missing=; for command in podman buildah runc mmdebstrap; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
@@ -272,7 +286,7 @@ lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 
 # crane answers for a registry; where it is not installed, the one that `make e2e-tools` builds does.
 pins: setup ## pin the actions and images of CI and the Dockerfile by digest, and renew the pins (network; not in CI)
-	PATH="$$PATH:$(CURDIR)/$(TOOLS)/crane-$(call version,$(CRANE))" $(BIN)/python -m supplychain.pins
+	PATH="$$PATH:$(CURDIR)/$(dir $(CRANE_BINARY))" $(BIN)/python -m supplychain.pins
 
 sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock
 	$(BIN)/python -m supplychain.sbom

@@ -1,6 +1,6 @@
 """The places in the code that report something to users, and those that no case comes by.
 
-As a plugin of pytest (`python -m pytest -p tests.reports`, in `make qualify`) it notes every place that is evaluated
+As a plugin of pytest (`python -m pytest -p tests.reports`, in `make test`) it notes every place that is evaluated
 while a case runs, and a run of all tests fails where a place is left. The code is instrumented as it is imported,
 without tracing, so that a run costs what it costs anyway.
 """

@@ -41,6 +41,7 @@ def is_busy(use: Use) -> bool:
 
 
 # A fork that only matches needs none of the locks of other threads.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_no_text_keeps_an_expression_busy() -> None:
     assert {(use.file, use.pattern) for use in uses() if is_busy(use)} == HARMLESS.keys()
@@ -59,6 +60,7 @@ QUICK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_what_is_slow_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])

@@ -276,6 +276,7 @@ def test_rules_are_left_out_where_types_are_wrong() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_all_rules_of_an_object_are_bounded_together() -> None:
     """An API server bounds them for a request; the rest of them is not checked, which is said once."""
     rules = [{"rule": f"self.a != '{number}'"} for number in range(100)]
