@@ -38,8 +38,9 @@ Every finding names the rule it comes from: `[rule]` at the end of a line, `rule
 a KRM function. An error stops the render, a warning and an info do not. Where Grove's operator, OSMO or an API server
 would refuse the object, the finding also carries its exact text (`operatorMessage`).
 
-The last column is where the rule is written down: a numbered rule of Grove's webhook (R: on create and update, U: on
-update), or the part of a specification. Each rule is explained below the table; `packwise rules NAME` prints the same.
+The last column leads to where the rule is written down: a numbered rule of Grove's webhook (r: on create and update, u:
+on update), or a section of [what packwise knows of others](../spec/README.md). Each rule is explained below the table;
+`packwise rules NAME` prints the same.
 
 | Rule | Severity | What must be | Source |
 |---|---|---|---|
@@ -428,8 +429,17 @@ def case_row(title: str, case: ConditionCase | None) -> str:
 def rules_page() -> str:
     """The table of rules, in the order they run; then each of them explained."""
     rules = RULES_BY_NAME.values()
-    rows = [f"| [`{r.name}`](#{r.name}) | {r.severity} | {escaped(r.summary)} | {r.source} |" for r in rules]
+    rows = [
+        f"| [`{r.name}`](#{r.name}) | {r.severity} | {escaped(r.summary)} | [{source_text(r)}](../{r.source}) |"
+        for r in rules
+    ]
     return RULES_HEAD + "\n".join(rows) + "\n" + EXAMPLES_HEAD + "\n".join([rule_section(rule) for rule in rules])
+
+
+def source_text(rule: Rule) -> str:
+    """The link to where a rule is written down, as a reader says it: `grove r08`."""
+    page, _, anchor = rule.source.removeprefix("spec/").partition(".md#")
+    return f"{page} {anchor}"
 
 
 def rule_section(rule: Rule) -> str:

@@ -42,7 +42,7 @@ PAGES = sorted(
 READER_HAS = ("examples", "kustomize-plugin", "kpt-package")
 
 FENCE = re.compile(r"^```console(?: exits=(?P<code>\d+))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 MAKE = re.compile(r"(?:^|[`$] ?|&& )make ([a-z][a-z0-9-]*)", re.MULTILINE)
 
 

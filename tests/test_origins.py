@@ -149,43 +149,43 @@ spec:
 """
 TABLE = {
     ("ClusterTopology", "grove-topology"): {
-        "spec.levels[0].key": ("topology.yaml:9:27 spec.topologyAwareScheduling.levels[1].key", "operator.md 9"),
+        "spec.levels[0].key": ("topology.yaml:9:27 spec.topologyAwareScheduling.levels[1].key", "spec/grove.md#9"),
     },
     ("Topology", "grove-topology"): {
         "spec.levels[2].nodeLabel": (
-            "topology.yaml:8:27 spec.topologyAwareScheduling.levels[0].key", "operator.md 9, KAI Topology",
+            "topology.yaml:8:27 spec.topologyAwareScheduling.levels[0].key", "spec/grove.md#9.2",
         ),
     },
     ("PodGang", "llm-0"): {
-        "metadata.name": ("llm.yaml:4:9 metadata.name", "operator.md 6 and 7"),
+        "metadata.name": ("llm.yaml:4:9 metadata.name", "spec/grove.md#6"),
         "spec.podgroups[0].minReplicas": (
-            "llm.yaml:13:59 spec.template.cliques[0].spec.minAvailable", "operator.md 7, podgroups",
+            "llm.yaml:13:59 spec.template.cliques[0].spec.minAvailable", "spec/grove.md#podgroups",
         ),
         "spec.podgroups[1].topologyConstraint.packConstraint.required": (
-            "llm.yaml:15:40 spec.template.cliques[1].topologyConstraint.packDomain", "operator.md 7, packConstraint",
+            "llm.yaml:15:40 spec.template.cliques[1].topologyConstraint.packDomain", "spec/grove.md#pack-constraint",
         ),
         "spec.topologyConstraintGroupConfigs[0].topologyConstraint.packConstraint.required": (
             "llm.yaml:21:40 spec.template.podCliqueScalingGroups[0].topologyConstraint.packDomain",
-            "operator.md 7, packConstraint",
+            "spec/grove.md#pack-constraint",
         ),
         "spec.topologyConstraint.packConstraint.required": (
-            "llm.yaml:10:38 spec.template.topologyConstraint.packDomain", "operator.md 7, packConstraint",
+            "llm.yaml:10:38 spec.template.topologyConstraint.packDomain", "spec/grove.md#pack-constraint",
         ),
     },
     ("PodGang", "llm-0-decode-0"): {
         "spec.topologyConstraint.packConstraint.required": (
             "llm.yaml:21:40 spec.template.podCliqueScalingGroups[0].topologyConstraint.packDomain",
-            "operator.md 7, packConstraint",
+            "spec/grove.md#pack-constraint",
         ),
     },
     ("PodGroup", "llm-0"): {
-        "spec.queue": ("llm.yaml:6:11 metadata.labels", "operator.md 6 and 7"),
+        "spec.queue": ("llm.yaml:6:11 metadata.labels", "spec/grove.md#6"),
         "spec.subGroups[0].topologyConstraint.requiredTopologyLevel": (
             "llm.yaml:21:40 spec.template.podCliqueScalingGroups[0].topologyConstraint.packDomain",
-            "operator.md 7, packConstraint",
+            "spec/grove.md#pack-constraint",
         ),
         "spec.subGroups[1].minMember": (
-            "llm.yaml:13:59 spec.template.cliques[0].spec.minAvailable", "operator.md 7, podgroups",
+            "llm.yaml:13:59 spec.template.cliques[0].spec.minAvailable", "spec/grove.md#podgroups",
         ),
     },
 }  # fmt: skip

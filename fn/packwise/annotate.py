@@ -1,6 +1,6 @@
 """Conditions and last errors, as annotations of the objects they belong to.
 
-Source: product.md "Contract", revisions.md "Conditions".
+Source: spec/packwise.md#3, spec/designs.md#5.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONDITIONS = f"{_PREFIX}conditions"
 LAST_ERRORS = f"{_PREFIX}last-errors"
 """Annotation that holds the last errors as a JSON array; absent without any."""
 
-CONDITION = Rule("condition", "The condition of an object that is not annotated.", "revisions.md", Severity.INFO)
+CONDITION = Rule("condition", "The condition of an object that is not annotated.", "spec/designs.md#5", Severity.INFO)
 RULES = (CONDITION,)
 """Rules of conditions."""
 

@@ -1,4 +1,4 @@
-"""`packwise fn`: the pipeline as a KRM function. Source: functions-spec.md, clients.md 5."""
+"""`packwise fn`: the pipeline as a KRM function. Source: functions-spec.md, spec/clients.md#5."""
 
 from __future__ import annotations
 

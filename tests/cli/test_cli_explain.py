@@ -94,14 +94,14 @@ def test_every_value_of_the_json_has_file_line_field_rule_and_revision(call: Cal
             "column": 27,
             "field": "spec.topologyAwareScheduling.levels[1].key",
         },
-        "rule": "operator.md 7, packConstraint",
+        "rule": "spec/grove.md#pack-constraint",
         "revision": "grep-244-multi",
     }
     assert values["metadata.annotations[packwise.dev/rendered-from]"] == {
         "by": "packwise",
         "place": None,
         "through": None,
-        "rule": "product.md, Names",
+        "rule": "spec/packwise.md#2.1",
         "revision": "grep-244-multi",
     }
 
@@ -346,7 +346,7 @@ def test_what_is_asked_about_is_looked_up_in_every_configuration(call: Call, tar
     answer = json.loads(ran.stdout)
     jsonschema.validate(answer, SCHEMA)
     origins = [value["origin"] for each in answer["objects"] for value in each["values"]]
-    required = [each["place"]["file"] for each in origins if each["rule"] == "operator.md 7, packConstraint"]
+    required = [each["place"]["file"] for each in origins if each["rule"] == "spec/grove.md#pack-constraint"]
     assert (ran.code, sorted(set(required))) == (0, files)
     assert [each["files"] for each in answer["configurations"]] == [
         [f"{file.rpartition('/')[0]}/topology.yaml"] for file in files

@@ -30,7 +30,7 @@ def test_the_list_as_json(call: Call) -> None:
         "name": "readable",
         "severity": "error",
         "summary": RULES_BY_NAME["readable"].summary,
-        "source": "clients.md",
+        "source": "docs/spec/clients.md#4",
     }
 
 

@@ -29,7 +29,7 @@ class Revision:
 
 
 def _with_topology_name(crd: Crd) -> Crd:
-    """alpha7's PodCliqueSet with `clusterTopologyName`. Source: revisions.md grep-244-multi 9."""
+    """alpha7's PodCliqueSet with `clusterTopologyName`. Source: spec/designs.md#7.9."""
     if crd["spec"]["names"]["kind"] != "PodCliqueSet":
         return crd
     amended = copy.deepcopy(crd)

@@ -60,7 +60,7 @@ def is_right(emitted: Emitted, each: EmittedValue, known: set[int]) -> bool:
     if not cause.is_own:
         return cause.place is not None
     key = str(each.path[-1])
-    is_gitops = cause.rule == "gitops.md"
+    is_gitops = cause.rule == "spec/gitops.md"
     return each.path[:-1] == ("metadata", "annotations") and is_gitops == key.startswith(GITOPS)
 
 

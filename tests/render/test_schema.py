@@ -18,7 +18,7 @@ from tests.places import ROOT
 
 SCHEMA = json_schema()
 
-# The example of product.md, which names every setting.
+# An example that names every setting.
 FULL = """
 apiVersion: packwise.dev/v1alpha1
 kind: TopologyRender

@@ -150,7 +150,7 @@ OBJECTS: list[tuple[str, dict[str, Any]]] = [
     ("PodGang", {"metadata.namespace": "Serving"}),
 ]
 
-# What kubectl-validate refuses and a cluster does not: the operator's webhook writes it back first (operator.md 1).
+# What kubectl-validate refuses and a cluster does not: the operator's webhook writes it back first (spec/grove.md#1).
 HEALED: list[tuple[str, dict[str, Any]]] = [
     ("PodCliqueSet", {T + "cliques[0].spec.replicas": DROP}),
     ("PodCliqueSet", {T + "cliques[0].spec.roleName": DROP}),

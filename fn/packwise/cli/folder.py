@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "FolderPlan", "new_path", "plan_folder", "refuse_same_target"]
 
-OUTPUT = Rule("output-path", "Every object has a file of its own, inside the output folder.", "product.md")
+OUTPUT = Rule("output-path", "Every object has a file of its own, inside the output folder.", "spec/packwise.md#1.5")
 RULES = (OUTPUT,)
 """Rules of what is written."""
 

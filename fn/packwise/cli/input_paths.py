@@ -47,7 +47,9 @@ __all__ = [
     "top_of",
 ]
 
-LINK = Rule("outside-link", "A link that leads out of the named folder is not read.", "product.md", Severity.WARNING)
+LINK = Rule(
+    "outside-link", "A link that leads out of the named folder is not read.", "spec/packwise.md#1.6", Severity.WARNING
+)
 RULES = (LINK,)
 """Rules of the files that are named."""
 

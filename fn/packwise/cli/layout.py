@@ -1,6 +1,6 @@
 """The layout of a folder that Argo CD or Flux applies: what is to be there first, the rest, what is for nobody.
 
-A workload and the topology that it names cannot stand in one Kustomization of Flux. Source: gitops.md "Flux".
+A workload and the topology that it names cannot stand in one Kustomization of Flux. Source: spec/gitops.md#2.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _table(known: Iterable[Rule]) -> str:
 def _page(rule: Rule, explained: Explanation, refused: Refusal | None) -> Iterator[str]:
     yield f"{rule.name} ({rule.severity.value})\n{rule.summary}\n\n"
     yield fill(f"{explained.why} {explained.fix}", _WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
-    yield f"\nSource: {rule.source}\n"
+    yield f"\nSource: docs/{rule.source}\n"
     if explained.before:
         yield _block("Before the change:", explained.before)
     if explained.failing:
@@ -98,7 +98,12 @@ def _block(head: str, text: str) -> str:
 
 
 def _fields(rule: Rule) -> dict[str, Any]:
-    return {"name": rule.name, "severity": rule.severity.value, "summary": rule.summary, "source": rule.source}
+    return {
+        "name": rule.name,
+        "severity": rule.severity.value,
+        "summary": rule.summary,
+        "source": f"docs/{rule.source}",
+    }
 
 
 def _all_fields(rule: Rule, explained: Explanation, refused: Refusal | None) -> dict[str, Any]:

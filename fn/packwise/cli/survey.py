@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Changes", "survey"]
 
-EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "product.md", Severity.WARNING)
+EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "spec/packwise.md#1.5", Severity.WARNING)
 RULES = (EDITED,)
 """Rules of the output folder."""
 

@@ -2,7 +2,7 @@
 
 Together are: one file; what a kustomization reaches; a package of kpt; stdin; and, below a configuration of packwise, a
 folder that holds no kustomization, as Argo CD and `kubectl apply -f` take it. Where nothing says so, two files of one
-folder are variants of a recipe, of which somebody applies one. Source: gitops.md; clients.md 2a and 3.
+folder are variants of a recipe, of which somebody applies one. Source: spec/gitops.md; spec/clients.md#2a and #3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Applications of Argo CD over folders that packwise's plugin renders, and whether they name it. Source: gitops.md.
+"""Applications of Argo CD over folders that packwise's plugin renders, and whether they name it.
+
+Source: spec/gitops.md.
 
 Argo CD asks its plugins about a folder for which no Application names one. Where that search is cut off, the folder is
 no plugin's, and its files are applied as they stand (argo-cd #24004).
@@ -27,7 +29,7 @@ __all__ = ["RULES", "Folders", "unnamed_plugins"]
 UNNAMED = Rule(
     "argocd-plugin-unnamed",
     "An Application over a folder that packwise renders names the plugin.",
-    "gitops.md Argo CD",
+    "spec/gitops.md#3",
     Severity.WARNING,
 )
 RULES = (UNNAMED,)

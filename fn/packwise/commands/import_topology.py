@@ -1,6 +1,6 @@
 """Levels proposed from the labels of a cluster's nodes: which labels nest in each other is read from the data.
 
-Source: product.md "Contract"; topograph's reference of node labels, both generations.
+Source: spec/packwise.md#3; topograph's reference of node labels, both generations.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ __all__ = ["Rule", "Severity", "Stage"]
 
 
 class Stage(StrEnum):
-    """Who would refuse the object. Source: product.md "Contract", `tags.stage`."""
+    """Who would refuse the object. Source: spec/packwise.md#3, `tags.stage`."""
 
     CONFIG = "config"
     """The operator, at its start."""
@@ -26,7 +26,9 @@ class Stage(StrEnum):
 
 
 class Rule(NamedTuple):
-    """A rule as users know it: `name` is stable and public, `summary` one line, `source` where it is written down.
+    """A rule as users know it: `name` is stable and public, `summary` one line.
+
+    `source` is a link from `docs/` to the section that it follows from: `spec/grove.md#r08`.
 
     `once`: it is about all workloads of a package, and reported at one of them.
     """

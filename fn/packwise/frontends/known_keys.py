@@ -1,8 +1,9 @@
 """The labels and annotations that operators and schedulers read: one table, by key.
 
 Who reads one, where it stands, which values count, and since or until which release. A front end of other workloads
-adds its places to `PARTS`, and to the rows that are read there. Source: operator.md, grove-releases.md, podgrouper.md
-2, dynamo.md 2.4 and 3.9; Grove's labels.go, KAI's constants.go, Dynamo's consts.go.
+adds its places to `PARTS`, and to the rows that are read there.
+Source: spec/grove.md, spec/grove-releases.md, spec/pod-grouper.md#2,
+spec/dynamo.md#2.4 and #3.9; Grove's labels.go, KAI's constants.go, Dynamo's consts.go.
 """
 
 from __future__ import annotations

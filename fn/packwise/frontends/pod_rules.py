@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "pod_problems"]
 
-_SOURCE = "Kubernetes v1.34, core/validation"
+_SOURCE = "spec/kubernetes.md#2"
 _CONTAINER = Rule("pod-container", "Each container of a pod has a name and an image.", _SOURCE)
 _RESOURCE = Rule("pod-resource", "The API server takes the resources that a container asks for.", _SOURCE)
 _TOLERATION = Rule("pod-toleration", "The API server takes the tolerations of a pod.", _SOURCE)
 _NAME = Rule(
     "pod-resource-name",
     "A resource has the name that its device plugin gives it.",
-    "placement.md 9",
+    "spec/placement.md#9",
     Severity.WARNING,
 )
 RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME)

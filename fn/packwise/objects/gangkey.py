@@ -1,4 +1,4 @@
-"""What tells a PodGang of a workload from the others whatever its epoch is. Source: grove-releases.md 3.4.
+"""What tells a PodGang of a workload from the others whatever its epoch is. Source: spec/grove-releases.md#3.4.
 
 The epoch in a name is the moment at which the operator made the gang, so two renders, or a render and a cluster, agree
 in what a gang is and not in its name. A PodGroup of a PodGang has its labels, and the same key.
@@ -42,7 +42,7 @@ ROLE = "grove.io/podgang-role"
 PART_OF = "app.kubernetes.io/part-of"
 """Label of what belongs to a PodCliqueSet: its name."""
 
-PLACEHOLDER = "grove-releases.md 3.4, placeholder"
+PLACEHOLDER = "spec/grove-releases.md#placeholder"
 """The rule of an epoch that nothing tells yet."""
 
 _ANCHOR = "Anchor"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ONCE", "READABLE", "RULES", "Index", "repeated"]
 
-READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "clients.md")
-ONCE = Rule("object-once", "A workload or topology stands in the input once.", "product.md")
+READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "spec/clients.md#4")
+ONCE = Rule("object-once", "A workload or topology stands in the input once.", "spec/packwise.md#1.4")
 RULES = (READABLE, ONCE)
 """Rules of every item."""
 

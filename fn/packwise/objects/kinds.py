@@ -1,6 +1,6 @@
 """The kinds of objects that packwise reads and writes: one table, in the order in which a reader needs them.
 
-Source: product.md "What goes in, what comes out", gitops.md, kai.md, operator.md 9 and 10.
+Source: spec/packwise.md#1, spec/gitops.md, spec/kai.md, spec/grove.md#9 and #10.
 """
 
 from __future__ import annotations

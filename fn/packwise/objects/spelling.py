@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "is_nearly_known", "spelling_findings"]
 
-SPELLING = Rule("kind-spelling", "Kind, group and version are those of an API that exists.", "clients.md")
+SPELLING = Rule("kind-spelling", "Kind, group and version are those of an API that exists.", "spec/kubernetes.md#1.3")
 RULES = (SPELLING,)
 """Rules of what objects call themselves."""
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Choice"]
 
-UNKNOWN = Rule("rules-known", "`rules` names rules that there are.", "product.md rules")
-REFUSED = Rule("rules-refused", "`rules` ignores no rule whose findings are errors.", "product.md rules")
+UNKNOWN = Rule("rules-known", "`rules` names rules that there are.", "spec/packwise.md#rules")
+REFUSED = Rule("rules-refused", "`rules` ignores no rule whose findings are errors.", "spec/packwise.md#rules")
 RULES = (UNKNOWN, REFUSED)
 """Rules of the configuration's `rules`."""
 

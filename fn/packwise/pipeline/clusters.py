@@ -1,6 +1,6 @@
 """The items of several clusters: each rendered by the configuration nearest to its path.
 
-Source: product.md "Contract".
+Source: spec/packwise.md#3.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "metadata_findings"]
 
-STRINGS = Rule("metadata-strings", "Names, labels and annotations are strings.", "apimachinery, ObjectMeta")
+STRINGS = Rule("metadata-strings", "Names, labels and annotations are strings.", "spec/kubernetes.md#1.1")
 RULES = (STRINGS,)
 """Rules of the metadata of every kind."""
 

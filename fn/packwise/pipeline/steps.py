@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Rendered", "cluster_of", "render", "results_of", "selected", "topologies_of", "unreadable"]
 
-NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "clients.md 5", Severity.INFO)
+NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "spec/clients.md#5", Severity.INFO)
 RULES = (NO_WORKLOADS,)
 """Rules of a whole render."""
 

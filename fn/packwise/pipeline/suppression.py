@@ -27,9 +27,19 @@ __all__ = ["HINTS", "RULES", "WORD", "Suppression", "Suppressions"]
 WORD = "packwise"
 """What a comment for packwise begins with; a colon follows."""
 
-FORM = Rule("ignore-form", "A comment for packwise names the rules that it ignores.", "product.md", Severity.WARNING)
-REASON = Rule("ignore-reason", "A comment that ignores a rule says why.", "product.md", Severity.WARNING)
-UNUSED = Rule("ignore-unused", "A comment that ignores a rule has a finding to ignore.", "product.md", Severity.WARNING)
+FORM = Rule(
+    "ignore-form",
+    "A comment for packwise names the rules that it ignores.",
+    "spec/packwise.md#ignore",
+    Severity.WARNING,
+)
+REASON = Rule("ignore-reason", "A comment that ignores a rule says why.", "spec/packwise.md#ignore", Severity.WARNING)
+UNUSED = Rule(
+    "ignore-unused",
+    "A comment that ignores a rule has a finding to ignore.",
+    "spec/packwise.md#ignore",
+    Severity.WARNING,
+)
 RULES = (FORM, REASON, UNUSED)
 """Rules of the comments themselves."""
 

@@ -20,7 +20,7 @@ MAX_GANGS = 200_000
 LIMIT = Rule(
     "gang-limit",
     f"All workloads of a run together become at most {MAX_GANGS} gangs and entries of gangs, or `limits.gangs`.",
-    "product.md",
+    "spec/packwise.md#5.2",
 )
 RULES = (LIMIT,)
 """Rules of how much is rendered."""

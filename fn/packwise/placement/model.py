@@ -1,7 +1,7 @@
 """The model between front ends and schedulers: gangs of pods, the topology levels that bound them, queues.
 
 Front ends fill it, schedulers write their objects from it. It has no scheduler's words and no revision's. Names are
-those of the objects to come. Every node has an origin. Source: product.md "Shape".
+those of the objects to come. Every node has an origin. Source: spec/packwise.md#5.
 """
 
 from __future__ import annotations

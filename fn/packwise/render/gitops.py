@@ -1,4 +1,4 @@
-"""Annotations by which Argo CD and Flux apply generated objects the way these need. Source: gitops.md."""
+"""Annotations by which Argo CD and Flux apply generated objects the way these need. Source: spec/gitops.md."""
 
 from __future__ import annotations
 

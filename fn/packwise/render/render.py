@@ -1,6 +1,6 @@
 """The objects to write: new ones, and those of an earlier render with every byte that need not change.
 
-Source: product.md "What goes in, what comes out".
+Source: spec/packwise.md#1.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Rendering", "render"]
 
-CLASH = Rule("identity-clash", "No object of the input has the identity of a generated one.", "product.md")
-TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "operator.md 6")
+CLASH = Rule("identity-clash", "No object of the input has the identity of a generated one.", "spec/packwise.md#1.4")
+TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "spec/grove.md#6")
 RULES = (CLASH, TWICE)
 """Rules of generated objects."""
 

@@ -1,6 +1,6 @@
 """The designs of topology-aware scheduling: each says what it does otherwise than the one before.
 
-Source: revisions.md, operator.md 12.
+Source: spec/designs.md#1, spec/grove.md#12.
 """
 
 from __future__ import annotations

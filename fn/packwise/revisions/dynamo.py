@@ -1,6 +1,6 @@
-"""What each release of Dynamo's operator does differently from the others, as data. Source: dynamo.md 1 and 3.
+"""What each release of Dynamo's operator does differently from the others, as data. Source: spec/dynamo.md#1 and #3.
 
-A minor release is one record: what changed within one is not known (dynamo.md 6).
+A minor release is one record: what changed within one is not known (spec/dynamo.md#6).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is known of each release of Grove beside what it does: when it came, what is new, what it goes with.
 
-Source: grove-releases.md 1 and 7.
+Source: spec/grove-releases.md#1 and #7.
 """
 
 from __future__ import annotations

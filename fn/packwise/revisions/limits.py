@@ -1,4 +1,4 @@
-"""What a revision's API takes for levels and their keys. Source: revisions.md, table."""
+"""What a revision's API takes for levels and their keys. Source: spec/designs.md#1."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Grove's releases from alpha.8 on, in the order they came: each says what it does otherwise than the one before.
 
-One record serves the releases that agree. Source: grove-releases.md 1.1.
+One record serves the releases that agree. Source: spec/grove-releases.md#1.1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What one revision of the design does differently from the others, as data. Source: revisions.md, operator.md 12."""
+"""What one revision of the design does differently from the others, as data.
+
+Source: spec/designs.md#1, spec/grove.md#12.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The tags of Grove's releases: their order, and what is wrong with one that no record has.
 
-Source: grove-releases.md 1.
+Source: spec/grove-releases.md#1.
 """
 
 from __future__ import annotations

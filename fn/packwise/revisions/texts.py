@@ -1,4 +1,4 @@
-"""What a revision's operator writes into statuses, as data. Source: revisions.md "Conditions", operator.md 8."""
+"""What a revision's operator writes into statuses, as data. Source: spec/designs.md#5, spec/grove.md#8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The revision of a render, and what chose it. Source: revisions.md "Configuration", grove-releases.md 1."""
+"""The revision of a render, and what chose it. Source: spec/designs.md#2, spec/grove-releases.md#1."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Choice", "choose_revision", "has_grove_workloads", "has_topologies", "revision_called"]
 
-REVISION = Rule("revision", "The revision is one that packwise renders.", "revisions.md")
-NEWER = Rule("revision-newer", "The release is one that packwise knows.", "grove-releases.md 1", Severity.WARNING)
+REVISION = Rule("revision", "The revision is one that packwise renders.", "spec/designs.md#1")
+NEWER = Rule("revision-newer", "The release is one that packwise knows.", "spec/grove-releases.md#1", Severity.WARNING)
 RULES = (REVISION, NEWER)
 """Rules of the choice of a revision."""
 

@@ -2,7 +2,7 @@
 
 An API of a later release than the assumed one is an error, and what follows from it is not reported beside it. Objects
 that tell a release, and no API server would refuse, are a warning: packwise does not choose a release silently.
-Source: grove-releases.md 1.1, 2.
+Source: spec/grove-releases.md#1.1, #2.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ __all__ = [
 CONTRADICTED = Rule(
     "revision-contradicted",
     "Where nothing names the release, the input has the API that is assumed.",
-    "grove-releases.md 1.1",
+    "spec/grove-releases.md#1.1",
     once=True,
 )
 UNNAMED = Rule(
     "revision-unnamed",
     "The release is named.",
-    "grove-releases.md 1.1",
+    "spec/grove-releases.md#1.1",
     Severity.WARNING,
     once=True,
 )

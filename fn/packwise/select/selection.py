@@ -1,6 +1,6 @@
 """The first step: what among the input configures the render.
 
-Source: revisions.md "Configuration", product.md "What goes in".
+Source: spec/designs.md#2, spec/packwise.md#1.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 __all__ = ["ABSENT", "RULES", "Selection", "function_config_of", "index_package", "select"]
 
 SETTINGS = Rule(
-    "configuration-fields", "packwise's own configuration has known fields of the right type.", "product.md"
+    "configuration-fields", "packwise's own configuration has known fields of the right type.", "spec/packwise.md#2.2"
 )
-UNSUPPORTED = Rule("configuration-unsupported", "A setting that has no effect.", "product.md", Severity.WARNING)
+UNSUPPORTED = Rule("configuration-unsupported", "A setting that has no effect.", "spec/packwise.md#2", Severity.WARNING)
 LEVELS_UNUSED = Rule(
-    "configuration-levels-unused", "Levels that this revision does not look at.", "operator.md 9", Severity.WARNING
+    "configuration-levels-unused", "Levels that this revision does not look at.", "spec/grove.md#9", Severity.WARNING
 )
 ABSENT = Rule(
-    "configuration-absent", "Some object configures the topology.", "revisions.md", Severity.WARNING, once=True
+    "configuration-absent", "Some object configures the topology.", "spec/designs.md#2", Severity.WARNING, once=True
 )
 APPLY = Rule(
-    "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "grove-releases.md 3.4"
+    "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "spec/grove-releases.md#3.4"
 )
 RULES = (*CHOICE_RULES, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 """Rules of packwise's own configuration."""
@@ -344,7 +344,7 @@ def _schedulers(
 
 
 def _topologies_only(index: Index, revision: Revision) -> bool:
-    """Whether user-created topologies alone say that TAS is on. Source: revisions.md "Configuration" (d)."""
+    """Whether user-created topologies alone say that TAS is on. Source: spec/designs.md#2."""
     return revision.chooses_topology and has_topologies(index, revision)
 
 

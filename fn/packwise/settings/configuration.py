@@ -1,6 +1,6 @@
 """The topology configuration: where it may come from, what it says, and the rules it must keep.
 
-Source: revisions.md "Configuration", operator.md 9.
+Source: spec/designs.md#2, spec/grove.md#9.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "SHAPE", "Configuration", "check_levels", "read_source"]
 
-_SOURCE = "revisions.md Configuration"
+_SOURCE = "spec/designs.md#2"
 SHAPE = Rule("configuration-shape", "The topology configuration has Grove's own shape.", _SOURCE)
 LEVELS = Rule(
     "configuration-levels",
     "While enabled, there is at least one level, and no more than the API takes.",
-    "operator.md 9",
+    "spec/grove.md#9",
 )
-DOMAIN = Rule("configuration-domain", "A level's domain is one of the seven.", "operator.md 9")
-UNIQUE = Rule("configuration-unique", "No two levels have the same domain or the same key.", "operator.md 9")
-KEY = Rule("configuration-key", "A level's key is a label key that the ClusterTopology's CRD takes.", "operator.md 3")
+DOMAIN = Rule("configuration-domain", "A level's domain is one of the seven.", "spec/grove.md#9")
+UNIQUE = Rule("configuration-unique", "No two levels have the same domain or the same key.", "spec/grove.md#9")
+KEY = Rule("configuration-key", "A level's key is a label key that the ClusterTopology's CRD takes.", "spec/grove.md#3")
 NAME = Rule("configuration-name", "The ClusterTopology's name is one that an object can have.", _SOURCE)
 RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY, NAME)
 """Rules of the topology configuration."""
@@ -181,7 +181,7 @@ class _Reader:
 def check_levels(configuration: Configuration, revision: Revision) -> list[Finding]:
     """What is wrong with the levels of an enabled configuration: the operator's texts first, in its order.
 
-    Source: operator.md 9 (A), crds/alpha7 for the keys. While TAS is disabled nothing is checked.
+    Source: spec/grove.md#9, crds/alpha7 for the keys. While TAS is disabled nothing is checked.
     """
     if not configuration.enabled:
         return []

@@ -1,6 +1,6 @@
 """The fields of a TopologyRender with their types, defaults and meaning: what is validated, and the JSON Schema.
 
-Choices and defaults are those of the quick look and of the record that the steps read. Source: product.md "Names".
+Choices and defaults are those of the quick look and of the record that the steps read. Source: spec/packwise.md#2.
 """
 
 from __future__ import annotations

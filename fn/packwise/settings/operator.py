@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "operator_findings"]
 
-_SOURCE = "Grove, operator/api/config"
+_SOURCE = "spec/grove.md#14"
 DECODE = Rule("operator-decode", "Every field of an OperatorConfiguration has the type that Grove gives it.", _SOURCE)
 FIELD = Rule("operator-field", "The operator knows every field of its configuration.", _SOURCE)
 LOG = Rule("operator-log", "logLevel and logFormat are some that the operator has.", _SOURCE)

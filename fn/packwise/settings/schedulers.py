@@ -1,4 +1,4 @@
-"""The schedulers that Grove's operator is configured for. Source: operator.md 9 (H scheduler config)."""
+"""The schedulers that Grove's operator is configured for. Source: spec/grove.md#9."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KUBE_PROFILE", "RULES", "read_schedulers"]
 
-NAME = Rule("scheduler-profile", "A scheduler profile names one of Grove's backends, once.", "operator.md 9")
-DEFAULT = Rule("scheduler-default", "The default profile is one of the profiles.", "operator.md 9")
+NAME = Rule("scheduler-profile", "A scheduler profile names one of Grove's backends, once.", "spec/grove.md#9")
+DEFAULT = Rule("scheduler-default", "The default profile is one of the profiles.", "spec/grove.md#9")
 RULES = (NAME, DEFAULT)
 """Rules of the scheduler section."""
 

@@ -1,6 +1,6 @@
 """The objects that a topology configuration is read from: TopologyRender, OperatorConfiguration, a ConfigMap with one.
 
-Source: revisions.md "Configuration".
+Source: spec/designs.md#2.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPERATOR_GROUP", "OPERATOR_KIND", "SOURCES", "Operator", "Source", "chosen_source", "operators_of"]
 
-SOURCES = Rule(
-    "configuration-sources", "There is one topology configuration, spelt one way.", "revisions.md Configuration"
-)
+SOURCES = Rule("configuration-sources", "There is one topology configuration, spelt one way.", "spec/designs.md#2")
 
 OPERATOR_GROUP = "operator.config.grove.io"
 OPERATOR_KIND = "OperatorConfiguration"

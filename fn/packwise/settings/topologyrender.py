@@ -1,6 +1,6 @@
 """TopologyRender as the steps see it: frozen settings, and the topology section as it was written.
 
-Source: product.md "Names". The types and defaults that users see are `packwise.settings.model`.
+Source: spec/packwise.md#2. The types and defaults that users see are `packwise.settings.model`.
 """
 
 from __future__ import annotations

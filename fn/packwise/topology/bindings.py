@@ -1,6 +1,6 @@
 """The ClusterTopologyBindings among the input, which are all the topologies that their revision knows.
 
-Source: operator.md 9 (H), revisions.md.
+Source: spec/grove.md#9, spec/designs.md#2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ClusterTopology as a manifest: what the operator writes, and what the API server takes.
 
-Source: operator.md 3 (ClusterTopology A) and 9.
+Source: spec/grove.md#3 and #9.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ API_VERSION = f"{GROUP}/v1alpha1"
 KIND = "ClusterTopology"
 
 
-_SOURCE = "operator.md 3, ClusterTopology A"
+_SOURCE = "spec/grove.md#3.4"
 SHAPE = Rule("clustertopology-schema", "A ClusterTopology has the shape its CRD gives it.", _SOURCE)
 ORDER = Rule(
     "clustertopology-order",
     "The levels of a user-created ClusterTopology are listed broadest first.",
-    "revisions.md grep-244-multi 9",
+    "spec/designs.md#7.9",
 )
 RULES = (SHAPE, ORDER)
 """Rules of ClusterTopology objects."""

@@ -1,6 +1,6 @@
 """ClusterTopologyBinding: levels of any name in their own order, and who else keeps a topology for a scheduler.
 
-Source: operator.md 3 and 9 (H); crds/head.
+Source: spec/grove.md#3 and #9; crds/head.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ KIND = "ClusterTopologyBinding"
 REFERENCES: FieldPath = ("spec", "schedulerTopologyBindings")
 """The topologies that others keep, one for each scheduler."""
 
-SHAPE = Rule("binding-schema", "A ClusterTopologyBinding has the shape its CRD gives it.", "operator.md 3")
-UNIQUE = Rule("binding-unique", "No two levels of a binding have the same domain or the same key.", "operator.md 9")
+SHAPE = Rule("binding-schema", "A ClusterTopologyBinding has the shape its CRD gives it.", "spec/grove.md#3")
+UNIQUE = Rule("binding-unique", "No two levels of a binding have the same domain or the same key.", "spec/grove.md#9")
 SCHEDULER = Rule(
     "binding-scheduler",
     "schedulerTopologyBindings names each scheduler once, enabled ones with topologies only.",
-    "operator.md 9",
+    "spec/grove.md#9",
 )
 RULES = (SHAPE, UNIQUE, SCHEDULER)
 """Rules of ClusterTopologyBinding objects."""

@@ -1,6 +1,6 @@
 """The topologies that workloads can name: the operator's own, made from the configuration, and the users'.
 
-Source: revisions.md (table and `grep-244-multi` rules 7 and 9), operator.md 9.
+Source: spec/designs.md#1, #7.7 and #7.9, spec/grove.md#9.
 """
 
 from __future__ import annotations
@@ -36,10 +36,13 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "ConfiguredTopology", "KnownTopologies", "KnownTopology", "known_topologies", "with_finalizer"]
 
 RESERVED = Rule(
-    "clustertopology-reserved", "The operator's own ClusterTopology is made by nobody else.", "revisions.md"
+    "clustertopology-reserved", "The operator's own ClusterTopology is made by nobody else.", "spec/designs.md#7.7"
 )
 UNUSED = Rule(
-    "clustertopology-unused", "A ClusterTopology that this revision does not look at.", "revisions.md", Severity.WARNING
+    "clustertopology-unused",
+    "A ClusterTopology that this revision does not look at.",
+    "spec/designs.md#1",
+    Severity.WARNING,
 )
 RULES = (RESERVED, UNUSED)
 """Rules of which ClusterTopologies there may be."""
@@ -211,7 +214,7 @@ class _ClusterTopologies:
 
 def _origins(known: KnownTopology) -> Mapping[FieldPath, Origin]:
     """The origin of each part of the ClusterTopology that the operator makes."""
-    rule = "operator.md 9"
+    rule = "spec/grove.md#9"
     origins: dict[FieldPath, Origin] = {
         (): Origin(known.levels, rule),
         ("spec", "levels"): Origin(known.levels, rule),

@@ -1,4 +1,4 @@
-"""`spec.levels` of a topology object, as the API server takes them. Source: operator.md 3; crds/alpha7, crds/head."""
+"""`spec.levels` of a topology object, as the API server takes them. Source: spec/grove.md#3; crds/alpha7, crds/head."""
 
 from __future__ import annotations
 

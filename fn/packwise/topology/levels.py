@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["DOMAINS", "ClusterTopology", "Level", "is_narrower", "rank", "sort_levels"]
 
 DOMAINS: tuple[str, ...] = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
-"""The seven domains, broadest first. Source: operator.md 4.3, R45."""
+"""The seven domains, broadest first. Source: spec/grove.md#4.3, #r45."""
 
 _RANK = {domain: rank for rank, domain in enumerate(DOMAINS)}
 
@@ -53,7 +53,7 @@ def rank(domain: str) -> int:
 
 
 def is_narrower(domain: str, other: str) -> bool:
-    """Whether `domain` is strictly narrower than `other` in the fixed order of the seven. Source: operator.md R45."""
+    """Whether `domain` is strictly narrower than `other` in the fixed order of the seven. Source: spec/grove.md#r45."""
     return rank(domain) > rank(other)
 
 

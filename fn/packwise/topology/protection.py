@@ -1,4 +1,4 @@
-"""Which changes of users' ClusterTopologies running workloads forbid. Source: revisions.md `grep-244-multi` 5 and 6."""
+"""Which changes of users' ClusterTopologies running workloads forbid. Source: spec/designs.md#7.5 and #7.6."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["RULES", "check_protection"]
 LOCKED = Rule(
     "clustertopology-locked",
     "The levels of a ClusterTopology stay while pods are scheduled by it.",
-    "revisions.md grep-244-multi 5",
+    "spec/designs.md#7.5",
 )
 IN_USE = Rule(
     "clustertopology-in-use",
     "A ClusterTopology that a workload names is not deleted.",
-    "revisions.md grep-244-multi 6",
+    "spec/designs.md#7.6",
 )
 RULES = (LOCKED, IN_USE)
 """Rules of changes against the baseline."""

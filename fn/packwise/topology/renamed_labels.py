@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "check_labels", "new_label", "with_new_labels"]
 
-RENAMED = Rule("label-renamed", "Levels are of labels that nodes still carry.", "topograph 1.0.0", Severity.WARNING)
+RENAMED = Rule(
+    "label-renamed", "Levels are of labels that nodes still carry.", "spec/kubernetes.md#4.1", Severity.WARNING
+)
 RULES = (RENAMED,)
 """Rules of labels of nodes."""
 

@@ -1,6 +1,6 @@
 """Statuses of objects: their conditions, and what a ClusterTopology's says of the scheduler's object made of it.
 
-Source: revisions.md "Conditions", ClusterTopology `Ready`.
+Source: spec/designs.md#5, ClusterTopology `Ready`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TYPE = "Ready"
 
 
 class Condition(NamedTuple):
-    """One condition of an object's status, without its times. Source: revisions.md "Conditions"."""
+    """One condition of an object's status, without its times. Source: spec/designs.md#5."""
 
     type: str
     status: str

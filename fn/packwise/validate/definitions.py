@@ -1,6 +1,6 @@
 """The cluster's CustomResourceDefinitions: given beside the package, or among its items.
 
-Source: product.md "What goes in"; upstream's own CRDs are the operator's, packwise brings none.
+Source: spec/packwise.md#1; upstream's own CRDs are the operator's, packwise brings none.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ _KIND = "CustomResourceDefinition"
 
 _KINDS = frozenset([kind.key for kind in KINDS if kind.checked_by_crd])
 
-SCHEMA = Rule(
-    "crd-schema", "A CustomResourceDefinition has a schema as Kubernetes takes it.", "apiextensions.k8s.io/v1"
-)
+SCHEMA = Rule("crd-schema", "A CustomResourceDefinition has a schema as Kubernetes takes it.", "spec/kubernetes.md#3.1")
 RULES = (SCHEMA,)
 """Rules of CRDs."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "UNCHECKED", "Verdict", "judge", "no_table"]
 
 UNCHECKED = Rule(
-    "crd-rule", "Every rule of a CRD is one that packwise can evaluate.", "Kubernetes, CEL", Severity.WARNING
+    "crd-rule", "Every rule of a CRD is one that packwise can evaluate.", "spec/kubernetes.md#3.2", Severity.WARNING
 )
 RULES = (UNCHECKED,)
 """Rules of CRDs that show where objects are checked by them."""

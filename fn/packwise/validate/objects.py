@@ -22,7 +22,7 @@ __all__ = ["RULES", "check_objects"]
 OBJECT = Rule(
     "object-schema",
     "Rendered objects, and users' own of the same kinds, keep the schema of their CRD.",
-    "product.md Contract",
+    "spec/packwise.md#3",
 )
 RULES = (OBJECT,)
 """Rules of the objects that no front end sees to."""

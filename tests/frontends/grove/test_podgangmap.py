@@ -1,4 +1,4 @@
-"""PodGangs from PodGangMaps: the goldens of the commit before them, converted by grove-releases.md 3.3; the entries."""
+"""PodGangs from PodGangMaps: goldens of the commit before, converted by spec/grove-releases.md#3.3; the entries."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ ENTRIES: dict[str, tuple[PodCliqueSet, tuple[KubeObject, ...], list[Any]]] = {
         [("999999999", "Anchor", {}, [0, 1], []), ("1000000000", "Tail", {}, [2, 3], [])],
     ),
 }  # fmt: skip
-"""A workload, the live objects beside it, and the entries of its first replica. Source: grove-releases.md 8."""
+"""A workload, the live objects beside it, and the entries of its first replica. Source: spec/grove-releases.md#8."""
 
 
 @pytest.mark.parametrize("case", ENTRIES)

@@ -33,7 +33,7 @@ def aspects(record: Any) -> list[tuple[str, str | None]]:
 
 
 def is_binding(case: str) -> bool:
-    """Source: osmo.md "keySets: Pad": the first line says so, and two cases show the lost level."""
+    """Source: spec/osmo.md#decisions-3: the first line says so, and two cases show the lost level."""
     path = GOLDEN / case / "expected-design.yaml"
     if not path.exists() or case in {"mix-passthrough-loses-required", "mix-zone-required-rack-preferred-shared"}:
         return False

@@ -78,7 +78,7 @@ def marks_removed(value: Any) -> Any:
 
 
 def webhook_refusals(group: Any) -> list[str]:
-    """What the webhook of KAI from v0.15 on says of a new PodGroup; older ones say less. Source: kai.md."""
+    """What the webhook of KAI from v0.15 on says of a new PodGroup; older ones say less. Source: spec/kai.md."""
     subs: list[dict[str, Any]] = group["spec"].get("subGroups", [])
     names = [sub["name"] for sub in subs]
     parents = {sub["name"]: sub.get("parent") for sub in subs}

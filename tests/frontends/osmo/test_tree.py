@@ -1,4 +1,4 @@
-"""The tree of a task group: its laws, for any tasks, and the answers that osmo.md gives."""
+"""The tree of a task group: its laws, for any tasks, and the answers that spec/osmo.md gives."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_no_required_level_is_lost(case: Case) -> None:
 
 @given(groups_of_tasks)
 def test_nothing_is_bound_by_what_no_task_of_its_node_requires(case: Case) -> None:
-    """A task without requirements is never bound because others are. Source: osmo.md "keySets: Pad"."""
+    """A task without requirements is never bound because others are. Source: spec/osmo.md#decisions-3."""
     tree = tree_of(case)
     for leaf in set(tree.leaves):
         mates = [task for task, own in zip(case[0], tree.leaves, strict=True) if own == leaf]

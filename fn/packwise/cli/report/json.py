@@ -16,7 +16,7 @@ __all__ = ["as_json", "finding_fields"]
 
 
 def as_json(checked: Checked) -> str:
-    """A list of findings. Source: product.md "Contract"."""
+    """A list of findings. Source: spec/packwise.md#3."""
     return json_text([finding_fields(result) for result in checked.results])
 
 

@@ -160,7 +160,7 @@ def _without_nulls(value: Value) -> Value:
 
 
 def _fields_without_nulls(value: Mapping[str, Value]) -> dict[str, Value]:
-    # An empty constraint asks for nothing; Grove writes one where there is none. Source: operator.md 10.
+    # An empty constraint asks for nothing; Grove writes one where there is none. Source: spec/grove.md#10.
     return {
         key: _without_nulls(part)
         for key, part in value.items()

@@ -64,7 +64,7 @@ def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
 
 
 def _renamed(change: Change) -> Change:
-    """A gang that another release of the operator calls otherwise. Source: grove-releases.md 3.3 "Upgrade"."""
+    """A gang that another release of the operator calls otherwise. Source: spec/grove-releases.md#upgrade."""
     old, new = change.before, change.after
     if old is None or new is None or identity(old.value) == identity(new.value):
         return change
@@ -77,7 +77,7 @@ def _renamed(change: Change) -> Change:
 
 
 def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
-    """Levels of a KAI Topology never change in place. Source: kai.md "Topology"; gitops.md "The API server"."""
+    """Levels of a KAI Topology never change in place. Source: spec/kai.md#1; spec/gitops.md#1."""
     touched = {field.path[:2] for field in change.fields}
     if ("spec", "levels") not in touched:
         return change

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["TOPOLOGY_NAME", "Constraint", "constraints", "topologies_named", "topology_annotation"]
 
 TOPOLOGY_NAME = "grove.io/topology-name"
-"""Annotation of PodGangs: the topology whose node label keys their constraints name. Source: operator.md 7."""
+"""Annotation of PodGangs: the topology whose node label keys their constraints name. Source: spec/grove.md#7."""
 
 _FIELD = "topologyConstraint"
 _KEYS = (
-    # PodGang: below packConstraint. PodGroup: beside `topology`. Source: operator.md 7 and 10.
+    # PodGang: below packConstraint. PodGroup: beside `topology`. Source: spec/grove.md#7 and #10.
     ("required", ("required", "requiredTopologyLevel")),
     ("preferred", ("preferred", "preferredTopologyLevel")),
 )

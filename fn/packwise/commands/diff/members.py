@@ -1,4 +1,4 @@
-"""The sets of pods in a gang, and those that a part of it holds. Source: operator.md 7 and 10."""
+"""The sets of pods in a gang, and those that a part of it holds. Source: spec/grove.md#7 and #10."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Gangs that another release of the operator calls otherwise: the same pods, one name with an epoch and one without.
 
-Source: grove-releases.md 3.3 "Upgrade".
+Source: spec/grove-releases.md#upgrade.
 """
 
 from __future__ import annotations

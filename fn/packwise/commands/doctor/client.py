@@ -1,4 +1,4 @@
-"""A client that would run packwise, and what keeps it from that. Source: clients.md 2a, 2b."""
+"""A client that would run packwise, and what keeps it from that. Source: spec/clients.md#2a, #2b."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Argo CD, Flux and pipelines that run packwise, or apply what it rendered. Source: gitops.md.
+"""Argo CD, Flux and pipelines that run packwise, or apply what it rendered. Source: spec/gitops.md.
 
 They are told by what their files say, wherever these stand: an Application that names the plugin, a Flux Kustomization
 of a folder that `packwise render --layout gitops` writes, and commands, hooks or components called packwise.

@@ -1,4 +1,4 @@
-"""Which kpt packages run packwise, and why others pass over it. Source: clients.md 2b."""
+"""Which kpt packages run packwise, and why others pass over it. Source: spec/clients.md#2b."""
 
 from __future__ import annotations
 

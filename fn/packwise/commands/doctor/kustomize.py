@@ -1,4 +1,4 @@
-"""Which kustomizations run packwise, and why others pass over it. Source: clients.md 2a."""
+"""Which kustomizations run packwise, and why others pass over it. Source: spec/clients.md#2a."""
 
 from __future__ import annotations
 

@@ -39,17 +39,17 @@ __all__ = [
 _ANNOTATIONS = ("metadata", "annotations")
 
 _RULES = {
-    PATH: "product.md, What goes in, what comes out",
-    RENDERED_FROM: "product.md, Names",
-    LOCAL_CONFIG: "product.md, apply",
-    CONDITIONS: "revisions.md, Conditions",
-    LAST_ERRORS: "revisions.md, Conditions",
-    "packwise.dev/constraints": "revisions.md, New and existing workloads",
+    PATH: "spec/packwise.md#1.2",
+    RENDERED_FROM: "spec/packwise.md#2.1",
+    LOCAL_CONFIG: "spec/packwise.md#apply",
+    CONDITIONS: "spec/designs.md#5",
+    LAST_ERRORS: "spec/designs.md#5",
+    "packwise.dev/constraints": "spec/designs.md#3",
 }
 """The rules of packwise's own annotations."""
 
-_GITOPS = "gitops.md"
-_KEPT = "clients.md, kept from the earlier render"
+_GITOPS = "spec/gitops.md"
+_KEPT = "spec/clients.md#5.3"
 
 
 class Cause(NamedTuple):

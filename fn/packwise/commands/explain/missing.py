@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["omissions_of", "unwritten"]
 
-_EMIT = "product.md, emit"
+_EMIT = "spec/packwise.md#emit"
 
 
 def omissions_of(rendered: Rendered, inventory: Inventory) -> Mapping[int, list[Omission]]:

@@ -3,7 +3,7 @@
 Nothing is fetched and no function runs: a fleet builds with kustomize's own transformers alone, from a copy of exactly
 these files. In the copy, kustomizations and the configurations of plugins are written out again as they were
 understood here, with each path in a form that kustomize can take for nothing but a path. Source: kustomize v5.8.2,
-types.Kustomization, loader, internal/git; clients.md 2a.
+types.Kustomization, loader, internal/git; spec/clients.md#2a.
 """
 
 from __future__ import annotations

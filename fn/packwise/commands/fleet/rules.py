@@ -9,10 +9,10 @@ __all__ = ["BUILD", "FIT", "LOST", "RULES", "WRITTEN"]
 FIT = Rule(
     "fleet-package",
     "A fleet renders what its clients would, and runs nothing that a repository names.",
-    "clients.md 2a",
+    "spec/clients.md#2a",
 )
-BUILD = Rule("fleet-build", "kustomize builds the package.", "clients.md 2a")
-LOST = Rule("fleet-lost", "Every package comes to a result.", "product.md")
-WRITTEN = Rule("fleet-output", "A package is written whole.", "product.md")
+BUILD = Rule("fleet-build", "kustomize builds the package.", "spec/clients.md#2a")
+LOST = Rule("fleet-lost", "Every package comes to a result.", "spec/packwise.md#3.4")
+WRITTEN = Rule("fleet-output", "A package is written whole.", "spec/packwise.md#1.5")
 RULES = (FIT, BUILD, LOST, WRITTEN)
 """Rules of a fleet."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "package_files"]
 
 _TOPOLOGY = "grove-topology"
-"""The name that Grove's own topology has. Source: operator.md 9."""
+"""The name that Grove's own topology has. Source: spec/grove.md#9."""
 
 
 class Plan(NamedTuple):

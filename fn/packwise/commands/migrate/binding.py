@@ -1,6 +1,6 @@
 """The levels of a configuration as an object of their own, comments and layout carried over.
 
-Source: revisions.md (table, "topology object"), operator.md 9.
+Source: spec/designs.md#1, spec/grove.md#9.
 """
 
 from __future__ import annotations

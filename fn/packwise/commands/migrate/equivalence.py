@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GAINED", "MEANING", "as_admitted", "changed_meanings"]
 
-GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "revisions.md", Severity.WARNING)
-MEANING = Rule("migrate-meaning", "The scheduler is told the same before and after a migration.", "revisions.md")
+GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "spec/designs.md#1", Severity.WARNING)
+MEANING = Rule("migrate-meaning", "The scheduler is told the same before and after a migration.", "spec/designs.md#1")
 
 _COMPARED = (TOPOLOGY.name, PODGANG.name)
 

@@ -2,7 +2,7 @@
 
 From alpha.12 on names hold the time of their making; pod groups keep theirs, and each is in one gang. There a gang
 beyond minAvailable has the PodCliqueSet's constraint and its group's as a group config; before, the group's alone.
-Source: grove-releases.md 3.3.
+Source: spec/grove-releases.md#3.3.
 """
 
 from __future__ import annotations

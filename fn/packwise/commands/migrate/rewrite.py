@@ -1,6 +1,6 @@
 """A package rewritten for a later design revision, and held to what the scheduler was told before.
 
-Source: revisions.md (the table), operator.md 12.
+Source: spec/designs.md#1, spec/grove.md#12.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Migrated", "NewFile", "migrate"]
 
-_SOURCE = "revisions.md"
+_SOURCE = "spec/designs.md#1"
 UNKNOWN = Rule("migrate-source", "What is migrated says which revision it is of.", _SOURCE)
 ORDER = Rule("migrate-order", "A listed order becomes a fixed one only where the two are the same.", _SOURCE)
-COMMENT = Rule("migrate-comment", "A migration loses no comment.", "product.md")
+COMMENT = Rule("migrate-comment", "A migration loses no comment.", "spec/packwise.md#1.2")
 LOST = Rule("migrate-lost", "What the later revision cannot say.", _SOURCE, Severity.WARNING)
 RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 """Rules of migrations."""
@@ -74,7 +74,7 @@ def migrate(
     """`package` as `target` writes it. `source` is its revision where no configuration among it tells.
 
     `keep_pack_domain` leaves that field in workloads: the webhook takes a topology's name and the move to `pack` one
-    after the other only, once the workload runs (operator.md 5).
+    after the other only, once the workload runs (spec/grove.md#5).
     """
     inventory, selection = selected(package)
     evidence = selection.evidence.findings if source is None and selection.evidence is not None else ()
@@ -376,7 +376,10 @@ def _beside(place: Place, key: str) -> Place:
 
 
 def _with_profile(item: KubeObject, path: FieldPath) -> KubeObject:
-    """`item`, its scheduler section at `path` with KAI's profile as the newest API spells it. Source: operator.md 9."""
+    """`item`, its scheduler section at `path` with KAI's profile as the newest API spells it.
+
+    Source: spec/grove.md#9.
+    """
     profiles = item.get((*path, "profiles"))
     if not profiles or not isinstance(profiles, list):
         return item.set((*path, "profiles"), [{"name": KAI_PROFILE}])

@@ -1,6 +1,6 @@
 """The workloads whose migration a cluster refuses where they run already.
 
-Source: operator.md 5, grove-releases.md 2.6.
+Source: spec/grove.md#5, spec/grove-releases.md#2.6.
 """
 
 from __future__ import annotations

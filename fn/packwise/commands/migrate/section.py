@@ -1,6 +1,6 @@
 """The topology section of a configuration, edited where it stands: in an object, or in a text within one.
 
-Source: revisions.md "Configuration".
+Source: spec/designs.md#2.
 """
 
 from __future__ import annotations

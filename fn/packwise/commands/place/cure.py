@@ -1,6 +1,6 @@
 """Which rule of KAI's search hides a packing, and the smallest change of a gang after which KAI places it.
 
-Source: placement.md 4b, 4c, 5 and 6.
+Source: spec/placement.md#4b, #4c, #5 and #6.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A scenario: nodes, topologies, queues and jobs in one JSON document, and the answer for each job.
 
-Source: placement.md "Data".
+Source: spec/placement.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DynamoGraphDeployments of v1alpha1 as v1beta1 says them, and back. Source: dynamo.md 2.3.
+"""DynamoGraphDeployments of v1alpha1 as v1beta1 says them, and back. Source: spec/dynamo.md#2.3.
 
 A field without a home in the other version is kept in an annotation of the operator's, as JSON, and is back where it
 was after the way back. Values of a wrong type are left out: `schema` reports those.
@@ -219,7 +219,10 @@ def _main_container(
 def _resources(
     service: Mapping[str, Value], old: FieldPath, at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """The container's resources; a GPU is one of NVIDIA's unless `gpuType` names another. Source: dynamo.md 3.10."""
+    """The container's resources; a GPU is one of NVIDIA's unless `gpuType` names another.
+
+    Source: spec/dynamo.md#3.10.
+    """
     written = mapping(service.get("resources"))
     resources: dict[str, Any] = {}
     for side in ("requests", "limits"):

@@ -1,6 +1,6 @@
 """Dynamo's front end: each graph judged, derived, and handed to Grove's front end as the PodCliqueSet it becomes.
 
-Source: dynamo.md. What comes of it is a preview: the operator of the cluster owns the PodCliqueSet.
+Source: spec/dynamo.md. What comes of it is a preview: the operator of the cluster owns the PodCliqueSet.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class _Judge:
         )
 
     def _without_set(self, subject: Subject) -> str:
-        """Why the operator makes no PodCliqueSet of a graph; "" where it makes one. Source: dynamo.md 3.1."""
+        """Why the operator makes no PodCliqueSet of a graph; "" where it makes one. Source: spec/dynamo.md#3.1."""
         annotations = subject.graph.annotations
         provider = annotations.get(PROVIDER, "")
         if provider not in ("", "grove"):

@@ -1,6 +1,6 @@
 """A DynamoGraphDeployment as rules and shape read it: frozen, typed, read once from the words of v1beta1.
 
-Source: dynamo.md 2.2, 2.4 and 3.6.
+Source: spec/dynamo.md#2.2, #2.4 and #3.6.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Component(NamedTuple):
 
     @property
     def uses_group(self) -> bool:
-        """Whether it becomes a PodCliqueScalingGroup. Source: dynamo.md 3.4."""
+        """Whether it becomes a PodCliqueScalingGroup. Source: spec/dynamo.md#3.4."""
         return self.is_multinode or self.inter_pod or self.forced_group
 
     @property

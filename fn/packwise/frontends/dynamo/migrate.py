@@ -1,4 +1,4 @@
-"""A DynamoGraphDeployment of v1alpha1 rewritten as v1beta1, every comment kept. Source: dynamo.md 2.3.
+"""A DynamoGraphDeployment of v1alpha1 rewritten as v1beta1, every comment kept. Source: spec/dynamo.md#2.3.
 
 What both versions have moves as it is written, line by line; what is put together anew is written anew, the comments
 within as lines above the component. The result is held to the conversion, and to the shape that it had before.

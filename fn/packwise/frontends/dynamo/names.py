@@ -1,4 +1,4 @@
-"""Names of what a DynamoGraphDeployment becomes. Source: dynamo.md 3.2 and 3.4."""
+"""Names of what a DynamoGraphDeployment becomes. Source: spec/dynamo.md#3.2 and #3.4."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def set_name(graph: Graph) -> str:
 
 
 def combined_length(component: Component, pcs: str) -> int:
-    """The length that the webhook compares, which does not know forceScalingGroup. Source: dynamo.md 2.6."""
+    """The length that the webhook compares, which does not know forceScalingGroup. Source: spec/dynamo.md#2.6."""
     return len(pcs) + _own_length(component, grouped=component.is_multinode or component.inter_pod)
 
 

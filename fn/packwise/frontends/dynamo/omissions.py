@@ -1,4 +1,7 @@
-"""What a graph says and its PodGangs do not, and what would change it. Source: dynamo.md 2.4, 3.4 and 3.7 to 3.11."""
+"""What a graph says and its PodGangs do not, and what would change it.
+
+Source: spec/dynamo.md#2.4, #3.4 and #3.7 to #3.11.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["omissions"]
 
-_MEMBERS = "operator.md 7, podgroups"
+_MEMBERS = "spec/grove.md#podgroups"
 """The rule of Grove's omissions about replicas beyond minAvailable."""
 
 
@@ -90,14 +93,14 @@ class _Asked:
                 path = component.path("replicas") if component.replicas_written else component.path()
                 asked = f'replicas {component.replicas} of component "{component.name}"'
                 why = "they wait for a checkpoint, which a preview does not see"
-                yield self._omission(path, asked, why, "startupPolicy: Immediate", "dynamo.md 3.11")
+                yield self._omission(path, asked, why, "startupPolicy: Immediate", "spec/dynamo.md#3.11")
         policy = mapping(self._graph.experimental.get("kvTransferPolicy"))
         for field in ("domain", "labelKey"):
             if policy.get(field):
                 path = ("spec", "experimental", "kvTransferPolicy", field)
                 why = "it routes requests; no gang is placed by it"
                 yield self._omission(
-                    path, f'{field} "{policy[field]}"', why, "write a topologyConstraint", "dynamo.md 3.7"
+                    path, f'{field} "{policy[field]}"', why, "write a topologyConstraint", "spec/dynamo.md#3.7"
                 )
 
     def _topology_name(self) -> Iterator[Omission]:
@@ -108,7 +111,7 @@ class _Asked:
         why = f'Dynamo {self._release.name} hands no name on, so that Grove\'s own topology, "{default}", counts'
         remedy = f"Dynamo {first.name} is the first release that hands it on"
         path = ("spec", "topologyConstraint", "clusterTopologyName")
-        yield self._omission(path, f'topology "{constraint.topology_name}"', why, remedy, "dynamo.md 3.7")
+        yield self._omission(path, f'topology "{constraint.topology_name}"', why, remedy, "spec/dynamo.md#3.7")
 
     def _metadata(self) -> Iterator[Omission]:
         """Labels and annotations of the graph itself, which has others for its pods."""
@@ -119,7 +122,7 @@ class _Asked:
                     continue
                 why = f"Dynamo copies spec.{part} into the PodCliqueSet, and none of the graph's own {part}"
                 yield self._omission(
-                    ("metadata", part, key), f"{part[:-1]} {key}", why, f"write it to spec.{part}", "dynamo.md 3.9"
+                    ("metadata", part, key), f"{part[:-1]} {key}", why, f"write it to spec.{part}", "spec/dynamo.md#3.9"
                 )
 
     def _queue(self) -> Iterator[Omission]:
@@ -127,14 +130,14 @@ class _Asked:
         path = ("metadata", "annotations", QUEUE)
         if queue and not self._settings.dynamo.kai_scheduler:
             why = "`dynamo.kaiScheduler` of the TopologyRender says that Dynamo does not use KAI"
-            yield self._omission(path, f'queue "{queue}"', why, "set it to true", "dynamo.md 3.8")
+            yield self._omission(path, f'queue "{queue}"', why, "set it to true", "spec/dynamo.md#3.8")
             return
         for component in self._graph.components if queue else ():
             named = component.pod_spec.get("schedulerName")
             if named and named != "kai-scheduler":
                 asked = f'queue "{queue}" of component "{component.name}"'
                 why = f'its pods name the scheduler "{named}"'
-                yield self._omission(path, asked, why, "leave out its schedulerName", "dynamo.md 3.8")
+                yield self._omission(path, asked, why, "leave out its schedulerName", "spec/dynamo.md#3.8")
 
     def _component_at(self, path: FieldPath) -> Component | None:
         """The component that a part of the PodCliqueSet is made of."""

@@ -53,7 +53,7 @@ class Derived(NamedTuple):
 
     def origins(self) -> Mapping[FieldPath, Origin]:
         """The origin of each part of the derived object."""
-        return {path: Origin(self._place(path), "dynamo.md 3") for path in _paths(self.item.value, ())}
+        return {path: Origin(self._place(path), "spec/dynamo.md#3") for path in _paths(self.item.value, ())}
 
     def _node(self, node: Node) -> Node:
         if not isinstance(node, Gang):

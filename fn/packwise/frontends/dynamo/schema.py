@@ -1,7 +1,7 @@
 """The fields of a DynamoGraphDeployment, of both versions: what is of a wrong type, what the API server prunes.
 
 The tables hold what decides the shape in full, and of the rest the names. Fields of Dynamo's newest releases may be
-missing, so an unknown one is a warning. Source: dynamo.md 2.1 and 2.2, Dynamo's API types.
+missing, so an unknown one is a warning. Source: spec/dynamo.md#2.1 and #2.2, Dynamo's API types.
 """
 
 from __future__ import annotations

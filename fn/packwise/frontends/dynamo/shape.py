@@ -1,6 +1,8 @@
 """The PodCliqueSet that the operator of a release of Dynamo makes of a graph, and where each part of it is written.
 
-Source: dynamo.md 3. It is what decides gangs, validation and placement; what the operator adds to pods beside (probes,
+
+Source: spec/dynamo.md#3.
+It is what decides gangs, validation and placement; what the operator adds to pods beside (probes,
 variables, volumes, flags of the launch) is left out.
 """
 
@@ -135,7 +137,7 @@ class _Builder:
             self._group(component, roles)
 
     def _roles(self, component: Component) -> list[_Role]:
-        """The cliques of a component. Source: dynamo.md 3.4 and 3.6."""
+        """The cliques of a component. Source: spec/dynamo.md#3.4 and #3.6."""
         names, replicas = clique_names(component), self._replicas(component)
         if component.inter_pod:
             return self._memory_roles(component, names)
@@ -169,7 +171,7 @@ class _Builder:
         return 0 if component.waits_for_checkpoint else component.replicas
 
     def _least(self, component: Component) -> int:
-        """The component's minAvailable: its own, else the override's, else 1. Source: dynamo.md 2.5."""
+        """The component's minAvailable: its own, else the override's, else 1. Source: spec/dynamo.md#2.5."""
         if self._release.min_available is Known.NO:
             return 1
         if component.min_available is not None:
@@ -216,7 +218,7 @@ class _Builder:
         return mapping(component.template.get("metadata"))
 
     def _labels(self, component: Component, at: FieldPath) -> dict[str, str]:
-        """The labels of a clique, as far as they matter. Source: dynamo.md 3.9."""
+        """The labels of a clique, as far as they matter. Source: spec/dynamo.md#3.9."""
         graph = self._graph
         namespace = f"{graph.namespace or 'default'}-{graph.name}".replace(".", "-")
         is_global = component.value.get("globalDynamoNamespace") is True
@@ -252,7 +254,7 @@ class _Builder:
         return dict(sorted({**users, **own}.items()))
 
     def _queue(self, component: Component) -> str | None:
-        """The queue of a component's pods; None where KAI does not schedule them. Source: dynamo.md 3.8."""
+        """The queue of a component's pods; None where KAI does not schedule them. Source: spec/dynamo.md#3.8."""
         named = component.pod_spec.get("schedulerName")
         if not self._settings.kai_scheduler or (named and named != "kai-scheduler"):
             return None
@@ -295,7 +297,7 @@ class _Builder:
         self._groups.append(group)
 
     def _sharing(self, component: Component, roles: list[_Role]) -> list[dict[str, Any]]:
-        """What shares the GPUs of each rank, and the claims on these. Source: dynamo.md 3.4, inter-pod GMS."""
+        """What shares the GPUs of each rank, and the claims on these. Source: spec/dynamo.md#3.4, inter-pod GMS."""
         memory = mapping(mapping(component.value.get("experimental")).get("gpuMemoryService"))
         device = text(memory.get("deviceClassName")) or "gpu.nvidia.com"
         limits = mapping(mapping(component.main.get("resources")).get("limits"))
@@ -316,7 +318,7 @@ class _Builder:
     def _constraint(
         self, constraint: Constraint, at: FieldPath, owner: FieldPath, *, whole: bool = False
     ) -> dict[str, Any]:
-        """A typed constraint as the release spells it. Source: dynamo.md 3.7."""
+        """A typed constraint as the release spells it. Source: spec/dynamo.md#3.7."""
         here, domain = (*at, "topologyConstraint"), (*owner, "topologyConstraint", "packDomain")
         self._from(here, (*owner, "topologyConstraint"))
         if self._release.constraint == "packDomain":
@@ -331,7 +333,7 @@ class _Builder:
         return {"topologyName": graph.constraint.topology_name, **spelt}
 
     def _override(self, value: dict[str, Any]) -> None:
-        """Puts the overrides' constraints into the place of what is rendered. Source: dynamo.md 2.7."""
+        """Puts the overrides' constraints into the place of what is rendered. Source: spec/dynamo.md#2.7."""
         if self._release.provider_override is Known.NO:
             return
         template = value["spec"]["template"]

@@ -1,6 +1,6 @@
 """New or known, changed or not: which of the webhook's two runs a workload goes through.
 
-Source: revisions.md "New and existing workloads".
+Source: spec/designs.md#3.
 """
 
 from __future__ import annotations

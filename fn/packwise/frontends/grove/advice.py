@@ -1,6 +1,6 @@
 """What no operator refuses and people still want to know before the merge.
 
-Source: gitops.md, kai.md, operator.md 2 (D2) and 7 (replica counts).
+Source: spec/gitops.md, spec/kai.md, spec/grove.md#2 and #7.
 """
 
 from __future__ import annotations
@@ -138,20 +138,22 @@ def _words(at: _Advised, _context: Context) -> Iterator[Problem]:
 
 
 ADVICE: tuple[Check[_Advised], ...] = (
-    Check(Rule("namespace-missing", "A workload names its namespace.", "gitops.md Flux", Severity.WARNING), _namespace),
-    Check(Rule("queue-missing", "A workload that KAI schedules names its queue.", "kai.md", Severity.WARNING), _queue),
-    Check(Rule("pod-restart-policy", "restartPolicy is Always, or left out.", "operator.md D2", Severity.WARNING),
+    Check(Rule("namespace-missing", "A workload names its namespace.",
+               "spec/gitops.md#2", Severity.WARNING), _namespace),
+    Check(Rule("queue-missing", "A workload that KAI schedules names its queue.",
+               "spec/kai.md#4.8", Severity.WARNING), _queue),
+    Check(Rule("pod-restart-policy", "restartPolicy is Always, or left out.", "spec/grove.md#d2", Severity.WARNING),
           _restart_policy),
-    Check(Rule("group-without-cliques", "A scaling group has cliques.", "operator.md R33", Severity.WARNING),
+    Check(Rule("group-without-cliques", "A scaling group has cliques.", "spec/grove.md#r33", Severity.WARNING),
           _no_cliques),
     Check(Rule("autoscaler-moves-gangs", "An autoscaler changes how many PodGangs there are.",
-               "operator.md 7", Severity.WARNING), _autoscaled),
-    Check(Rule("constraint-redundant", "A constraint says more than its parent's.", "operator.md 7", Severity.INFO),
+               "spec/grove.md#7", Severity.WARNING), _autoscaled),
+    Check(Rule("constraint-redundant", "A constraint says more than its parent's.", "spec/grove.md#7", Severity.INFO),
           _redundant),
-    Check(Rule("quantity-unquoted", "Resource quantities are strings.", "gitops.md Argo CD", Severity.WARNING),
+    Check(Rule("quantity-unquoted", "Resource quantities are strings.", "spec/gitops.md#3", Severity.WARNING),
           _quantities),
     Check(Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.",
-               "product.md", Severity.WARNING), _words),
+               "spec/packwise.md#4.1", Severity.WARNING), _words),
 )  # fmt: skip
 """What is said about a workload, in the order of the report."""
 

@@ -1,6 +1,6 @@
 """A workload of the baseline as the cluster stores it: with what admission added to it when it was created.
 
-Source: operator.md 2 (D9), 5 (U13).
+Source: spec/grove.md#2, #5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The gangs of a PodCliqueSet, as the operator builds its PodGangs before any pod exists.
 
-Source: operator.md 7, grove-releases.md 3.3.
+Source: spec/grove.md#7, spec/grove-releases.md#3.3.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _BOOKKEEPING = (
     "kubectl.kubernetes.io/last-applied-configuration",
 )
 
-_BASE = "operator.md 7, base PodGang"
-_SCALED = "operator.md 7, scaled PodGang"
-_BEYOND = "grove-releases.md 3.3, Tail and ScaleOut"
-_PODGROUP = "operator.md 7, podgroups"
-_GROUP_CONFIG = "operator.md 7, topologyConstraintGroupConfigs"
-_CONSTRAINT = "operator.md 7, packConstraint"
-_OWNER = "operator.md 6 and 7"
+_BASE = "spec/grove.md#base-podgang"
+_SCALED = "spec/grove.md#scaled-podgang"
+_BEYOND = "spec/grove-releases.md#3.3"
+_PODGROUP = "spec/grove.md#podgroups"
+_GROUP_CONFIG = "spec/grove.md#group-configs"
+_CONSTRAINT = "spec/grove.md#pack-constraint"
+_OWNER = "spec/grove.md#6"
 
 _CLIQUE_FIELDS: Mapping[str, FieldPath] = {"name": ("name",), "members": ("spec", "minAvailable")}
 _GROUP_FIELDS: Mapping[str, FieldPath] = {"name": ("name",), "copies": ("replicas",)}

@@ -1,4 +1,4 @@
-"""The condition of a PodCliqueSet about its topology levels. Source: operator.md 8, revisions.md "Conditions"."""
+"""The condition of a PodCliqueSet about its topology levels. Source: spec/grove.md#8, spec/designs.md#5."""
 
 from __future__ import annotations
 

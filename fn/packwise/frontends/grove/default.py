@@ -1,6 +1,6 @@
 """What admission fills in: CRD defaults, the webhook's D1..D9, Go's typed round trip.
 
-Source: operator.md 2; grove-releases.md 2.6, N1 to N4.
+Source: spec/grove.md#2; spec/grove-releases.md#2.6, #n1 to #n4.
 """
 
 from __future__ import annotations

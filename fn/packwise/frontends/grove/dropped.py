@@ -1,4 +1,4 @@
-"""What an existing workload loses where the topology has changed. Source: revisions.md, "existing workload"."""
+"""What an existing workload loses where the topology has changed. Source: spec/designs.md#1."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "dropped_constraints", "lost_domains", "preferred_unknown"]
 
 DROPPED = Rule(
-    "constraint-dropped", "A constraint of an existing workload whose level is gone.", "revisions.md", Severity.WARNING
+    "constraint-dropped",
+    "A constraint of an existing workload whose level is gone.",
+    "spec/designs.md#3",
+    Severity.WARNING,
 )
 PREFERRED = Rule(
     "preferred-unknown",
     "While TAS is disabled, what a PodGang preferred is known from an earlier render.",
-    "revisions.md design-1",
+    "spec/designs.md#1",
     Severity.INFO,
 )
 RULES = (DROPPED, PREFERRED)

@@ -1,6 +1,6 @@
 """Where the entries of a replica come from: its PodGangMap, else the PodGangs that run, else a placeholder.
 
-Source: grove-releases.md 3.2 and 3.4.
+Source: spec/grove-releases.md#3.2 and #3.4.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Entries", "EpochSources", "placeholder_notice"]
 
-MAP = Rule("podgang-map", "A PodGangMap has entries that PodGangs can be built from.", "grove-releases.md 3.1")
-EMPTY = Rule("podgang-map-empty", "A PodGangMap has an entry.", "grove-releases.md 2.5", Severity.WARNING)
+MAP = Rule("podgang-map", "A PodGangMap has entries that PodGangs can be built from.", "spec/grove-releases.md#3.1")
+EMPTY = Rule("podgang-map-empty", "A PodGangMap has an entry.", "spec/grove-releases.md#2.5", Severity.WARNING)
 UNKNOWN = Rule(
     "podgang-epoch-unknown",
     "The epochs in the names of PodGangs are those of the cluster.",
-    "grove-releases.md 3.4",
+    "spec/grove-releases.md#3.4",
     Severity.INFO,
     once=True,
 )
 RULES = (MAP, EMPTY, UNKNOWN)
 """Rules of what PodGangs are built from."""
 
-_RECOVERED = "grove-releases.md 3.2, lost PodGangMap"
-_ENTRY = "grove-releases.md 3.1"
+_RECOVERED = "spec/grove-releases.md#lost-map"
+_ENTRY = "spec/grove-releases.md#3.1"
 _ENTRIES = ("spec", "entries")
 _MOST_DIGITS = 20
 

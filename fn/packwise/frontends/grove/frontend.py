@@ -57,10 +57,10 @@ __all__ = ["GROVE", "KIND", "RULES", "grove_for"]
 
 KIND = POD_CLIQUE_SET.name
 
-DECODE = Rule("workload-decode", "Every field of a workload has the type that its API gives it.", "operator.md 1")
-SCHEMA = Rule("workload-schema", "A workload keeps the schema of its CRD.", "operator.md 3")
+DECODE = Rule("workload-decode", "Every field of a workload has the type that its API gives it.", "spec/grove.md#1")
+SCHEMA = Rule("workload-schema", "A workload keeps the schema of its CRD.", "spec/grove.md#3")
 UNKNOWN = Rule(
-    "unknown-field", "Every field of a workload is one that the API server knows.", "product.md unknownFields"
+    "unknown-field", "Every field of a workload is one that the API server knows.", "spec/packwise.md#unknown-fields"
 )
 RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES)
 """Rules beside those of the webhook."""

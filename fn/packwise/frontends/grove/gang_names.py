@@ -1,6 +1,6 @@
 """Names of PodGangs with epochs: pods have them as a label, which bounds their length.
 
-Source: grove-releases.md 3.3.
+Source: spec/grove-releases.md#3.3.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["RULES", "long_names"]
 LENGTH = Rule(
     "podgang-name-length",
     "The name of a PodGang with an epoch is one that pods can have as a label.",
-    "grove-releases.md 3.3",
+    "spec/grove-releases.md#3.3",
     Severity.WARNING,
 )
 RULES = (LENGTH,)

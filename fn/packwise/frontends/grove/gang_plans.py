@@ -1,6 +1,6 @@
 """Which PodGangs a PodCliqueSet becomes, by name and members, in the operator's order.
 
-Source: operator.md 6 and 7, grove-releases.md 3.3.
+Source: spec/grove.md#6 and #7, spec/grove-releases.md#3.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What live objects among the input tell: replicas that an autoscaler set, pods that are scheduled.
 
-Source: operator.md 7 (replica counts), grove-releases.md 3.2, revisions.md `grep-244-multi` rule 2.
+Source: spec/grove.md#7, spec/grove-releases.md#3.2, spec/designs.md#7.2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """LPX, the scheduler of pods that ask for LPUs; it leaves the other cliques of a workload to KAI.
 
-Source: grove-releases.md 4.
+Source: spec/grove-releases.md#4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A PodCliqueSet rewritten for a later revision of the API, every comment kept.
 
-Source: operator.md 12 (A -> M -> H), 4.3 (inheritance of topologyName), 3 (packDomain is deprecated), grove-releases.md
-2.2, 2.3, 2.6 (what each release adds).
+Source: spec/grove.md#12, #4.3, #3, spec/grove-releases.md#2.2,
+#2.3 and #2.6 (what each release adds).
 """
 
 from __future__ import annotations

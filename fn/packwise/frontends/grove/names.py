@@ -1,6 +1,6 @@
 """Names of the objects a PodCliqueSet becomes: joined by `-`, never padded, hashed or cut.
 
-Source: operator.md 6, grove-releases.md 3.3.
+Source: spec/grove.md#6, spec/grove-releases.md#3.3.
 """
 
 from __future__ import annotations

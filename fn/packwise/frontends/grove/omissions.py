@@ -1,4 +1,4 @@
-"""What a PodCliqueSet says and its PodGangs do not, and what would change it. Source: operator.md 7."""
+"""What a PodCliqueSet says and its PodGangs do not, and what would change it. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["omissions"]
 
-_CONSTRAINT = "operator.md 7, TC translation"
-_MAPS = "grove-releases.md 3.3"
+_CONSTRAINT = "spec/grove.md#tc-translation"
+_MAPS = "spec/grove-releases.md#3.3"
 
 
 def omissions(
@@ -65,7 +65,7 @@ def _of_group(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Clu
     asked = f'topologyConstraintGroupConfigs of scaling group "{group.name}"'
     if not cluster.enabled and not revision.keeps_preferred:
         why = "while topology-aware scheduling is disabled, PodGangs have no group configs"
-        yield Omission(Origin(place, "operator.md 7, topologyConstraintGroupConfigs"), asked, why, "enable it")
+        yield Omission(Origin(place, "spec/grove.md#group-configs"), asked, why, "enable it")
     elif cluster.enabled and revision.podgang_maps and not has_level:
         why = "this release leaves out a group config whose constraint has no level"
         yield Omission(Origin(place, _MAPS), asked, why, "name a level that the topology has")
@@ -77,7 +77,7 @@ def _of_group(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Clu
         if not has_level:
             why += ", also where its level is gone"
         remedy = f"{'remove' if revision.mutable_constraints else 'create the workload without'} the group's constraint"
-        yield Omission(Origin(place, "operator.md 7, scaled gang"), asked, why, remedy)
+        yield Omission(Origin(place, "spec/grove.md#scaled-gang"), asked, why, remedy)
 
 
 def _members(workload: KubeObject, pcs: PodCliqueSet) -> Iterator[Omission]:
@@ -88,7 +88,7 @@ def _members(workload: KubeObject, pcs: PodCliqueSet) -> Iterator[Omission]:
             asked = f'replicas {clique.replicas} of clique "{clique.name}"'
             why = f"a PodGang has minAvailable ({clique.min_available}), the fewest pods that start together"
             remedy = f"set minAvailable to {clique.replicas} where all of them must start together"
-            yield Omission(Origin(place, "operator.md 7, podgroups"), asked, why, remedy)
+            yield Omission(Origin(place, "spec/grove.md#podgroups"), asked, why, remedy)
 
 
 def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> Iterator[Omission]:
@@ -106,7 +106,7 @@ def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> It
                 remedy = ""
             else:
                 continue
-            rule = f"operator.md 7, {part.capitalize()}"
+            rule = f"spec/grove.md#{part}"
             yield Omission(Origin(Place(workload, path), rule), f"{part[:-1]} {key}", why, remedy)
 
 

@@ -48,7 +48,7 @@ class TopologyConstraint(NamedTuple):
 
     @property
     def required(self) -> str:
-        """The domain that must hold a replica; "" where none must. Source: operator.md 4.3, H."""
+        """The domain that must hold a replica; "" where none must. Source: spec/grove.md#4.3."""
         return self.pack.required or self.pack_domain if self.pack is not None else self.pack_domain
 
     @property

@@ -1,4 +1,6 @@
-"""The entries that the PodGangs of one replica are built from, as its PodGangMap has them. Source: grove-releases.md 3.
+"""The entries that the PodGangs of one replica are built from, as its PodGangMap has them.
+
+Source: spec/grove-releases.md#3.
 
 Without the PodGangMap its entries follow from the workload, and their epochs from the PodGangs that run.
 """

@@ -1,6 +1,6 @@
 """What PodGangs preferred before TAS was disabled, for a revision that lets them keep it.
 
-Source: revisions.md, "TAS disabled, existing workload" of design-1.
+Source: spec/designs.md#1.
 """
 
 from __future__ import annotations
@@ -58,11 +58,7 @@ def _preferring(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> Pod
 def _preferred(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
     key = _mapping(_mapping(value, "topologyConstraint"), "packConstraint").get("preferred")
     # Which domain the label key was of is not recorded.
-    return (
-        Bounds(None, Level("", key), origin._replace(rule="revisions.md design-1"))
-        if isinstance(key, str)
-        else Bounds()
-    )
+    return Bounds(None, Level("", key), origin._replace(rule="spec/designs.md#1")) if isinstance(key, str) else Bounds()
 
 
 def _by_name(spec: Mapping[str, Value], key: str) -> dict[str, Mapping[str, Value]]:

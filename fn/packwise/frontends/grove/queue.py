@@ -1,4 +1,4 @@
-"""The queue of a workload. Source: operator.md 4.4 (H KAI backend), grove-releases.md 2.3 (Volcano)."""
+"""The queue of a workload. Source: spec/grove.md#4.4, spec/grove-releases.md#2.3."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The constraints that a workload was rendered with, as an earlier render recorded them.
 
 Its PodGangs carry the record; the workload itself does where none of them is left. The next render tells by it whether
-a known workload is unchanged or was edited. Source: revisions.md "New and existing workloads".
+a known workload is unchanged or was edited. Source: spec/designs.md#3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fields that the API once had, and the one that a revision lets be left out, though the table requires it.
 
-Source: revisions.md "Workload validation", "PodGang".
+Source: spec/designs.md#6, #8.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["REMOVED", "removed_fields", "without_optional"]
 REMOVED = Rule(
     "field-removed",
     "No field of a workload is one that topologyConstraint has replaced.",
-    "revisions.md Workload validation",
+    "spec/designs.md#6",
 )
 
 _PODS = "podSpec"

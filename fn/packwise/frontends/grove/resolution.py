@@ -1,4 +1,4 @@
-"""Which topology a workload means. Source: revisions.md, `grep-244-multi` rule 8; operator.md 7 (H)."""
+"""Which topology a workload means. Source: spec/designs.md#7.8; spec/grove.md#7."""
 
 from __future__ import annotations
 

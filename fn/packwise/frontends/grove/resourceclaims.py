@@ -1,6 +1,6 @@
 """Claims on devices that pods share, as Go writes them back: its fields in its order, with their zero values.
 
-Source: Grove's API at HEAD (ResourceClaimTemplateConfig, ResourceSharingSpec), k8s.io/api resource/v1; operator.md 3.
+Source: Grove's API at HEAD (ResourceClaimTemplateConfig, ResourceSharingSpec), k8s.io/api resource/v1; spec/grove.md#3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How a workload is written where it matters: scalars that one tool reads or writes otherwise than another.
 
-Source: product.md "Dependencies", gitops.md "Argo CD".
+Source: spec/packwise.md#4, spec/gitops.md#3.
 """
 
 from __future__ import annotations

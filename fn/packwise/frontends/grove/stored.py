@@ -1,7 +1,7 @@
 """What a cluster holds beside the files, and an apply leaves there: a rollingUpdate that admission filled in, a gang's
 size by an earlier release's default.
 
-The webhook judges the object with these. Source: grove-releases.md 2.6, "Consequences".
+The webhook judges the object with these. Source: spec/grove-releases.md#2.6.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:
     return [entry if isinstance(entry, dict) else {} for entry in entries] if isinstance(entries, list) else []
 
 
-_SPEC = "grove-releases.md 2.6"
+_SPEC = "spec/grove-releases.md#2.6"
 
 STORED: tuple[Check[_Change], ...] = (
     Check(

@@ -1,1 +1,1 @@
-"""OSMO's front end: pool configs and workflow specs become queues, topologies, gangs and pods. Source: osmo.md."""
+"""OSMO's front end: pool configs and workflow specs become queues, topologies, gangs and pods. Source: spec/osmo.md."""

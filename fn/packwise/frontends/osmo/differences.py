@@ -1,4 +1,7 @@
-"""Where the render of a group differs from that of OSMO as built, and why OSMO's is wrong. Source: osmo.md D1 to D9."""
+"""Where the render of a group differs from that of OSMO as built, and why OSMO's is wrong.
+
+Source: spec/osmo.md#d1 to #d9.
+"""
 
 from __future__ import annotations
 

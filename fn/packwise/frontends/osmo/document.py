@@ -1,4 +1,7 @@
-"""OSMO's documents: read as OSMO reads them, and turned into pools and workflows. Source: osmo.md (top), 1, 2."""
+"""OSMO's documents: read as OSMO reads them, and turned into pools and workflows.
+
+Source: spec/osmo.md#input, #1, #2.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that Kubernetes and KAI take, made of names that OSMO takes. Source: osmo.md "Decisions", D5, D6, D8."""
+"""Names that Kubernetes and KAI take, made of names that OSMO takes. Source: spec/osmo.md#decisions, #d5, #d6, #d8."""
 
 from __future__ import annotations
 

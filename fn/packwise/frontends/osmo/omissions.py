@@ -1,4 +1,4 @@
-"""What a workflow says and its PodGroups and Pods do not, and what would change it. Source: osmo.md 1 to 5."""
+"""What a workflow says and its PodGroups and Pods do not, and what would change it. Source: spec/osmo.md#1 to #5."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["omissions"]
 
-_TREE, _POD = "osmo.md 4", "osmo.md 5, Pod"
+_TREE, _POD = "spec/osmo.md#4", "spec/osmo.md#pod"
 
 
 def omissions(

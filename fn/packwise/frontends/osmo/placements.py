@@ -1,4 +1,4 @@
-"""What pools and workflows become: queues, topologies, gangs and pods. Source: osmo.md 5 and "Decisions"."""
+"""What pools and workflows become: queues, topologies, gangs and pods. Source: spec/osmo.md#5 and #decisions."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def pool_placements(
     space = {"osmo.namespace": settings.namespace}
     for number, pool in enumerate(pools):
         source, item = f"OSMO pool {pool.name}", pool.place.item
-        queue = Origin(pool.place, "osmo.md 5, Queue", {"gpu": ("resources", "gpu")})
+        queue = Origin(pool.place, "spec/osmo.md#queue", {"gpu": ("resources", "gpu")})
         if number == 0:
             yield Placement(Queue(names.parent, queue, labels=space), "OSMO pools", item)
         yield Placement(Queue(names.queues[pool.name], queue, names.parent, pool.gpu, space), source, item)
@@ -97,7 +97,7 @@ def pool_placements(
                 labels={**space, "osmo.pool": label_text(pool.name)},
                 place=pool.place.below("topology_keys"),
                 field="label",
-                origin=Origin(pool.place, "osmo.md 5, Topology"),
+                origin=Origin(pool.place, "spec/osmo.md#topology"),
                 before=old.get(pool.name),
             )
             yield Placement(topology, source, item, emit_by_default=True)
@@ -125,8 +125,8 @@ def workflow_placements(submission: Submission, trees: Iterable[Tree], names: Na
             members=None if tree.nodes else len(group.tasks),
             topology=names.topology(pool.name),
             grouper=Grouper.SERVICE,
-            origin=Origin(workflow.at(group.path), "osmo.md 5, PodGroup"),
-            owner=Origin(workflow.place, "osmo.md 5, names and labels", _OWNER_FIELDS),
+            origin=Origin(workflow.at(group.path), "spec/osmo.md#podgroup"),
+            owner=Origin(workflow.place, "spec/osmo.md#5", _OWNER_FIELDS),
             queue=queue,
             priority_class=f"osmo-{settings.priority.lower()}",
             labels=labels,
@@ -134,7 +134,7 @@ def workflow_placements(submission: Submission, trees: Iterable[Tree], names: Na
         yield Placement(node, source, item, emit_by_default=True)
         for task, leaf in zip(group.tasks, tree.leaves, strict=True):
             value = _pod(submission, task, names.pods[workflow.name, task.name], labels)
-            pod = GangPod(value, gang, queue, leaf, Origin(workflow.at(task.path), "osmo.md 5, Pod", _POD_FIELDS))
+            pod = GangPod(value, gang, queue, leaf, Origin(workflow.at(task.path), "spec/osmo.md#pod", _POD_FIELDS))
             yield Placement(pod, source, item, emit_by_default=True)
 
 
@@ -150,7 +150,7 @@ def _sets(workflow: Workflow, group: Group, tree: Tree) -> tuple[PodSet, ...]:
             node.parent,
             node.members,
             _with_origin(node.bounds, workflow, first[node.name]),
-            Origin(workflow.at(first[node.name].path), "osmo.md 4, subgroups"),
+            Origin(workflow.at(first[node.name].path), "spec/osmo.md#4"),
         )
         for node in tree.nodes
     ])  # fmt: skip
@@ -160,7 +160,7 @@ def _with_origin(bounds: Bounds, workflow: Workflow, part: Group | Task) -> Boun
     """`bounds` with the place of the resource that states the requirement of a task, or of a group's first task."""
     task = part.tasks[0] if isinstance(part, Group) else part
     path = (*workflow.resources[task.resource].path, "topology")
-    return bounds._replace(origin=Origin(workflow.at(path), "osmo.md 4, requirements"))
+    return bounds._replace(origin=Origin(workflow.at(path), "spec/osmo.md#4"))
 
 
 def _group_labels(workflow: Workflow, group: Group, gang: str, settings: Osmo) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A pool as the steps see it. Source: osmo.md 1."""
+"""A pool as the steps see it. Source: spec/osmo.md#1."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
 def pool_of(name: str, file: str | None, pools: Sequence[Pool]) -> Pool | None:
     """The pool of a workflow that stands in `file`: that of its name, else (for "") the first of the nearest ones.
 
-    None where there is none. Source: osmo.md 8.
+    None where there is none. Source: spec/osmo.md#8.
     """
     candidates = nearest_pools(file, pools) if not name else [pool for pool in pools if pool.name == name]
     return candidates[0] if candidates else None

@@ -1,7 +1,7 @@
 """Documents of other tools, which are no Kubernetes objects: OSMO's pool configs and workflow specs.
 
 As files they stand for themselves; among the items of a ResourceList each travels as a ConfigMap with a label that says
-so. Source: osmo.md (top).
+so. Source: spec/osmo.md#input.
 """
 
 from __future__ import annotations

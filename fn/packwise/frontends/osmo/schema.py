@@ -1,6 +1,7 @@
 """The fields of OSMO's pool configs and workflow specs, as pydantic models: OSMO checks them with pydantic too.
 
-So the texts of what is wrong are OSMO's own. The models' names are part of some texts. Source: osmo.md 1 and 2, OSMO
+So the texts of what is wrong are OSMO's own. The models' names are part of some texts.
+Source: spec/osmo.md#1 and #2, OSMO
 1da31e19 (src/utils/connectors/postgres.py, src/utils/job/task.py and workflow.py).
 """
 

@@ -1,6 +1,6 @@
 """What pydantic says of the fields of OSMO's documents, as problems: its own texts, and messages that help.
 
-Source: osmo.md 1 and 2.
+Source: spec/osmo.md#1 and #2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The tree of a task group: which tasks are placed together, within which domain. Source: osmo.md 4 and "Decisions".
+"""The tree of a task group: which tasks are placed together, within which domain.
+
+Source: spec/osmo.md#4 and #decisions.
 
 The rule is OSMO's, without the defects D1 to D5, D7 and D9: a node is told by its whole path, every node is kept, only
 leaves hold tasks, and a required level is never lost.

@@ -1,4 +1,4 @@
-"""A workflow as the steps see it. Source: osmo.md 2."""
+"""A workflow as the steps see it. Source: spec/osmo.md#2."""
 
 from __future__ import annotations
 

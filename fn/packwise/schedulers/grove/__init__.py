@@ -1,4 +1,4 @@
-"""Grove's PodGang, from which the operator's scheduler backends place pods. Source: operator.md 7."""
+"""Grove's PodGang, from which the operator's scheduler backends place pods. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 

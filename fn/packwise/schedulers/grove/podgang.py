@@ -1,4 +1,4 @@
-"""The PodGang of a gang. Source: operator.md 7."""
+"""The PodGang of a gang. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 

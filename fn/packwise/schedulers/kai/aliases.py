@@ -1,4 +1,4 @@
-"""Aliases of a Topology's levels, which KAI has from v0.17 on. Source: kai.md "Topology (CRD)"."""
+"""Aliases of a Topology's levels, which KAI has from v0.17 on. Source: spec/kai.md#1."""
 
 from __future__ import annotations
 

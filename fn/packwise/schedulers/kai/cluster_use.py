@@ -1,6 +1,6 @@
 """What runs and waits in a cluster beside the gangs: what it uses of queues, and what of it is not counted.
 
-Source: placement.md 9.
+Source: spec/placement.md#9.
 """
 
 from __future__ import annotations

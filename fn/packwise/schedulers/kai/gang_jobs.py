@@ -1,6 +1,6 @@
 """The gangs of a render as the jobs of KAI's session, and the topologies that they name.
 
-Source: placement.md 1, operator.md 10.
+Source: spec/placement.md#1, spec/grove.md#10.
 """
 
 from __future__ import annotations

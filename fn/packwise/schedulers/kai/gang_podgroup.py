@@ -1,7 +1,7 @@
 """The PodGroup of a gang: as Grove's operator makes it, as KAI's own pod-grouper does, or as OSMO's service does.
 
 All make the same tree: a subgroup for each inner set that has members, and one for each leaf, below that of its parent.
-They differ in fields, which follow from who makes the PodGroup. Source: operator.md 10, osmo.md 5, kai.md.
+They differ in fields, which follow from who makes the PodGroup. Source: spec/grove.md#10, spec/osmo.md#5, spec/kai.md.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _labels(gang: Gang) -> Mapping[str, str]:
 def _sub_groups(gang: Gang, topology: str, *, counts_subgroups: bool) -> Iterator[SubGroup]:
     """`counts_subgroups`: inner nodes say how many subgroups they need, which KAI takes for granted otherwise.
 
-    Pods are in leaves only, and only leaves say how many: KAI from v0.15 on refuses more. Source: kai.md.
+    Pods are in leaves only, and only leaves say how many: KAI from v0.15 on refuses more. Source: spec/kai.md.
     """
     children: dict[str | None, int] = {}
     for pods in gang.sets:

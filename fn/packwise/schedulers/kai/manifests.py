@@ -1,4 +1,4 @@
-"""KAI's Queue, and a pod with the labels by which KAI schedules it. Source: osmo.md 5, kai.md."""
+"""KAI's Queue, and a pod with the labels by which KAI schedules it. Source: spec/osmo.md#5, spec/kai.md."""
 
 from __future__ import annotations
 

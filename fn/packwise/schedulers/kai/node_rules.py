@@ -1,4 +1,4 @@
-"""What KAI passes over in silence where topologies meet the nodes of a cluster. Source: placement.md 4a, 7."""
+"""What KAI passes over in silence where topologies meet the nodes of a cluster. Source: spec/placement.md#4a, #7."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "check_nodes"]
 
-UNUSED = Rule("level-on-no-node", "Every level is a label that nodes carry.", "placement.md 4a", Severity.WARNING)
+UNUSED = Rule("level-on-no-node", "Every level is a label that nodes carry.", "spec/placement.md#4a", Severity.WARNING)
 OUTSIDE = Rule(
     "node-outside-topology",
     "Nodes carry the labels of all levels of a topology, or of none.",
-    "placement.md 4a",
+    "spec/placement.md#4a",
     Severity.WARNING,
 )
 SPLIT = Rule(
     "domain-in-two-parents",
     "A domain stands within one domain of the level above it.",
-    "placement.md 4a",
+    "spec/placement.md#4a",
     Severity.WARNING,
 )
 STALE = Rule(
     "topology-in-cluster-differs",
     "The cluster's Topology has the levels by which gangs are placed.",
-    "placement.md 7",
+    "spec/placement.md#7",
     Severity.WARNING,
 )
 RULES = (UNUSED, OUTSIDE, SPLIT, STALE)

@@ -1,6 +1,6 @@
 """KAI's PodGroup: pods that are scheduled together, and the tree of subgroups they are packed by.
 
-Source: kai.md "PodGroup CRD", crds/kai-v0.12.0 to v0.17.0.
+Source: spec/kai.md#2, crds/kai-v0.12.0 to v0.17.0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everything KAI has against a PodGroup: its CRD, its webhook, its scheduler. Source: kai.md."""
+"""Everything KAI has against a PodGroup: its CRD, its webhook, its scheduler. Source: spec/kai.md."""
 
 from __future__ import annotations
 

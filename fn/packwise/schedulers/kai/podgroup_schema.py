@@ -1,4 +1,4 @@
-"""What the PodGroup CRDs of KAI v0.12 to v0.17 refuse. Source: kai.md "PodGroup CRD", crds/kai-v0.12.0 to v0.17.0."""
+"""What the PodGroup CRDs of KAI v0.12 to v0.17 refuse. Source: spec/kai.md#2, crds/kai-v0.12.0 to v0.17.0."""
 
 from __future__ import annotations
 

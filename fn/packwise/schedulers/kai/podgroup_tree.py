@@ -1,4 +1,4 @@
-"""What KAI's webhook refuses in the tree of a PodGroup's subgroups. Source: kai.md "Webhook"."""
+"""What KAI's webhook refuses in the tree of a PodGroup's subgroups. Source: spec/kai.md#3."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A PodGroup for every gang that an operator hands to KAI, and what KAI refuses in it.
 
-Source: operator.md 10, kai.md, revisions.md "KAI's refusal".
+Source: spec/grove.md#10, spec/kai.md, spec/designs.md#4.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = ["IGNORED", "QUEUE", "REFUSED", "RULES", "describe_problem", "scheduler_podgroups", "suited_versions"]
 
-REFUSED = Rule("scheduler-podgroup", "The scheduler takes every PodGroup, rendered or users' own.", "kai.md")
+REFUSED = Rule("scheduler-podgroup", "The scheduler takes every PodGroup, rendered or users' own.", "spec/kai.md#3")
 IGNORED = Rule(
     "scheduler-ignores",
     "What a Topology or PodGroup says has an effect with every version of the scheduler.",
-    "kai.md",
+    "spec/kai.md#4",
     Severity.WARNING,
 )
-QUEUE = Rule("podgroup-queue", "A PodGroup is of one queue.", "operator.md 4.4", Severity.WARNING)
-NOTE = Rule("podgroup-note", "What is not rendered of PodGroups, and why.", "operator.md 10", Severity.INFO)
+QUEUE = Rule("podgroup-queue", "A PodGroup is of one queue.", "spec/grove.md#4.4", Severity.WARNING)
+NOTE = Rule("podgroup-note", "What is not rendered of PodGroups, and why.", "spec/grove.md#10", Severity.INFO)
 RULES = (REFUSED, IGNORED, QUEUE, NOTE)
 """Rules of PodGroups."""
 

@@ -1,6 +1,6 @@
 """A pod as KAI reads it: what it asks of its node, which objects it needs, and what of that nobody can tell.
 
-Source: placement.md 9; KAI Scheduler v0.17.0, api/pod_info and k8s_internal/predicates.
+Source: spec/placement.md#9; KAI Scheduler v0.17.0, api/pod_info and k8s_internal/predicates.
 """
 
 from __future__ import annotations

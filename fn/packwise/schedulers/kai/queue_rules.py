@@ -1,6 +1,6 @@
 """Queues and PriorityClasses that workloads and Queues name, and what becomes of the pods where they are not there.
 
-KAI says none of it where the object is applied: the pods wait. Source: placement.md 9, kai.md.
+KAI says none of it where the object is applied: the pods wait. Source: spec/placement.md#9, spec/kai.md.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "check_queues"]
 
-_PARENT = Rule("queue-parent", "The parent of a Queue is there.", "placement.md 9", Severity.WARNING)
-_KNOWN = Rule("queue-known", "The queue of a workload is there.", "placement.md 9", Severity.WARNING)
-_LEAF = Rule("queue-leaf", "A workload is in a queue that has none below it.", "placement.md 9", Severity.WARNING)
-_CLASS = Rule("priority-class-known", "The PriorityClass of a workload is there.", "podgrouper.md 3", Severity.WARNING)
+_PARENT = Rule("queue-parent", "The parent of a Queue is there.", "spec/placement.md#9", Severity.WARNING)
+_KNOWN = Rule("queue-known", "The queue of a workload is there.", "spec/placement.md#9", Severity.WARNING)
+_LEAF = Rule("queue-leaf", "A workload is in a queue that has none below it.", "spec/placement.md#9", Severity.WARNING)
+_CLASS = Rule(
+    "priority-class-known", "The PriorityClass of a workload is there.", "spec/pod-grouper.md#3", Severity.WARNING
+)
 RULES = (_PARENT, _KNOWN, _LEAF, _CLASS)
 """Rules of what workloads and Queues name."""
 

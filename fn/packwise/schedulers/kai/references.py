@@ -1,6 +1,6 @@
 """KAI Topologies where a ClusterTopologyBinding may list one that others keep: made, or only compared.
 
-Source: operator.md 9 (H), gitops.md "Who owns what".
+Source: spec/grove.md#9, spec/gitops.md#4.
 """
 
 from __future__ import annotations
@@ -32,19 +32,21 @@ __all__ = ["RULES", "referenced_topologies", "with_reference"]
 UNLISTED = Rule(
     "binding-reference",
     "A binding lists the topology that is applied from Git, so that the operator makes none.",
-    "gitops.md Who owns what",
+    "spec/gitops.md#4",
     Severity.WARNING,
 )
 DRIFT = Rule(
-    "binding-drift", "The topology that a binding lists has the binding's levels.", "operator.md 9", Severity.WARNING
+    "binding-drift", "The topology that a binding lists has the binding's levels.", "spec/grove.md#9", Severity.WARNING
 )
 UNFOLLOWED = Rule(
     "binding-reference-unfollowed",
     "The PodGroups that the operator makes name the topology that the binding lists.",
-    "grove-releases.md 4",
+    "spec/grove-releases.md#4",
     Severity.WARNING,
 )
-UNSEEN = Rule("binding-unseen", "The topology that a binding lists is among the input.", "operator.md 9", Severity.INFO)
+UNSEEN = Rule(
+    "binding-unseen", "The topology that a binding lists is among the input.", "spec/grove.md#9", Severity.INFO
+)
 RULES = (UNLISTED, DRIFT, UNFOLLOWED, UNSEEN)
 """Rules of the topologies that bindings list."""
 
@@ -108,7 +110,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
 
 
 def _generated(binding: KnownTopology, *, recreate: bool) -> Generated:
-    origins = partial(level_origins, binding.levels, binding.places, "key", "operator.md 9, KAI Topology")
+    origins = partial(level_origins, binding.levels, binding.places, "key", "spec/grove.md#9.2")
     source = f"{CLUSTER_TOPOLOGY_BINDING.name} {binding.topology.name}"
     return Generated(value_of(binding.topology), source, binding.item, origins, recreate=recreate)
 

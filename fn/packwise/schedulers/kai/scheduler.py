@@ -1,4 +1,4 @@
-"""The KAI Scheduler, v0.12 and newer: all of its objects. Source: kai.md."""
+"""The KAI Scheduler, v0.12 and newer: all of its objects. Source: spec/kai.md."""
 
 from __future__ import annotations
 

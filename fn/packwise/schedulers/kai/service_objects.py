@@ -1,6 +1,6 @@
 """KAI's objects that a service submits itself: Topologies, Queues, PodGroups and Pods; and what KAI refuses in them.
 
-Source: kai.md, osmo.md 5.
+Source: spec/kai.md, spec/osmo.md#5.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["RULES", "service_objects"]
 REPLACED = Rule(
     "topology-replaced",
     "The levels of a scheduler's topology stay, for it does not let them change.",
-    "kai.md, osmo.md 5",
+    "spec/osmo.md#5",
     Severity.WARNING,
 )
 RULES = (REPLACED,)

@@ -1,4 +1,4 @@
-"""A KAI Topology for every topology that workloads can name. Source: operator.md 9, revisions.md "KAI Topology"."""
+"""A KAI Topology for every topology that workloads can name. Source: spec/grove.md#9, spec/designs.md#1."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
     "value_of",
 ]
 
-REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every topology.", "kai.md")
+REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every topology.", "spec/kai.md#1")
 RULES = (REFUSED,)
 """Rules of Topologies."""
 
@@ -88,7 +88,7 @@ def scheduler_topologies(source: SchedulerInput) -> KaiTopologies:
 
 
 def _generated(known: KnownTopology, source: str, *, recreate: bool) -> Generated:
-    origins = partial(level_origins, known.levels, known.places, "key", "operator.md 9, KAI Topology")
+    origins = partial(level_origins, known.levels, known.places, "key", "spec/grove.md#9.2")
     return Generated(value_of(known.topology), source, known.item, origins, recreate=recreate)
 
 

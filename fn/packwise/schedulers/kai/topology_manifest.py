@@ -1,4 +1,7 @@
-"""KAI's Topology: node label keys, broadest first, and what KAI refuses in them. Source: kai.md, operator.md 9."""
+"""KAI's Topology: node label keys, broadest first, and what KAI refuses in them.
+
+Source: spec/kai.md, spec/grove.md#9.
+"""
 
 from __future__ import annotations
 

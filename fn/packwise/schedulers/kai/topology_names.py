@@ -1,4 +1,4 @@
-"""Which Topology the PodGroup of a gang names. Source: operator.md 10, grove-releases.md 4."""
+"""Which Topology the PodGroup of a gang names. Source: spec/grove.md#10, spec/grove-releases.md#4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What KAI refuses or ignores in the Topologies and PodGroups that users wrote. Source: kai.md."""
+"""What KAI refuses or ignores in the Topologies and PodGroups that users wrote. Source: spec/kai.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The versions of KAI that packwise knows, and ranges of them. Source: kai.md (v0.12 to v0.18)."""
+"""The versions of KAI that packwise knows, and ranges of them. Source: spec/kai.md (v0.12 to v0.18)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NO_TAINT_NAMES = 17
 def suited(version: str | None, *, counts_subgroups: bool = False) -> Versions:
     """What the output must suit: `version` (`v0.15`, as in `kai.version`) and newer ones; None: all.
 
-    A PodGroup that counts subgroups suits none before v0.15, whatever is asked. Source: product.md "Names".
+    A PodGroup that counts subgroups suits none before v0.15, whatever is asked. Source: spec/packwise.md#2.
     """
     if version is not None:
         return Versions(int(version.removeprefix("v0.")), KNOWN.last)

@@ -1,6 +1,6 @@
 """The PodGroup that Grove's operator makes for Volcano, of each PodGang whose pods it schedules.
 
-Source: grove-releases.md 2.3.
+Source: spec/grove-releases.md#2.3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules of DynamoGraphDeployments as one table. Source: dynamo.md."""
+"""The rules of DynamoGraphDeployments as one table. Source: spec/dynamo.md."""
 
 from __future__ import annotations
 
@@ -16,15 +16,23 @@ __all__ = [
     "Subject", "run",
 ]  # fmt: skip
 
-RELEASE = Rule("dynamo-release", "The release of Dynamo is one that packwise knows.", "dynamo.md 1.1")
-UNNAMED = Rule("dynamo-release-unnamed", "The release of Dynamo is named.", "dynamo.md 1.1", Severity.INFO, once=True)
-VERSION = Rule("dynamo-version", "A DynamoGraphDeployment is of a version that the release serves.", "dynamo.md 1.1")
-SCHEMA = Rule("dynamo-schema", "Every field of a DynamoGraphDeployment has its type.", "dynamo.md 2")
-FIELD = Rule("dynamo-field", "Every field is one that the API server keeps.", "dynamo.md 2 and 4", Severity.WARNING)
-TEMPLATED = Rule("dynamo-template", "A manifest is filled in before it is rendered.", "dynamo.md 4", Severity.WARNING)
-UNRENDERED = Rule("dynamo-without-grove", "A graph becomes a PodCliqueSet.", "dynamo.md 3.1", Severity.INFO)
-CLASH = Rule("dynamo-set-clash", "No two graphs become one PodCliqueSet.", "dynamo.md 4")
-LIVE = Rule("dynamo-live", "The operator's own PodCliqueSet is rendered as it is.", "dynamo.md 3.11", Severity.INFO)
+RELEASE = Rule("dynamo-release", "The release of Dynamo is one that packwise knows.", "spec/dynamo.md#1.1")
+UNNAMED = Rule(
+    "dynamo-release-unnamed", "The release of Dynamo is named.", "spec/dynamo.md#1.1", Severity.INFO, once=True
+)
+VERSION = Rule(
+    "dynamo-version", "A DynamoGraphDeployment is of a version that the release serves.", "spec/dynamo.md#1.1"
+)
+SCHEMA = Rule("dynamo-schema", "Every field of a DynamoGraphDeployment has its type.", "spec/dynamo.md#2")
+FIELD = Rule("dynamo-field", "Every field is one that the API server keeps.", "spec/dynamo.md#2", Severity.WARNING)
+TEMPLATED = Rule(
+    "dynamo-template", "A manifest is filled in before it is rendered.", "spec/dynamo.md#4", Severity.WARNING
+)
+UNRENDERED = Rule("dynamo-without-grove", "A graph becomes a PodCliqueSet.", "spec/dynamo.md#3.1", Severity.INFO)
+CLASH = Rule("dynamo-set-clash", "No two graphs become one PodCliqueSet.", "spec/dynamo.md#4")
+LIVE = Rule(
+    "dynamo-live", "The operator's own PodCliqueSet is rendered as it is.", "spec/dynamo.md#3.11", Severity.INFO
+)
 
 CHECKS = (*PAIRING, *ADMISSION, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)
 """What is checked of every graph, in this order."""

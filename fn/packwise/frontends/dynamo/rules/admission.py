@@ -1,4 +1,7 @@
-"""What the API server and the webhook refuse in a graph and its components. Source: dynamo.md 2.2, 2.4 and 2.6."""
+"""What the API server and the webhook refuse in a graph and its components.
+
+Source: spec/dynamo.md#2.2, #2.4 and #2.6.
+"""
 
 from __future__ import annotations
 
@@ -242,7 +245,7 @@ def _off_grove(at: Subject) -> Iterator[Problem]:
 
 
 def _underivable(at: Subject) -> Iterator[Problem]:
-    """Parts whose pods nobody outside Dynamo can tell. Source: dynamo.md 4."""
+    """Parts whose pods nobody outside Dynamo can tell. Source: spec/dynamo.md#4."""
     for component in at.graph.components:
         message = (
             "becomes pods that packwise cannot tell; take the graph out of its input, or the component out of the graph"
@@ -259,27 +262,29 @@ def _underivable(at: Subject) -> Iterator[Problem]:
         yield Problem(("spec", "experimental", "componentGroups"), message)
 
 
-COMPONENTS = Check(Rule("dynamo-components", "A graph has 1 to 25 components.", "dynamo.md 2.6"), _components)
+COMPONENTS = Check(Rule("dynamo-components", "A graph has 1 to 25 components.", "spec/dynamo.md#2.6"), _components)
 """The rule that bounds what all others look at."""
 
 ADMISSION = (
     COMPONENTS,
     Check(Rule("dynamo-component-name", "Names of components differ, also as Grove's objects have them.",
-               "dynamo.md 2.2 and 4"), _names),
-    Check(Rule("dynamo-type", "Types and backends are those that Dynamo knows.", "dynamo.md 2.2"), _types),
-    Check(Rule("dynamo-count", "Replicas and nodes are numbers that make sense.", "dynamo.md 2.2"), _counts),
-    Check(Rule("dynamo-min-available", "minAvailable is 1 or more, and no more than the replicas.", "dynamo.md 2.6"),
-          _least),
-    Check(Rule("dynamo-restart", "A new graph asks for no restart.", "dynamo.md 2.6"), _restart),
-    Check(Rule("dynamo-epp", "A graph has one endpoint picker at most, of one pod.", "dynamo.md 2.6"), _epp),
-    Check(Rule("dynamo-name-length", "The names of a graph's pods are no longer than they may be.", "dynamo.md 3.2"),
-          _length),
-    Check(Rule("dynamo-provider", "The note of who runs a graph is the operator's.", "dynamo.md 2.4"), _provider),
-    Check(Rule("dynamo-update-strategy", "The update strategy is one of Grove's.", "dynamo.md 2.4"), _strategy),
-    Check(Rule("dynamo-backend", "A command runs the backend of the graph.", "dynamo.md 2.6"), _backend),
-    Check(Rule("dynamo-gpu-memory", "GPU memory is shared between pods with vLLM only.", "dynamo.md 2.6"), _memory),
-    Check(Rule("dynamo-roles", "Roles are one leader and the workers.", "dynamo.md 2.2"), _roles),
-    Check(Rule("dynamo-needs-grove", "What only Grove does is asked of Grove.", "dynamo.md 2.6"), _off_grove),
-    Check(Rule("dynamo-underivable", "packwise can tell the pods of every component.", "dynamo.md 4"), _underivable),
+               "spec/dynamo.md#2.2"), _names),
+    Check(Rule("dynamo-type", "Types and backends are those that Dynamo knows.", "spec/dynamo.md#2.2"), _types),
+    Check(Rule("dynamo-count", "Replicas and nodes are numbers that make sense.", "spec/dynamo.md#2.2"), _counts),
+    Check(Rule("dynamo-min-available", "minAvailable is 1 or more, and no more than the replicas.",
+               "spec/dynamo.md#2.6"), _least),
+    Check(Rule("dynamo-restart", "A new graph asks for no restart.", "spec/dynamo.md#2.6"), _restart),
+    Check(Rule("dynamo-epp", "A graph has one endpoint picker at most, of one pod.", "spec/dynamo.md#2.6"), _epp),
+    Check(Rule("dynamo-name-length", "The names of a graph's pods are no longer than they may be.",
+               "spec/dynamo.md#3.2"), _length),
+    Check(Rule("dynamo-provider", "The note of who runs a graph is the operator's.", "spec/dynamo.md#2.4"), _provider),
+    Check(Rule("dynamo-update-strategy", "The update strategy is one of Grove's.", "spec/dynamo.md#2.4"), _strategy),
+    Check(Rule("dynamo-backend", "A command runs the backend of the graph.", "spec/dynamo.md#2.6"), _backend),
+    Check(Rule("dynamo-gpu-memory", "GPU memory is shared between pods with vLLM only.",
+               "spec/dynamo.md#2.6"), _memory),
+    Check(Rule("dynamo-roles", "Roles are one leader and the workers.", "spec/dynamo.md#2.2"), _roles),
+    Check(Rule("dynamo-needs-grove", "What only Grove does is asked of Grove.", "spec/dynamo.md#2.6"), _off_grove),
+    Check(Rule("dynamo-underivable", "packwise can tell the pods of every component.",
+               "spec/dynamo.md#4"), _underivable),
 )  # fmt: skip
 """Rules of a graph and its components."""

@@ -1,4 +1,4 @@
-"""What no operator refuses, and hurts people. Source: dynamo.md 4."""
+"""What no operator refuses, and hurts people. Source: spec/dynamo.md#4."""
 
 from __future__ import annotations
 
@@ -191,30 +191,30 @@ def _rigid(at: Subject) -> Iterator[Problem]:
 
 
 ADVICE = (
-    Check(Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "dynamo.md 4", Severity.WARNING),
+    Check(Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4", Severity.WARNING),
           _partial),
-    Check(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "dynamo.md 4",
+    Check(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4",
                Severity.WARNING), _pinned),
-    Check(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "dynamo.md 4",
+    Check(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4",
                Severity.WARNING), _apart),
-    Check(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.", "dynamo.md 4",
+    Check(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.", "spec/dynamo.md#4",
                Severity.WARNING), _narrow),
-    Check(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.", "dynamo.md 4",
+    Check(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.", "spec/dynamo.md#4",
                Severity.WARNING), _rigid),
-    Check(Rule("dynamo-name-shortened", "The PodCliqueSet has the name of the graph.", "dynamo.md 3.2",
+    Check(Rule("dynamo-name-shortened", "The PodCliqueSet has the name of the graph.", "spec/dynamo.md#3.2",
                Severity.WARNING), _shortened),
-    Check(Rule("dynamo-annotation-lost", "Annotations for Grove stand where they are copied from.", "dynamo.md 4",
+    Check(Rule("dynamo-annotation-lost", "Annotations for Grove stand where they are copied from.", "spec/dynamo.md#4",
                Severity.WARNING), _lost),
-    Check(Rule("dynamo-scale-to-zero", "Grove brings back what was scaled to zero.", "dynamo.md 4", Severity.WARNING),
-          _zero),
-    Check(Rule("dynamo-runtime-version", "The image tells the version of Dynamo.", "dynamo.md 2.6", Severity.WARNING),
-          _version),
-    Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "dynamo.md 5",
+    Check(Rule("dynamo-scale-to-zero", "Grove brings back what was scaled to zero.",
+               "spec/dynamo.md#4", Severity.WARNING), _zero),
+    Check(Rule("dynamo-runtime-version", "The image tells the version of Dynamo.",
+               "spec/dynamo.md#2.6", Severity.WARNING), _version),
+    Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "spec/dynamo.md#5",
                Severity.WARNING), _failover),
-    Check(Rule("dynamo-queue", "The queue of a graph is there.", "dynamo.md 2.6 and 4", Severity.WARNING), _queue),
-    Check(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.", "dynamo.md 3.11",
+    Check(Rule("dynamo-queue", "The queue of a graph is there.", "spec/dynamo.md#2.6", Severity.WARNING), _queue),
+    Check(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.", "spec/dynamo.md#3.11",
                Severity.INFO), _waits),
-    Check(Rule("dynamo-unsure", "Every field is one that the release of Dynamo has.", "dynamo.md 1.2",
+    Check(Rule("dynamo-unsure", "Every field is one that the release of Dynamo has.", "spec/dynamo.md#1.2",
                Severity.WARNING), _unsure),
 )  # fmt: skip
 """Warnings about a graph."""

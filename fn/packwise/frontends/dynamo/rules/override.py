@@ -1,4 +1,4 @@
-"""Rules of providerOverrides. Source: dynamo.md 2.7."""
+"""Rules of providerOverrides. Source: spec/dynamo.md#2.7."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _part(value: Value, path: tuple[str, ...]) -> Value:
 
 
 OVERRIDE = (
-    Check(Rule("dynamo-override", "An override says what its scope may say, and nothing twice.", "dynamo.md 2.7"),
+    Check(Rule("dynamo-override", "An override says what its scope may say, and nothing twice.", "spec/dynamo.md#2.7"),
           _overrides),
 )  # fmt: skip
 """Rules of overrides."""

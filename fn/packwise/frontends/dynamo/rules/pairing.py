@@ -1,4 +1,4 @@
-"""Whether the releases of Dynamo, Grove and KAI go together. Source: dynamo.md 1.1 and 4."""
+"""Whether the releases of Dynamo, Grove and KAI go together. Source: spec/dynamo.md#1.1 and #4."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 PAIRING = (
-    Check(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.", "dynamo.md 4"),
+    Check(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.", "spec/dynamo.md#4"),
           _constraint),
-    Check(Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.", "dynamo.md 1.1"),
+    Check(Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.", "spec/dynamo.md#1.1"),
           _coherent),
-    Check(Rule("dynamo-floors", "Dynamo, Grove and KAI are of releases that go together.", "dynamo.md 1.1",
+    Check(Rule("dynamo-floors", "Dynamo, Grove and KAI are of releases that go together.", "spec/dynamo.md#1.1",
                Severity.WARNING), _floors),
 )  # fmt: skip
 """Rules of the releases."""

@@ -1,4 +1,4 @@
-"""Rules of topology constraints, in the words of each release. Source: dynamo.md 2.6 and 4."""
+"""Rules of topology constraints, in the words of each release. Source: spec/dynamo.md#2.6 and #4."""
 
 from __future__ import annotations
 
@@ -223,17 +223,18 @@ def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
 
 
 TOPOLOGY = (
-    Check(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.", "dynamo.md 2.6"),
-          _required),
+    Check(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.",
+               "spec/dynamo.md#2.6"), _required),
     Check(Rule("dynamo-topology-everywhere", "Without a domain of the graph, its components have one.",
-               "dynamo.md 2.6"), _somewhere),
-    Check(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.", "dynamo.md 1.2",
+               "spec/dynamo.md#2.6"), _somewhere),
+    Check(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.",
+               "spec/dynamo.md#1.2",
                Severity.WARNING), _alone_unsure),
-    Check(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "dynamo.md 2.6"), _pattern),
-    Check(Rule("dynamo-topology-found", "The topology of a graph is there.", "dynamo.md 2.6"), _known),
-    Check(Rule("dynamo-domain-known", "A domain is one of the topology's.", "dynamo.md 2.6"), _domain_known),
-    Check(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "dynamo.md 2.6"),
+    Check(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "spec/dynamo.md#2.6"), _pattern),
+    Check(Rule("dynamo-topology-found", "The topology of a graph is there.", "spec/dynamo.md#2.6"), _known),
+    Check(Rule("dynamo-domain-known", "A domain is one of the topology's.", "spec/dynamo.md#2.6"), _domain_known),
+    Check(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "spec/dynamo.md#2.6"),
           _narrower),
-    Check(Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "dynamo.md 2.6"), _transfer),
+    Check(Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "spec/dynamo.md#2.6"), _transfer),
 )  # fmt: skip
 """Rules of topology constraints, in the webhook's order."""

@@ -1,4 +1,4 @@
-"""What may not change of a graph that is there. Source: dynamo.md 2.6 and 3.11."""
+"""What may not change of a graph that is there. Source: spec/dynamo.md#2.6 and #3.11."""
 
 from __future__ import annotations
 
@@ -109,13 +109,14 @@ def _scaled(at: Subject) -> Iterator[Problem]:
 
 
 UPDATE = (
-    Check(Rule("dynamo-update-components", "A graph keeps its components.", "dynamo.md 2.6"), _set),
-    Check(Rule("dynamo-update-nodes", "A component stays of one node or of several.", "dynamo.md 2.6"), _nodes),
-    Check(Rule("dynamo-update-topology", "Topology constraints stay as they were created.", "dynamo.md 2.6"),
+    Check(Rule("dynamo-update-components", "A graph keeps its components.", "spec/dynamo.md#2.6"), _set),
+    Check(Rule("dynamo-update-nodes", "A component stays of one node or of several.", "spec/dynamo.md#2.6"), _nodes),
+    Check(Rule("dynamo-update-topology", "Topology constraints stay as they were created.", "spec/dynamo.md#2.6"),
           _constraints),
-    Check(Rule("dynamo-update-fixed", "minAvailable and type stay as they were created.", "dynamo.md 2.6"), _fixed),
-    Check(Rule("dynamo-update-replicas", "The scaling adapter has the replicas.", "dynamo.md 2.6"), _adapter),
+    Check(Rule("dynamo-update-fixed", "minAvailable and type stay as they were created.",
+               "spec/dynamo.md#2.6"), _fixed),
+    Check(Rule("dynamo-update-replicas", "The scaling adapter has the replicas.", "spec/dynamo.md#2.6"), _adapter),
     Check(Rule("dynamo-replicas-live", "Replicas of a graph that is there change beside the template.",
-               "dynamo.md 3.11", Severity.INFO), _scaled),
+               "spec/dynamo.md#3.11", Severity.INFO), _scaled),
 )  # fmt: skip
 """Rules of an update."""

@@ -1,4 +1,4 @@
-"""The webhook's two runs over a PodCliqueSet, by the rulebook of its revision. Source: operator.md 4 and 5."""
+"""The webhook's two runs over a PodCliqueSet, by the rulebook of its revision. Source: spec/grove.md#4 and #5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rulebooks of Grove v0.1.0-alpha.14 and its release candidate. Source: grove-releases.md 2.6, 4."""
+"""The rulebooks of Grove v0.1.0-alpha.14 and its release candidate. Source: spec/grove-releases.md#2.6, #4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rulebook of Grove v0.1.0-alpha.7. Source: operator.md 4 and 5."""
+"""The rulebook of Grove v0.1.0-alpha.7. Source: spec/grove.md#4 and #5."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The rulebook of Grove v0.1.0-alpha.8: schedulers, resource sharing and groups of MNNVL beside alpha.7's topology.
 
-Source: grove-releases.md 2.1.
+Source: spec/grove-releases.md#2.1.
 """
 
 from __future__ import annotations

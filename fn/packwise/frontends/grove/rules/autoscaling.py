@@ -1,4 +1,4 @@
-"""autoScalingConfig of a clique. Source: operator.md R16..R18."""
+"""autoScalingConfig of a clique. Source: spec/grove.md#r16 to #r18."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
 
 AUTOSCALING = (
     Scope(_scaled, (
-        Check(Rule("autoscaling-min", "minReplicas is at least minAvailable.", "operator.md R16"), _min),
-        Check(Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "operator.md R17"), _max_min),
-        Check(Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.", "operator.md R18"), _max_replicas),
+        Check(Rule("autoscaling-min", "minReplicas is at least minAvailable.", "spec/grove.md#r16"), _min),
+        Check(Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "spec/grove.md#r17"), _max_min),
+        Check(Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.",
+                   "spec/grove.md#r18"), _max_replicas),
     )),
 )  # fmt: skip
 """The bounds of a clique's autoscaler."""

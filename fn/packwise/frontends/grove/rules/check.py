@@ -1,6 +1,6 @@
 """What a check is: a rule and the function that answers what breaks it; and how the checks of a webhook run, in order.
 
-Source: operator.md 4 and 5.
+Source: spec/grove.md#4 and #5.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The set's own numbers and its cliques: names, roles, replicas. Source: operator.md R02..R11, R25, R27..R29, R42."""
+"""The set's own numbers and its cliques: names, roles, replicas.
+
+Source: spec/grove.md#r02 to #r11, #r25, #r27 to #r29, #r42.
+"""
 
 from __future__ import annotations
 
@@ -149,11 +152,11 @@ def _one_scheduler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         yield invalid(path, names[0], text, message, field=f"{_CLIQUES}.spec.podSpec.schedulerName")
 
 
-_ANY = Rule("cliques", "There is at least one clique.", "operator.md R04")
+_ANY = Rule("cliques", "There is at least one clique.", "spec/grove.md#r04")
 
 SET = (
-    Check(Rule("replicas", "spec.replicas is not negative; 0 gives no PodGangs.", "operator.md R02"), _replicas),
-    Check(Rule("startup-type", "cliqueStartupType is one of the three.", "operator.md R03"), _startup_type),
+    Check(Rule("replicas", "spec.replicas is not negative; 0 gives no PodGangs.", "spec/grove.md#r02"), _replicas),
+    Check(Rule("startup-type", "cliqueStartupType is one of the three.", "spec/grove.md#r03"), _startup_type),
 )
 """Rules of the set's own fields."""
 
@@ -163,30 +166,32 @@ CLIQUES_ANY = (Check(_ANY, _any_clique),)
 CLIQUES_ANY_HEAD = (Check(_ANY, _any_clique_without_text),)
 """The same for an operator that has no words for it."""
 
-CLIQUE_NAME = (Check(Rule("clique-name", "A clique has a name.", "operator.md R05"), _named),)
+CLIQUE_NAME = (Check(Rule("clique-name", "A clique has a name.", "spec/grove.md#r05"), _named),)
 """Runs first for each clique."""
 
 CLIQUE_SIZE = (
-    Check(Rule("clique-replicas", "A clique has at least one replica.", "operator.md R08"), _clique_replicas),
-    Check(Rule("clique-min-available", "minAvailable is at least 1.", "operator.md R10"), _min_positive),
-    Check(Rule("clique-min-available-max", "minAvailable is at most replicas.", "operator.md R11"), _min_at_most),
+    Check(Rule("clique-replicas", "A clique has at least one replica.", "spec/grove.md#r08"), _clique_replicas),
+    Check(Rule("clique-min-available", "minAvailable is at least 1.", "spec/grove.md#r10"), _min_positive),
+    Check(Rule("clique-min-available-max", "minAvailable is at most replicas.", "spec/grove.md#r11"), _min_at_most),
 )  # fmt: skip
 """The numbers of a clique."""
 
-CLIQUE_NAME_DNS = (Check(Rule("clique-name-dns", "A clique's name is a DNS subdomain.", "operator.md R25"), _name_dns),)
+CLIQUE_NAME_DNS = (
+    Check(Rule("clique-name-dns", "A clique's name is a DNS subdomain.", "spec/grove.md#r25"), _name_dns),
+)
 """Runs after the spec of each clique."""
 
 CLIQUES_UNIQUE = (
-    Check(Rule("clique-names-unique", "No two cliques have the same name.", "operator.md R27"), _unique_names),
-    Check(Rule("clique-roles-unique", "No two cliques have the same roleName.", "operator.md R28"), _unique_roles),
+    Check(Rule("clique-names-unique", "No two cliques have the same name.", "spec/grove.md#r27"), _unique_names),
+    Check(Rule("clique-roles-unique", "No two cliques have the same roleName.", "spec/grove.md#r28"), _unique_roles),
 )
 """What holds among the cliques."""
 
-SAME_SCHEDULER = Rule("one-scheduler", "All cliques name the same scheduler.", "operator.md R29")
+SAME_SCHEDULER = Rule("one-scheduler", "All cliques name the same scheduler.", "spec/grove.md#r29")
 ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler),)
 """Runs after these, where the operator knows no scheduler profiles."""
 
 TERMINATION = (
-    Check(Rule("termination-delay", "terminationDelay is greater than 0.", "operator.md R42"), _termination_delay),
+    Check(Rule("termination-delay", "terminationDelay is greater than 0.", "spec/grove.md#r42"), _termination_delay),
 )
 """Runs after the scaling groups."""

@@ -42,21 +42,17 @@ SET, CLIQUE, GROUP = "PodCliqueSet", "PodClique", "PodCliqueScalingGroup"
 _GROUPS = "podCliqueScalingGroups"
 _CONSTRAINT = "topologyConstraint"
 
-_DESIGNS = "revisions.md Workload validation"
+_DESIGNS = "spec/designs.md#6"
 
 DISABLED = Rule(
     "topology-disabled",
     "Constraints need topology-aware scheduling enabled.",
-    f"operator.md R43; revisions.md grep-244-multi 4; {_DESIGNS}",
+    "spec/grove.md#r43",
 )
-NOT_FOUND = Rule("topology-not-found", "The workload's topology exists.", "revisions.md grep-244-multi 1")
-DOMAIN_REQUIRED = Rule("topology-domain-required", "A constraint names its packDomain.", "operator.md 4.3, M")
-UNKNOWN = Rule(
-    "topology-domain-unknown", "A constraint's domain is a level of its topology.", f"operator.md R44; {_DESIGNS}"
-)
-HIERARCHY = Rule(
-    "topology-hierarchy", "A parent's domain is as broad as its children's.", f"operator.md R45; {_DESIGNS}"
-)
+NOT_FOUND = Rule("topology-not-found", "The workload's topology exists.", "spec/designs.md#7.1")
+DOMAIN_REQUIRED = Rule("topology-domain-required", "A constraint names its packDomain.", "spec/grove.md#4.3")
+UNKNOWN = Rule("topology-domain-unknown", "A constraint's domain is a level of its topology.", "spec/grove.md#r44")
+HIERARCHY = Rule("topology-hierarchy", "A parent's domain is as broad as its children's.", "spec/grove.md#r45")
 
 NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
 """The operator's detail for `DISABLED`."""

@@ -1,6 +1,6 @@
 """Topology constraints as the first two designs judge them, of new workloads and of changed ones.
 
-Their texts stand alone, without a field. Source: revisions.md "Workload validation".
+Their texts stand alone, without a field. Source: spec/designs.md#6.
 """
 
 from __future__ import annotations

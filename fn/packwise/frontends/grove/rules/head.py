@@ -1,7 +1,8 @@
 """The rulebooks from Grove v0.1.0-alpha.9 to alpha.13: constraints name their topologies, schedulers have a say.
 
-Each says what it does otherwise than the one before. Read only where a revision asks for it. Source: operator.md 4 and
-5 (H); grove-releases.md 2.2 to 2.5.
+Each says what it does otherwise than the one before. Read only where a revision asks for it.
+Source: spec/grove.md#4 and #5;
+spec/grove-releases.md#2.2 to #2.5.
 """
 
 from __future__ import annotations

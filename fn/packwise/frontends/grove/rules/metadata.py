@@ -1,4 +1,4 @@
-"""metadata: Kubernetes' ObjectMeta rules; labels and annotations of cliques. Source: operator.md R01, R06, R07."""
+"""metadata: Kubernetes' ObjectMeta rules; labels and annotations of cliques. Source: spec/grove.md#r01, #r06, #r07."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _clique_annotations(at: CliqueAt, context: Context) -> Iterator[Problem]:
     return _annotations(at.clique.annotations, at.path("annotations"), context)
 
 
-_R01 = "operator.md R01"
+_R01 = "spec/grove.md#r01"
 
 METADATA = (
     Check(Rule("metadata-name", "metadata.name is a DNS subdomain of at most 253 bytes.", _R01), _name),
@@ -159,9 +159,9 @@ METADATA = (
 """The rules of the PodCliqueSet's own metadata."""
 
 CLIQUE_METADATA = (
-    Check(Rule("clique-labels", "Label keys and values of a clique are valid for Kubernetes.", "operator.md R06"),
+    Check(Rule("clique-labels", "Label keys and values of a clique are valid for Kubernetes.", "spec/grove.md#r06"),
           _clique_labels),
-    Check(Rule("clique-annotations", "Annotation keys of a clique are valid, 256 KiB at most.", "operator.md R07"),
+    Check(Rule("clique-annotations", "Annotation keys of a clique are valid, 256 KiB at most.", "spec/grove.md#r07"),
           _clique_annotations),
 )  # fmt: skip
 """The rules of the labels and annotations that a clique gives its pods."""

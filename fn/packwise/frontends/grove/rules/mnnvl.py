@@ -1,7 +1,7 @@
 """The annotations that ask for multi-node NVLink: grove.io/auto-mnnvl, and grove.io/mnnvl-group after it.
 
 The first webhook reads auto-mnnvl of the PodCliqueSet, alpha.8's both of it and its cliques, later ones mnnvl-group of
-these and of scaling groups. Source: operator.md R46, U13; grove-releases.md 2.1, 2.2.
+these and of scaling groups. Source: spec/grove.md#r46, #u13; spec/grove-releases.md#2.1, #2.2.
 """
 
 from __future__ import annotations
@@ -169,17 +169,17 @@ def _change(part: _Annotated, annotation: str, old: str | None, new: str | None,
     yield invalid(path, new, text, f'must stay "{old}" once the PodCliqueSet exists; got "{new}"', field=field)
 
 
-_VALUE = Check(Rule("mnnvl-value", 'grove.io/auto-mnnvl is "enabled" or "disabled".', "operator.md R46"), _auto_value)
+_VALUE = Check(Rule("mnnvl-value", 'grove.io/auto-mnnvl is "enabled" or "disabled".', "spec/grove.md#r46"), _auto_value)
 _FEATURE = Check(
-    Rule("mnnvl-feature", "grove.io/auto-mnnvl asks for a feature that is on.", "operator.md R46"), _auto_feature
+    Rule("mnnvl-feature", "grove.io/auto-mnnvl asks for a feature that is on.", "spec/grove.md#r46"), _auto_feature
 )
-_NAME = Rule("mnnvl-group-name", 'grove.io/mnnvl-group is a DNS label or "none".', "operator.md R46, H")
-_GROUP_FEATURE = Rule(
-    "mnnvl-group-feature", "grove.io/mnnvl-group asks for a feature that is on.", "operator.md R46, H"
+_NAME = Rule("mnnvl-group-name", 'grove.io/mnnvl-group is a DNS label or "none".', "spec/grove.md#r46")
+_GROUP_FEATURE = Rule("mnnvl-group-feature", "grove.io/mnnvl-group asks for a feature that is on.", "spec/grove.md#r46")
+_CONFLICT = Rule(
+    "mnnvl-conflict", "A group of MNNVL is not named where MNNVL is disabled.", "spec/grove-releases.md#2.1"
 )
-_CONFLICT = Rule("mnnvl-conflict", "A group of MNNVL is not named where MNNVL is disabled.", "grove-releases.md 2.1")
-_UPDATE = Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "operator.md U13")
-_GROUP_UPDATE = Rule("update-mnnvl-group", "grove.io/mnnvl-group never changes.", "operator.md U13, H")
+_UPDATE = Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "spec/grove.md#u13")
+_GROUP_UPDATE = Rule("update-mnnvl-group", "grove.io/mnnvl-group never changes.", "spec/grove.md#u13")
 _OF_SET = "PodCliqueSet creation"
 
 MNNVL = (Scope(_set_only, (_VALUE, _FEATURE)),)

@@ -1,4 +1,4 @@
-"""The names a pod name is joined from: 45 bytes together. Source: operator.md R26, R34."""
+"""The names a pod name is joined from: 45 bytes together. Source: spec/grove.md#r26, #r34."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def _member(member: _Member, _context: Context) -> Iterator[Problem]:
 
 
 CLIQUE_NAME_LENGTH = (
-    Check(Rule("name-length", "Set and clique names have at most 45 bytes together.", "operator.md R26"), _clique),
+    Check(Rule("name-length", "Set and clique names have at most 45 bytes together.", "spec/grove.md#r26"), _clique),
 )  # fmt: skip
 """For cliques outside scaling groups."""
 
 GROUP_NAME_LENGTH = (
     Scope(_members, (
         Check(Rule("group-name-length", "Set, group and clique names have at most 45 bytes together.",
-                   "operator.md R34"), _member),
+                   "spec/grove.md#r34"), _member),
     )),
 )  # fmt: skip
 """For every member of a scaling group."""

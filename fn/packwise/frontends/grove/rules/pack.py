@@ -1,7 +1,7 @@
 """Topology constraints of a new PodCliqueSet where each may name its topology, require and prefer a domain.
 
-Where packDomain is not deprecated yet, a constraint requires that domain and prefers none. Source: operator.md 4.3 (H);
-grove-releases.md 2.2.
+Where packDomain is not deprecated yet, a constraint requires that domain and prefers none. Source: spec/grove.md#4.3;
+spec/grove-releases.md#2.2.
 """
 
 from __future__ import annotations
@@ -234,24 +234,23 @@ def _redundant(packed: _Packed, _context: Context) -> Iterator[Problem]:
             yield Problem((*place.path, "pack", "preferred"), message)
 
 
-_H = "operator.md 4.3, H"
-
 PACK = (
     Check(DISABLED, _disabled),
     Scope(_packed, (
         Scope(_nameless, (
             Check(DOMAIN_REQUIRED, _domain_required),
-            Check(Rule("topology-name-required", "A constraint names its topology, or inherits one.", f"{_H} H01"),
-                  _name_required),
+            Check(Rule("topology-name-required", "A constraint names its topology, or inherits one.",
+                       "spec/grove.md#h01"), _name_required),
             Check(Rule("topology-name-inherited", "A constraint names no other topology than its parent.",
-                       f"{_H} H02"), _name_inherited),
+                       "spec/grove.md#h02"), _name_inherited),
         )),
-        Check(Rule("topology-name-one", "All constraints of a workload mean one topology.", f"{_H} H03"), _one_name),
+        Check(Rule("topology-name-one", "All constraints of a workload mean one topology.",
+                   "spec/grove.md#h03"), _one_name),
         Check(NOT_FOUND, _exists),
         Check(UNKNOWN, _domain_known),
         Check(HIERARCHY, _hierarchy),
-        Check(Rule("pack-preferred-broader", "The preferred domain is narrower than the required one.", _H,
-                   Severity.WARNING), _redundant),
+        Check(Rule("pack-preferred-broader", "The preferred domain is narrower than the required one.",
+                   "spec/grove.md#4.3", Severity.WARNING), _redundant),
     )),
 )  # fmt: skip
 """Rules of a new PodCliqueSet's constraints; they come before all others."""

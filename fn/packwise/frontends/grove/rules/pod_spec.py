@@ -1,4 +1,4 @@
-"""The few rules Grove has for pod templates. Source: operator.md R20..R24."""
+"""The few rules Grove has for pod templates. Source: spec/grove.md#r20 to #r24."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def _node_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
 
 
 POD_SPEC = (
-    Check(Rule("pod-topology-spread", "New pod templates have no topologySpreadConstraints.", "operator.md R20"),
+    Check(Rule("pod-topology-spread", "New pod templates have no topologySpreadConstraints.", "spec/grove.md#r20"),
           _spread, create_only=True),
-    Check(Rule("pod-node-name", "New pod templates have no nodeName.", "operator.md R21"),
+    Check(Rule("pod-node-name", "New pod templates have no nodeName.", "spec/grove.md#r21"),
           _node_name, create_only=True),
     Scope(_environments, (
-        Check(Rule("env-name", "Environment variables have valid names.", "operator.md R22, R24"), _env_name),
-        Check(Rule("env-unique", "A container sets each environment variable once.", "operator.md R23"), _env_unique),
+        Check(Rule("env-name", "Environment variables have valid names.", "spec/grove.md#r22"), _env_name),
+        Check(Rule("env-unique", "A container sets each environment variable once.", "spec/grove.md#r23"), _env_unique),
     )),
 )  # fmt: skip
 """Rules of one clique's pod template."""

@@ -1,4 +1,4 @@
-"""Claims on devices that pods share: resourceClaimTemplates and resourceSharing. Source: operator.md 4.4 (H)."""
+"""Claims on devices that pods share: resourceClaimTemplates and resourceSharing. Source: spec/grove.md#4.4."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
                 yield refused(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
 
 
-_SOURCE = "operator.md 4.4, H resource sharing"
+_SOURCE = "spec/grove.md#resource-sharing"
 
 _SHARING = (
     Scope(_references, (

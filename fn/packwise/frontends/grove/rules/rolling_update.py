@@ -1,4 +1,7 @@
-"""The rollingUpdate of cliques and scaling groups, by the updateStrategy. Source: grove-releases.md 2.6, V1 to V4."""
+"""The rollingUpdate of cliques and scaling groups, by the updateStrategy.
+
+Source: spec/grove-releases.md#2.6, #v1 to #v4.
+"""
 
 from __future__ import annotations
 
@@ -110,11 +113,14 @@ def _undetermined(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
             yield Problem(("spec", "template", field, index, ROLLING), message)
 
 
-_SPEC = "grove-releases.md 2.6"
-_MEMBER = Rule("rolling-update-member", "A member of a scaling group has no rollingUpdate.", f"{_SPEC}, V1")
-_FORBIDDEN = Rule("rolling-update-on-delete", "OnDelete takes no rollingUpdate.", f"{_SPEC}, V2")
-_MAX = Rule("rolling-update-max", "maxUnavailable is between 1, or minAvailable, and replicas.", f"{_SPEC}, V3")
-_DEADLINE = Rule("rolling-update-deadline", "progressDeadline is greater than 0.", f"{_SPEC}, V4")
+_MEMBER = Rule(
+    "rolling-update-member", "A member of a scaling group has no rollingUpdate.", "spec/grove-releases.md#v1"
+)
+_FORBIDDEN = Rule("rolling-update-on-delete", "OnDelete takes no rollingUpdate.", "spec/grove-releases.md#v2")
+_MAX = Rule(
+    "rolling-update-max", "maxUnavailable is between 1, or minAvailable, and replicas.", "spec/grove-releases.md#v3"
+)
+_DEADLINE = Rule("rolling-update-deadline", "progressDeadline is greater than 0.", "spec/grove-releases.md#v4")
 
 _ROLLED = (Check(_FORBIDDEN, _on_delete), Check(_MAX, _max_unavailable), Check(_DEADLINE, _deadline))
 
@@ -126,7 +132,12 @@ GROUP_ROLLING = (Scope(_group, _ROLLED),)
 
 UNDETERMINED = (
     Check(
-        Rule("release-undetermined", "Every field is one that the release is known to have.", _SPEC, Severity.WARNING),
+        Rule(
+            "release-undetermined",
+            "Every field is one that the release is known to have.",
+            "spec/grove-releases.md#2.6",
+            Severity.WARNING,
+        ),
         _undetermined,
     ),
 )

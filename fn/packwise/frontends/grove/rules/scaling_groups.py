@@ -1,4 +1,4 @@
-"""podCliqueScalingGroups. Source: operator.md R32, R33, R35..R41."""
+"""podCliqueScalingGroups. Source: spec/grove.md#r32, #r33, #r35 to #r41."""
 
 from __future__ import annotations
 
@@ -106,23 +106,24 @@ def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 GROUP_NAMES = (
-    Check(Rule("group-name-dns", "A scaling group's name is a DNS subdomain.", "operator.md R32"), _name),
-    Check(Rule("group-members-known", "cliqueNames names cliques of this set.", "operator.md R33"), _members),
+    Check(Rule("group-name-dns", "A scaling group's name is a DNS subdomain.", "spec/grove.md#r32"), _name),
+    Check(Rule("group-members-known", "cliqueNames names cliques of this set.", "spec/grove.md#r33"), _members),
 )
 """Names of and in a scaling group."""
 
 GROUP_SIZE = (
-    Check(Rule("group-replicas", "A scaling group has at least one replica.", "operator.md R35"), _replicas),
-    Check(Rule("group-min-available", "minAvailable is at least 1.", "operator.md R36"), _min_positive),
-    Check(Rule("group-min-available-max", "minAvailable is at most replicas.", "operator.md R37"), _min_at_most),
-    Check(Rule("group-scale-min", "scaleConfig.minReplicas is at least minAvailable.", "operator.md R38"), _scale_min),
+    Check(Rule("group-replicas", "A scaling group has at least one replica.", "spec/grove.md#r35"), _replicas),
+    Check(Rule("group-min-available", "minAvailable is at least 1.", "spec/grove.md#r36"), _min_positive),
+    Check(Rule("group-min-available-max", "minAvailable is at most replicas.", "spec/grove.md#r37"), _min_at_most),
+    Check(Rule("group-scale-min", "scaleConfig.minReplicas is at least minAvailable.",
+               "spec/grove.md#r38"), _scale_min),
 )  # fmt: skip
 """The numbers of a scaling group."""
 
 GROUPS_TOGETHER = (
-    Check(Rule("group-names-unique", "No two scaling groups have the same name.", "operator.md R39"), _unique_names),
-    Check(Rule("clique-in-one-group", "A clique is in one scaling group, once.", "operator.md R40"), _one_group),
-    Check(Rule("group-clique-autoscaling", "A clique of a group has no autoscaler of its own.", "operator.md R41"),
+    Check(Rule("group-names-unique", "No two scaling groups have the same name.", "spec/grove.md#r39"), _unique_names),
+    Check(Rule("clique-in-one-group", "A clique is in one scaling group, once.", "spec/grove.md#r40"), _one_group),
+    Check(Rule("group-clique-autoscaling", "A clique of a group has no autoscaler of its own.", "spec/grove.md#r41"),
           _no_autoscaler),
 )  # fmt: skip
 """What holds among the scaling groups."""

@@ -1,4 +1,4 @@
-"""The scheduler of a workload's pods, and what it asks of the workload. Source: operator.md R29 (H), 4.4."""
+"""The scheduler of a workload's pods, and what it asks of the workload. Source: spec/grove.md#r29, #4.4."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ __all__ = [
     "SCHEDULER_NAMES",
 ]
 
-_QUEUE = Rule("queue", "A workload that KAI schedules is in one queue.", "operator.md 4.4, H KAI backend")
-_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "operator.md R29, H")
+_QUEUE = Rule("queue", "A workload that KAI schedules is in one queue.", "spec/grove.md#kai-backend")
+_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "spec/grove.md#r29")
 _FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
 _SPEC = Unquoted("{…}")
 """The operator prints the whole spec as the value."""
@@ -217,9 +217,9 @@ BACKEND_ENABLED = (_backend("is not enabled in OperatorConfiguration"),)
 """The same in later words."""
 
 OTHER_SCHEDULERS = (
-    Check(Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.", "operator.md 4.4"),
+    Check(Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.", "spec/grove.md#4.4"),
           _constraints),
-    Check(Rule("volcano-queue", "A workload that Volcano schedules is in one queue.", "grove-releases.md 2.3"),
+    Check(Rule("volcano-queue", "A workload that Volcano schedules is in one queue.", "spec/grove-releases.md#2.3"),
           _volcano_queue),
 )  # fmt: skip
 """What LPX and Volcano ask of their workloads."""

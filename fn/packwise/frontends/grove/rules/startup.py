@@ -1,4 +1,4 @@
-"""startsAfter: an explicit order of start without holes and circles. Source: operator.md R12..R14, R30, R31."""
+"""startsAfter: an explicit order of start without holes and circles. Source: spec/grove.md#r12 to #r14, #r30, #r31."""
 
 from __future__ import annotations
 
@@ -141,15 +141,17 @@ def _component(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
 
 DEPENDENCIES = (
     Scope(_dependencies, (
-        Check(Rule("starts-after-name", "An entry of startsAfter names a clique.", "operator.md R12"), _named),
-        Check(Rule("starts-after-self", "A clique does not start after itself.", "operator.md R13"), _other),
+        Check(Rule("starts-after-name", "An entry of startsAfter names a clique.", "spec/grove.md#r12"), _named),
+        Check(Rule("starts-after-self", "A clique does not start after itself.", "spec/grove.md#r13"), _other),
     )),
-    Check(Rule("starts-after-unique", "startsAfter names each clique once.", "operator.md R14"), _once),
+    Check(Rule("starts-after-unique", "startsAfter names each clique once.", "spec/grove.md#r14"), _once),
 )  # fmt: skip
 """Rules of one clique's startsAfter; only for the explicit startup type."""
 
 DEPENDENCY_GRAPH = (
-    Check(Rule("starts-after-known", "startsAfter names cliques of this set.", "operator.md R30"), _known),
-    Check(Rule("starts-after-acyclic", "Cliques do not wait for each other in a circle.", "operator.md R31"), _acyclic),
+    Check(Rule("starts-after-known", "startsAfter names cliques of this set.", "spec/grove.md#r30"), _known),
+    Check(
+        Rule("starts-after-acyclic", "Cliques do not wait for each other in a circle.", "spec/grove.md#r31"), _acyclic
+    ),
 )
 """Rules of all startsAfter together; only for the explicit startup type."""

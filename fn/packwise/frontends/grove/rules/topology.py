@@ -1,6 +1,6 @@
 """Topology constraints of a new PodCliqueSet where each is a packDomain.
 
-Source: operator.md 4.3 (R43..R45), revisions.md `grep-244-multi` rules 1, 3, 4.
+Source: spec/grove.md#4.3, spec/designs.md#7.1, #7.3, #7.4.
 """
 
 from __future__ import annotations
@@ -157,12 +157,10 @@ def _hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
             yield invalid(path, TypedText(parent.domain), text, message, field=field)
 
 
-_MULTI = "revisions.md grep-244-multi"
-
 _CONSTRAINED = Scope(_constrained, (
     Check(DISABLED, _disabled),
     Check(NOT_FOUND, _topology_exists),
-    Check(Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", f"{_MULTI} 3"),
+    Check(Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", "spec/designs.md#7.3"),
           _name_needs_constraint),
     Check(DOMAIN_REQUIRED, _domain_required),
     Check(UNKNOWN, _domain_known),

@@ -1,6 +1,6 @@
 """What may not change once a PodCliqueSet exists.
 
-Source: operator.md 5 (U01..U12), revisions.md `grep-244-multi` rule 2.
+Source: spec/grove.md#5, spec/designs.md#7.2.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
 _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
 
-CONSTRAINT = Rule("update-topology-constraint", "Topology constraints never change.", "operator.md U12")
+CONSTRAINT = Rule("update-topology-constraint", "Topology constraints never change.", "spec/grove.md#u12")
 
 RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
 """What every message about a change that is never allowed ends with."""
@@ -252,10 +252,10 @@ def update_rules(
     `constraints` are those of topology constraints; `clique`, `group` and `rest` what an API adds for its own fields.
     """
     return (
-        Check(Rule("update-clique-count", "No clique is added or removed.", "operator.md U01"), _clique_count),
+        Check(Rule("update-clique-count", "No clique is added or removed.", "spec/grove.md#u01"), _clique_count),
         Scope(_clique_changes, (*_CLIQUE, *clique)),
-        Check(Rule("update-startup-type", "cliqueStartupType never changes.", "operator.md U07"), _startup_type),
-        Check(Rule("update-group-count", "No scaling group is added or removed.", "operator.md U08"), _group_count),
+        Check(Rule("update-startup-type", "cliqueStartupType never changes.", "spec/grove.md#u07"), _startup_type),
+        Check(Rule("update-group-count", "No scaling group is added or removed.", "spec/grove.md#u08"), _group_count),
         Scope(_group_changes, (*_GROUP, *group)),
         *constraints,
         *rest,
@@ -263,16 +263,16 @@ def update_rules(
 
 
 _CLIQUE = (
-    Check(Rule("update-clique-name", "No clique is renamed.", "operator.md U02"), _clique_known),
-    Check(Rule("update-clique-order", "Ordered cliques keep their places.", "operator.md U03"), _clique_order),
-    Check(Rule("update-clique-role", "roleName never changes.", "operator.md U04"), _clique_role),
-    Check(Rule("update-clique-min-available", "minAvailable never changes.", "operator.md U05"), _clique_min),
-    Check(Rule("update-clique-starts-after", "startsAfter never changes.", "operator.md U06"), _clique_starts_after),
+    Check(Rule("update-clique-name", "No clique is renamed.", "spec/grove.md#u02"), _clique_known),
+    Check(Rule("update-clique-order", "Ordered cliques keep their places.", "spec/grove.md#u03"), _clique_order),
+    Check(Rule("update-clique-role", "roleName never changes.", "spec/grove.md#u04"), _clique_role),
+    Check(Rule("update-clique-min-available", "minAvailable never changes.", "spec/grove.md#u05"), _clique_min),
+    Check(Rule("update-clique-starts-after", "startsAfter never changes.", "spec/grove.md#u06"), _clique_starts_after),
 )
 _GROUP = (
-    Check(Rule("update-group-name", "No scaling group is renamed.", "operator.md U09"), _group_known),
-    Check(Rule("update-group-members", "A group's cliqueNames never change.", "operator.md U10"), _group_members),
-    Check(Rule("update-group-min-available", "A group's minAvailable never changes.", "operator.md U11"), _group_min),
+    Check(Rule("update-group-name", "No scaling group is renamed.", "spec/grove.md#u09"), _group_known),
+    Check(Rule("update-group-members", "A group's cliqueNames never change.", "spec/grove.md#u10"), _group_members),
+    Check(Rule("update-group-min-available", "A group's minAvailable never changes.", "spec/grove.md#u11"), _group_min),
 )
 DOMAIN_UPDATE = (Check(CONSTRAINT, _constraints),)
 """Rules of an update where a constraint is a packDomain."""
@@ -281,7 +281,7 @@ UPDATE = (
     *update_rules(
         *DOMAIN_UPDATE,
         Check(Rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
-                   "revisions.md grep-244-multi 2"), _topology_name),
+                   "spec/designs.md#7.2"), _topology_name),
     ),
     Scope(_renamed, TOPOLOGY),
 )  # fmt: skip

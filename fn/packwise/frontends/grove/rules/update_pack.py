@@ -1,6 +1,6 @@
 """What may change in a PodCliqueSet's constraints once it exists, where each may name its topology.
 
-Source: operator.md 5 (U12 and what H allows); grove-releases.md 2.2.
+Source: spec/grove.md#5; spec/grove-releases.md#2.2.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _deprecated(update: Update, _context: Context) -> Iterator[Problem]:
 
 
 NAMED_UPDATE = (
-    Check(Rule("update-topology-names", "A workload that exists means one topology.", "operator.md 5, H"),
+    Check(Rule("update-topology-names", "A workload that exists means one topology.", "spec/grove.md#5"),
           _contradiction),
     Check(CONSTRAINT, _constraints),
     Scope(_mended, PACK),
@@ -189,6 +189,6 @@ NAMED_UPDATE = (
 
 PACK_UPDATE = (
     Check(Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.",
-               "operator.md 5, H", Severity.WARNING), _deprecated),
+               "spec/grove.md#5", Severity.WARNING), _deprecated),
 )  # fmt: skip
 """Run after these, where a constraint has required and preferred domains."""

@@ -1,6 +1,6 @@
 """What never changes in resource sharing and the choice of a scheduler, and the rules of an update with these.
 
-Source: operator.md 5 (U14 and H).
+Source: spec/grove.md#5.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ def _same(
 
 
 _CLIQUE = (
-    Check(Rule("update-scheduler", "schedulerName never changes.", "operator.md U14"), _clique_scheduler),
+    Check(Rule("update-scheduler", "schedulerName never changes.", "spec/grove.md#u14"), _clique_scheduler),
     Check(
-        Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "operator.md U14"), _clique_sharing
+        Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "spec/grove.md#u14"), _clique_sharing
     ),
 )
 _GROUP = (
-    Check(Rule("update-group-sharing", "A group's resourceSharing never changes.", "operator.md 5, H"), _group_sharing),
+    Check(Rule("update-group-sharing", "A group's resourceSharing never changes.", "spec/grove.md#5"), _group_sharing),
 )
 _SET = (
-    Check(Rule("update-claim-templates", "resourceClaimTemplates never change.", "operator.md 5, H"), _claim_templates),
-    Check(Rule("update-sharing", "resourceSharing never changes.", "operator.md 5, H"), _sharing),
+    Check(Rule("update-claim-templates", "resourceClaimTemplates never change.", "spec/grove.md#5"), _claim_templates),
+    Check(Rule("update-sharing", "resourceSharing never changes.", "spec/grove.md#5"), _sharing),
 )
 
 

@@ -1,6 +1,6 @@
 """The rules of a whole PodCliqueSet in the order that all webhooks have, with a place for what differs among them.
 
-Source: operator.md 4; grove-releases.md 1.1 "order inside a clique", "empty clique name".
+Source: spec/grove.md#4; spec/grove-releases.md#1.1 "order inside a clique", "empty clique name".
 """
 
 from __future__ import annotations

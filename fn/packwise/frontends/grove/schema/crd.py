@@ -1,7 +1,7 @@
 """A workload against the cluster's own CRD, whose verdict takes the place of the table's.
 
 The decoder's problems stay: the operator's webhook decodes a workload before the API server validates it, and what it
-fills in on the way is there when it does. Source: operator.md 1.
+fills in on the way is there when it does. Source: spec/grove.md#1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the API of Grove's HEAD has beside the older one's fields. Source: its API types; operator.md 3 (H)."""
+"""What the API of Grove's HEAD has beside the older one's fields. Source: its API types; spec/grove.md#3."""
 
 from __future__ import annotations
 

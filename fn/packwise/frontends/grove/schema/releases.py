@@ -1,6 +1,6 @@
 """The APIs of Grove's releases before and after its HEAD, each from the one next to it.
 
-Source: grove-releases.md 2.1, 2.2, 2.6; the CRDs of alpha.8 and alpha.9.
+Source: spec/grove-releases.md#2.1, #2.2, #2.6; the CRDs of alpha.8 and alpha.9.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The fields of a PodCliqueSet, as a table for each API. Source: Grove's API types; operator.md 1 and 3."""
+"""The fields of a PodCliqueSet, as a table for each API. Source: Grove's API types; spec/grove.md#1 and #3."""
 
 from __future__ import annotations
 

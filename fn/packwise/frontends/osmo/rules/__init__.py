@@ -1,4 +1,4 @@
-"""The rules of OSMO's documents as one table. Source: osmo.md."""
+"""The rules of OSMO's documents as one table. Source: spec/osmo.md."""
 
 from __future__ import annotations
 
@@ -29,25 +29,26 @@ __all__ = [
     "levelled",
 ]
 
-DOCUMENT = Rule("osmo-document", "A labelled ConfigMap holds one document of OSMO.", "osmo.md")
-SCHEMA = Rule("osmo-schema", "Every field of a pool or workflow is one that OSMO takes.", "osmo.md 1 and 2")
-POOL_KNOWN = Rule("osmo-pool-known", "The pool of a workflow is among the input.", "osmo.md 2")
+DOCUMENT = Rule("osmo-document", "A labelled ConfigMap holds one document of OSMO.", "spec/osmo.md#input")
+SCHEMA = Rule("osmo-schema", "Every field of a pool or workflow is one that OSMO takes.", "spec/osmo.md#1")
+POOL_KNOWN = Rule("osmo-pool-known", "The pool of a workflow is among the input.", "spec/osmo.md#2")
 POOL_CHOSEN = Rule(
-    "osmo-pool-chosen", "A workflow says which of several pools it is for.", "osmo.md 2", Severity.WARNING
+    "osmo-pool-chosen", "A workflow says which of several pools it is for.", "spec/osmo.md#2", Severity.WARNING
 )
 TEMPLATE = Rule(
     "osmo-template",
     "The templates of a workflow can be filled in: each variable has a value.",
-    "OSMO 1da31e19, src/utils/job/workflow.py",
+    "spec/osmo.md#6.1",
 )
-DUPLICATE_KEY = Rule(
-    "osmo-duplicate-key", "A key stands once in its mapping.", "OSMO 1da31e19 (yaml.safe_load)", Severity.WARNING
-)
+DUPLICATE_KEY = Rule("osmo-duplicate-key", "A key stands once in its mapping.", "spec/osmo.md#6.2", Severity.WARNING)
 TOKEN = Rule(
-    "osmo-token", "What OSMO fills in while a workflow runs stands in the Pods as it is.", "osmo.md 2", Severity.INFO
+    "osmo-token",
+    "What OSMO fills in while a workflow runs stands in the Pods as it is.",
+    "spec/osmo.md#2",
+    Severity.INFO,
 )
 DIFFERS = Rule(
-    "osmo-differs", "What OSMO itself would have made otherwise, and why that would be wrong.", "osmo.md D1 to D10",
+    "osmo-differs", "What OSMO itself would have made otherwise, and why that would be wrong.", "spec/osmo.md#defects",
     Severity.INFO,
 )  # fmt: skip
 

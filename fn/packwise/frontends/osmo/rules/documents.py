@@ -23,7 +23,7 @@ Text = tuple["Place", str]
 
 
 def _sections(subject: Text) -> Iterator[ProblemAt]:
-    """OSMO finds the sections by the lines that start them, before it reads any YAML. Source: osmo.md 2."""
+    """OSMO finds the sections by the lines that start them, before it reads any YAML. Source: spec/osmo.md#2."""
     place, text = subject
     seen: set[str] = set()
     for key, _, _ in sections(text):
@@ -133,12 +133,16 @@ def _named(entries: Value, path: FieldPath) -> Iterable[tuple[str, FieldPath, Ma
 
 
 SECTIONS = Check(
-    Rule("osmo-sections", "A workflow spec has the section `workflow`, and none that OSMO does not know.", "osmo.md 2"),
+    Rule(
+        "osmo-sections",
+        "A workflow spec has the section `workflow`, and none that OSMO does not know.",
+        "spec/osmo.md#2",
+    ),
     _sections,
     Stage.DECODE,
 )
 GROUPS_OR_TASKS = Check(
-    Rule("osmo-groups-or-tasks", "A workflow has groups, or single tasks, and not both.", "osmo.md 2"),
+    Rule("osmo-groups-or-tasks", "A workflow has groups, or single tasks, and not both.", "spec/osmo.md#2"),
     _groups_or_tasks,
     Stage.SCHEMA,
 )
@@ -146,7 +150,7 @@ NAMES_UNIQUE = Check(
     Rule(
         "osmo-names-unique",
         "Tasks and groups of a workflow have names that differ in more than case and - or _.",
-        "osmo.md 2",
+        "spec/osmo.md#2",
     ),
     _names_unique,
     Stage.SCHEMA,
@@ -155,7 +159,7 @@ LOCAL_FILES = Check(
     Rule(
         "osmo-localpath",
         "A file of a task has `localpath`, a path, or `contents`.",
-        "OSMO 1da31e19, src/cli/workflow.py",
+        "spec/osmo.md#6.3",
     ),
     _local_files,
     Stage.DECODE,

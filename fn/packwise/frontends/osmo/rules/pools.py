@@ -1,4 +1,4 @@
-"""Rules of pools. Source: osmo.md 1, kai.md "Topology"."""
+"""Rules of pools. Source: spec/osmo.md#1, spec/kai.md#1."""
 
 from __future__ import annotations
 
@@ -122,12 +122,12 @@ def _order(at: PoolAt) -> Iterator[ProblemAt]:
 
 
 POOLS = (
-    Check(Rule("osmo-pool-once", "A pool is configured once.", "osmo.md 1"), _once, Stage.CONFIG),
+    Check(Rule("osmo-pool-once", "A pool is configured once.", "spec/osmo.md#1"), _once, Stage.CONFIG),
     Check(
         Rule(
             "osmo-pool-values",
             "A pool stands in the Helm values of one release.",
-            "OSMO 1da31e19, deployments/charts",
+            "spec/osmo.md#6.4",
             Severity.WARNING,
         ),
         _values,
@@ -138,21 +138,21 @@ POOLS = (
 
 POOL = (
     Check(
-        Rule("osmo-pool-platform", "The default platform of a pool is one of its platforms.", "osmo.md 1"),
+        Rule("osmo-pool-platform", "The default platform of a pool is one of its platforms.", "spec/osmo.md#1"),
         _default_platform,
         Stage.CONFIG,
     ),
     Check(
-        Rule("osmo-pool-scheduler", "A pool with topology keys is scheduled by KAI.", "osmo.md 1"),
+        Rule("osmo-pool-scheduler", "A pool with topology keys is scheduled by KAI.", "spec/osmo.md#1"),
         _scheduler,
         Stage.CONFIG,
     ),
-    Check(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "osmo.md 1"), _keys, Stage.CONFIG),
+    Check(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "spec/osmo.md#1"), _keys, Stage.CONFIG),
     Check(
         Rule(
             "osmo-pool-order",
             "The topology keys of a pool go from the broadest level to the finest.",
-            "osmo.md D10",
+            "spec/osmo.md#d10",
             Severity.WARNING,
         ),
         _order,

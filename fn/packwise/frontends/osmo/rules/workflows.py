@@ -1,4 +1,4 @@
-"""Rules of a workflow and its pool, in the order in which OSMO looks. Source: osmo.md 2 and 3."""
+"""Rules of a workflow and its pool, in the order in which OSMO looks. Source: spec/osmo.md#2 and #3."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _mixed(at: Submission) -> Iterator[ProblemAt]:
-    """OSMO accepts it, and leaves the pods without a subgroup, or binds them all the same. Source: osmo.md D2."""
+    """OSMO accepts it, and leaves the pods without a subgroup, or binds them all the same. Source: spec/osmo.md#d2."""
     if at.pad:
         return
     for group in at.workflow.groups:
@@ -213,7 +213,7 @@ def _mixed(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
-    """OSMO accepts it, and nests the level within itself. Source: osmo.md D9."""
+    """OSMO accepts it, and nests the level within itself. Source: spec/osmo.md#d9."""
     for resource in at.workflow.resources.values():
         first: dict[str, Requirement] = {}
         for index, requirement in enumerate(resource.topology):
@@ -227,7 +227,7 @@ def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _conflicts(at: Submission) -> Iterator[ProblemAt]:
-    """OSMO takes what the first task says, so that their order counts. Source: osmo.md D7."""
+    """OSMO takes what the first task says, so that their order counts. Source: spec/osmo.md#d7."""
     reported: set[tuple[str, str]] = set()
     for group in at.workflow.groups:
         first: dict[Path, tuple[bool, Task]] = {}
@@ -268,7 +268,7 @@ class _Built(NamedTuple):
 def _clashes(at: Submission) -> Iterator[ProblemAt]:
     """OSMO takes two paths of one joined name for one node; one of them may then be left without anything below it.
 
-    There its build of the group ends in an error, after the submission. Source: osmo.md D5.
+    There its build of the group ends in an error, after the submission. Source: spec/osmo.md#d5.
     """
     if at.pad:
         return
@@ -318,39 +318,52 @@ def _empty_node(top: list[_Built]) -> _Built | None:
 
 
 WORKFLOWS = (
-    Check(Rule("osmo-workflow-once", "A workflow stands in the input once.", "product.md", Severity.WARNING), _once),
+    Check(
+        Rule("osmo-workflow-once", "A workflow stands in the input once.", "spec/packwise.md#1.4", Severity.WARNING),
+        _once,
+    ),
 )
 """Rules of all workflows together."""
 
 SUBMISSION = (
     Check(
-        Rule("osmo-quantity", "Memory and storage of a resource are numbers with a unit that OSMO knows.", "osmo.md 2"),
+        Rule(
+            "osmo-quantity",
+            "Memory and storage of a resource are numbers with a unit that OSMO knows.",
+            "spec/osmo.md#2",
+        ),
         _quantities,
     ),
-    Check(Rule("osmo-platform", "Every resource has a platform.", "osmo.md 2"), _platforms),
+    Check(Rule("osmo-platform", "Every resource has a platform.", "spec/osmo.md#2"), _platforms),
     Check(
-        Rule("osmo-topology-key", "Workflows ask for topology keys that the pool has.", "osmo.md 3.1"), _topology_keys
+        Rule("osmo-topology-key", "Workflows ask for topology keys that the pool has.", "spec/osmo.md#3.1"),
+        _topology_keys,
     ),
-    Check(Rule("osmo-resource", "Tasks name resources that the workflow has.", "osmo.md 2"), _resources),
-    Check(Rule("osmo-name-length", "Names have at most 64 characters.", "osmo.md 2"), _name_lengths),
-    Check(Rule("osmo-gpu-guarantee", "A group asks for no more GPUs than its pool guarantees.", "osmo.md 3"), _gpus),
-    Check(Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "osmo.md 3.2"), _key_sets),
-    Check(Rule("osmo-platform-known", "Resources name platforms that the pool has.", "osmo.md 3"), _platforms_known),
+    Check(Rule("osmo-resource", "Tasks name resources that the workflow has.", "spec/osmo.md#2"), _resources),
+    Check(Rule("osmo-name-length", "Names have at most 64 characters.", "spec/osmo.md#2"), _name_lengths),
+    Check(
+        Rule("osmo-gpu-guarantee", "A group asks for no more GPUs than its pool guarantees.", "spec/osmo.md#3"), _gpus
+    ),
+    Check(Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "spec/osmo.md#3.2"), _key_sets),
+    Check(
+        Rule("osmo-platform-known", "Resources name platforms that the pool has.", "spec/osmo.md#3"), _platforms_known
+    ),
     Check(
         Rule(
             "osmo-mixed-none",
             "Within a group all tasks have topology requirements, or none.",
-            "osmo.md D2, product.md keySets",
+            "spec/osmo.md#d2",
         ),
         _mixed,
     ),
-    Check(Rule("osmo-key-repeated", "A resource says one thing of a topology key.", "osmo.md D9"), _repeated_keys),
+    Check(Rule("osmo-key-repeated", "A resource says one thing of a topology key.", "spec/osmo.md#d9"), _repeated_keys),
     Check(
-        Rule("osmo-requirement-conflict", "Tasks that share a group agree whether it is required.", "osmo.md D7"),
+        Rule("osmo-requirement-conflict", "Tasks that share a group agree whether it is required.", "spec/osmo.md#d7"),
         _conflicts,
     ),
     Check(
-        Rule("osmo-group-clash", "Groups have names that lead to a tree which OSMO can build.", "osmo.md D5"), _clashes
+        Rule("osmo-group-clash", "Groups have names that lead to a tree which OSMO can build.", "spec/osmo.md#d5"),
+        _clashes,
     ),
 )
 """Rules of one workflow and its pool."""

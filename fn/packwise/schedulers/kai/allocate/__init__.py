@@ -1,6 +1,8 @@
 """KAI's `allocate` action, worked out offline: where the scheduler puts each gang, or what it answers instead.
 
-Source: placement.md, of KAI Scheduler v0.17.0 with its default plugins. Not covered: fractions of GPUs, MIG, DRA, NUMA,
+
+Source: spec/placement.md, of KAI Scheduler v0.17.0 with its default plugins.
+Not covered: fractions of GPUs, MIG, DRA, NUMA,
 pods that are being deleted, and the actions that evict pods (reclaim, preempt, consolidation).
 """
 

@@ -1,6 +1,6 @@
 """The sets of nodes that KAI tries for a job or a subgroup with a topology constraint, in its order.
 
-Source: placement.md 4.
+Source: spec/placement.md#4.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Levels(NamedTuple):
 class Scores:
     """The scores of nodes by the preferred domain that they are in: the later it stands, the looser, the higher.
 
-    Source: placement.md 4h.
+    Source: spec/placement.md#4h.
     """
 
     def __init__(self, tree: DomainTree, depth: int, domains: Sequence[Domain]) -> None:

@@ -1,6 +1,6 @@
 """The domains of a topology, as a tree over the nodes that have all of its labels.
 
-Source: placement.md 4a and 4b.
+Source: spec/placement.md#4a and #4b.
 """
 
 from __future__ import annotations

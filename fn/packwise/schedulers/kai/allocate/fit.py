@@ -1,6 +1,6 @@
 """Whether a domain has room for the pods of a constrained subgroup, and in which order KAI tries the domains.
 
-Source: placement.md 4c to 4f.
+Source: spec/placement.md#4c to #4f.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """KAI's texts for a job that does not fit, and how its PodGroup's status sums them up.
 
-Source: placement.md 7.
+Source: spec/placement.md#7.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Places the pods that are due of one job: candidate by candidate, pod by pod, never a step back within a candidate.
 
-Source: placement.md 5.
+Source: spec/placement.md#5.
 """
 
 from __future__ import annotations

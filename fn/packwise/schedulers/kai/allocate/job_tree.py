@@ -1,6 +1,6 @@
 """A job as a tree of subgroups while its pods are placed: which children come first, and which pods are due.
 
-Source: placement.md 1 to 3.
+Source: spec/placement.md#1 to #3.
 """
 
 from __future__ import annotations

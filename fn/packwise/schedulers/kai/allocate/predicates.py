@@ -1,6 +1,7 @@
 """Why a node refuses a pod whatever room it has: kind of GPUs, cordons, conditions, taints, selectors, affinity.
 
-The texts are KAI's, which takes those of Kubernetes' plugins. Source: placement.md 5; KAI Scheduler, predicates plugin.
+The texts are KAI's, which takes those of Kubernetes' plugins.
+Source: spec/placement.md#5; KAI Scheduler, predicates plugin.
 """
 
 from __future__ import annotations

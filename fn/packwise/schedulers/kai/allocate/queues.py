@@ -1,6 +1,6 @@
 """The queues of a session: what the pods of each use, and which bound a job would exceed.
 
-A queue's use counts for all queues above it too. Source: placement.md 9; KAI Scheduler, proportion plugin.
+A queue's use counts for all queues above it too. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 KAI scores every node of the set anew for each pod. The order is the same as that by what a node has left of the pod's
 main resource, least first: a node that takes a pod only moves forward, so that it stays the first until it is full.
 Where it depends on other pods whether a node takes the pod, or GPUs are shared, the nodes are looked at one by one.
-Source: placement.md 5.
+Source: spec/placement.md#5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A session of the scheduler: jobs in their order, each tried once, and again for each pod beyond its minimum.
 
-Source: placement.md 2 and 3.
+Source: spec/placement.md#2 and #3.
 """
 
 from __future__ import annotations
