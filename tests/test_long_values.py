@@ -34,7 +34,7 @@ VALUES = {
 
 @pytest.mark.parametrize("code", VALUES.values(), ids=VALUES)
 def test_a_long_value_is_answered(code: str) -> None:
-    subprocess.run([sys.executable, "-c", CHILD + code], cwd=ROOT, check=True)
+    assert subprocess.run([sys.executable, "-c", CHILD + code], cwd=ROOT, check=False).returncode == 0
 
 
 CRD = """\

@@ -159,7 +159,7 @@ def test_sarif_keeps_the_schema_of_its_standard() -> None:
 
     validator: Any = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
 
-    validator.validate(json.loads(as_sarif(checked(*results))))
+    assert list(validator.iter_errors(json.loads(as_sarif(checked(*results))))) == []
 
 
 @pytest.mark.parametrize(("reason", "more"), [("", {}), ("its {cluster}", {"justification": "its {cluster}"})])

@@ -100,7 +100,7 @@ for glob in ("**/a/" * 100 + "b", "a/**/" * 100 + "b", "**/*a/" * 100 + "b", "**
 
 
 def test_wildcards_are_matched_without_going_back() -> None:
-    subprocess.run([sys.executable, "-c", ENDLESS], cwd=ROOT, check=True)
+    assert subprocess.run([sys.executable, "-c", ENDLESS], cwd=ROOT, check=False).returncode == 0
 
 
 def test_folders_may_stand_as_deep_as_they_will() -> None:

@@ -95,4 +95,4 @@ def test_under_kpt(package: Path, kpt: Path) -> None:
 def test_reading(tmp_path: Path) -> None:
     (tmp_path / "reading.py").write_text(READING)
 
-    subprocess.run([sys.executable, "reading.py"], cwd=tmp_path, check=True)
+    assert subprocess.run([sys.executable, "reading.py"], cwd=tmp_path, check=False).returncode == 0

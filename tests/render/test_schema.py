@@ -15,6 +15,7 @@ from packwise.settings import KIND, load
 from packwise.settings.model import SectionModel, TopologyRenderSpec, json_schema
 from packwise.settings.plain import CHOICES, KAI_VERSIONS, LISTS, is_plain
 from tests.places import ROOT
+from tests.schemas import schema_errors
 
 SCHEMA = json_schema()
 
@@ -76,7 +77,7 @@ def refusals(value: Any) -> list[str]:
 
 
 def test_it_is_a_json_schema() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
+    assert schema_errors(SCHEMA, Draft202012Validator.META_SCHEMA) == []
 
 
 def test_every_field_says_what_it_means() -> None:

@@ -122,7 +122,7 @@ def test_a_pattern_that_is_none_refuses_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["email", "duration", "hostname", "date-time", "uri", "byte"])
 def test_formats_take_time_that_is_linear_in_the_text(name: str) -> None:
-    in_time({"type": "string", "format": name}, "1a@.:-T" * 50_000)
+    assert len(in_time({"type": "string", "format": name}, "1a@.:-T" * 50_000)) <= 1
 
 
 def test_alternatives_within_alternatives_are_looked_at_once() -> None:

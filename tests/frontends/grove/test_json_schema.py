@@ -13,6 +13,7 @@ from krmfn.yamltext import read, split_documents
 from packwise.frontends.grove.schema.jsonschema import json_schema
 from packwise.revisions import REVISIONS
 from tests.places import ROOT, SHARED
+from tests.schemas import schema_errors
 
 VALIDATORS: dict[str, Any] = {
     name: jsonschema.Draft202012Validator(json_schema(revision)) for name, revision in REVISIONS.items()
@@ -33,7 +34,7 @@ def workloads(text: str) -> list[Any]:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_it_is_a_schema(revision: str) -> None:
-    jsonschema.Draft202012Validator.check_schema(json_schema(REVISIONS[revision]))
+    assert schema_errors(json_schema(REVISIONS[revision]), jsonschema.Draft202012Validator.META_SCHEMA) == []
 
 
 EXAMPLES = {
