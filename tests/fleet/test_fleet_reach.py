@@ -477,6 +477,6 @@ def test_a_program_that_is_shut_in_reads_its_folder_alone(tmp_path: Path, words:
 
 def test_a_system_without_any_of_that_starts_programs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "confinements", lambda: [Confinement(("/absent",)), NONE])
-    monkeypatch.setattr(module, "_environment", dict)
+    monkeypatch.setattr(module, "program_environment", dict)
 
     assert module.try_out("/bin/echo") == ("version", NONE)

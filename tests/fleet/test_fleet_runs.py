@@ -287,7 +287,7 @@ def test_a_terminal_shows_how_far_it_is_and_nothing_stays(monkeypatch: pytest.Mo
     drawn: list[str] = []
     seconds = iter([0.0, 0.05, 1.0, 2.0])
     monkeypatch.setattr("packwise.cli.progress.monotonic", lambda: next(seconds))
-    monkeypatch.setattr("packwise.cli.progress._draw", drawn.append)
+    monkeypatch.setattr("packwise.cli.progress.draw_line", drawn.append)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
     meter = Meter(3)

@@ -91,7 +91,7 @@ def test_what_becomes_of_a_gang_beyond_the_minimum(
         spec = gang(RACK) if name == ALPHA_10.name else new
         return {("PodGang", "shop", *gang_key(spec)): ("PodGang shop/web-0-pair-0", spec)}, []
 
-    monkeypatch.setattr(equivalence, "_scheduled_specs", specs)
+    monkeypatch.setattr(equivalence, "scheduled_specs", specs)
     results = changed_meanings(Package(()), Package(()), Step(ALPHA_10, ALPHA_12, ""))
 
     assert [f"{result.tags['rule']}: {result.message}" for result in results] == messages

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from packwise.cli.input_paths import InputPath
 
-__all__ = ["Meter", "meter_text", "tracked"]
+__all__ = ["Meter", "draw_line", "meter_text", "tracked"]
 
 _MANY = 100
 _WIDTH = 40
@@ -29,10 +29,10 @@ def tracked(files: Sequence[InputPath]) -> Iterator[InputPath]:
     try:
         for at, file in enumerate(files):
             if at % step == 0:
-                _draw(f"reading [{'#' * (at * _WIDTH // len(files)):{_WIDTH}}] {at} of {len(files)} files")
+                draw_line(f"reading [{'#' * (at * _WIDTH // len(files)):{_WIDTH}}] {at} of {len(files)} files")
             yield file
     finally:
-        _draw(" " * (_WIDTH + 38))
+        draw_line(" " * (_WIDTH + 38))
 
 
 class Meter:
@@ -54,13 +54,13 @@ class Meter:
         if self._is_shown and now - self._drawn >= _BETWEEN:
             self._drawn = now
             text = meter_text(self._done, self._total, now - self._start)
-            _draw(f"{text:{self._width}}")
+            draw_line(f"{text:{self._width}}")
             self._width = max(self._width, len(text))
 
     def clear(self) -> None:
         """Takes the bar away."""
         if self._width:
-            _draw(" " * self._width)
+            draw_line(" " * self._width)
 
 
 def meter_text(done: int, total: int, seconds: float) -> str:
@@ -71,6 +71,7 @@ def meter_text(done: int, total: int, seconds: float) -> str:
     return f"[{bar:{_WIDTH}}] {done} of {total} packages, {rate:.1f} a second, {left // 60}:{left % 60:02} left"
 
 
-def _draw(text: str) -> None:
+def draw_line(text: str) -> None:
+    """Writes `text` over the line on stderr where the cursor is."""
     sys.stderr.write(f"\r{text}\r")
     sys.stderr.flush()

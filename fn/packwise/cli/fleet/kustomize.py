@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["KustomizeError", "build", "confinement_of", "kustomize_program", "kustomize_version", "try_out"]
+__all__ = [
+    "KustomizeError",
+    "build",
+    "confinement_of",
+    "kustomize_program",
+    "kustomize_version",
+    "program_environment",
+    "try_out",
+]
 
 _ADVICE = (
     "must be on PATH to build kustomizations: https://kubectl.docs.kubernetes.io/installation/kustomize, or "
@@ -106,7 +114,7 @@ def try_out(program: str) -> tuple[str, Confinement]:
 
 def _run(program: str, words: list[str], top: Path | None, confinement: Confinement) -> bytes:
     try:
-        started = start([program, *words], confinement, top, _environment())
+        started = start([program, *words], confinement, top, program_environment())
     except OSError as error:
         raise KustomizeError(f'{program} must be a program that runs here; got "{error.strerror or error}"') from None
     try:
@@ -132,7 +140,8 @@ def _complaint(complaint: bytes, top: Path | None) -> str:
     return text or "kustomize ends without a word"
 
 
-def _environment() -> dict[str, str]:
+def program_environment() -> dict[str, str]:
+    """The environment variables of kustomize: nothing of the user's, and proxies that lead nowhere."""
     return {
         "PATH": "",
         "HOME": os.devnull,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from packwise.revisions.step import Step
     from packwise.select import Package
 
-__all__ = ["GAINED", "MEANING", "as_admitted", "changed_meanings"]
+__all__ = ["GAINED", "MEANING", "as_admitted", "changed_meanings", "scheduled_specs"]
 
 GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "spec/designs.md#1", Severity.WARNING)
 MEANING = Rule("migrate-meaning", "The scheduler is told the same before and after a migration.", "spec/designs.md#1")
@@ -34,10 +34,10 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
     prefers, where the target has no words for it.
     """
     drops = step.preferred is not None and (not step.target.deprecates_pack_domain or step.keep_pack_domain)
-    known, results = _scheduled_specs(before, step.source.name, drops=drops)
+    known, results = scheduled_specs(before, step.source.name, drops=drops)
     if results:
         return results
-    now, results = _scheduled_specs(after, step.target.name, drops=drops)
+    now, results = scheduled_specs(after, step.target.name, drops=drops)
     if results:
         return results
     renamed = {step.source.default_topology: step.topology}
@@ -80,7 +80,7 @@ def _otherwise(name: str, old: Value, new: Value) -> Finding:
 _Key = tuple[str, ...]
 
 
-def _scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_Key, tuple[str, Value]], list[Result]]:
+def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_Key, tuple[str, Value]], list[Result]]:
     """What the schedulers read of each rendered object, by what stays the same; or the errors of the render."""
     rendered = render(as_admitted(package, "Existing", name))
     if exit_code(rendered.results):
