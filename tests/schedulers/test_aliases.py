@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from packwise.findings import Effect
-from packwise.schedulers.kai.aliases import alias_problems, level_names
-from packwise.schedulers.kai.users_objects import check_users_objects
+from packwise.schedulers.kai.aliases import alias_problems
+from packwise.schedulers.kai.allocate.levels import depth_of
+from packwise.schedulers.kai.level_search import read_topology
 from packwise.schedulers.kai.versions import suited
-from tests.schedulers.gangs import input_of
 
 TOPOLOGIES: list[list[Any]] = [
     [{"nodeLabel": "example.com/rack", "alias": "rack"}],
@@ -82,15 +81,8 @@ def whole(levels: list[Any]) -> str:
     return "".join(lines)
 
 
-def test_there_is_one_version_of_the_api() -> None:
-    text = "apiVersion: kai.scheduler/v1\nkind: Topology\nmetadata: {name: t}\nspec: {levels: [{nodeLabel: a}]}\n"
-
-    (finding,) = check_users_objects(input_of("  apply: true\n", (), KubeObject.parse(text)), ())
-
-    assert finding.message == 'must be "kai.scheduler/v1alpha1"; got "kai.scheduler/v1": KAI refuses it'
-
-
 def test_a_level_goes_by_its_label_and_its_alias() -> None:
     value = {"spec": {"levels": [{"nodeLabel": "a", "alias": "b"}, {"nodeLabel": "c"}, "d", {"nodeLabel": 1}]}}
+    topology = read_topology(value)
 
-    assert level_names(value) == {"a": 0, "b": 0, "c": 1}
+    assert [depth_of(topology, level) for level in ("a", "b", "c", "d", "1", "A")] == [0, 0, 1, None, None, None]

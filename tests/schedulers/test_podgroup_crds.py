@@ -12,6 +12,7 @@ from krmfn.kubeobject import KubeObject
 from packwise.findings import Effect, Stage
 from packwise.schedulers.kai.aliases import alias_problems
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
+from packwise.schedulers.kai.topology_schema import topology_problems
 from packwise.schedulers.kai.versions import Versions
 from packwise.validate.definition import Definition, read_definition
 from tests.schedulers.test_aliases import TOPOLOGIES
@@ -26,6 +27,25 @@ PODGROUPS = [row[1] for row in (*CRD, *WEBHOOK, *OTHERS)] + TAKEN
 @cache
 def definition(file: Path) -> Definition:
     return read_definition(KubeObject.parse(file.read_text(encoding="utf-8"), file=str(file)))
+
+
+SPECS: list[Any] = [
+    None,
+    "levels",
+    {},
+    {"levels": "rack"},
+    {"levels": []},
+    {"levels": ["rack"]},
+    {"levels": [{}]},
+    {"levels": [{"nodeLabel": 7}]},
+    {"levels": [{"nodeLabel": None}]},
+    {"levels": [{"nodeLabel": ""}, {"nodeLabel": "Example.com/rack"}]},
+    {"levels": [{"nodeLabel": "a"}, {"nodeLabel": "b"}]},
+    {"levels": [{"nodeLabel": "b"}, {"nodeLabel": "a"}, {"nodeLabel": "b"}]},
+    {"levels": [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "a"}]},
+    {"levels": [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "kubernetes.io/hostname"}]},
+]
+"""Specs of Topologies, with every mistake that their CRDs refuse."""
 
 
 @pytest.mark.parametrize("minor", MINORS)
@@ -57,3 +77,20 @@ def test_the_texts_of_aliases_are_the_crds(shared: Path, levels: list[dict[str, 
     assert {problem.path for problem in problems} == {problem.path for problem in expected}
     texts = {problem.operator_message for problem in problems} - {None}
     assert texts <= {problem.operator_message for problem in expected}
+
+
+@pytest.mark.parametrize("minor", MINORS)
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_the_texts_of_topologies_are_the_crds(shared: Path, spec: Any, minor: int) -> None:
+    head: dict[str, Any] = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": "t"}}
+    value: dict[str, Any] = head if spec is None else {**head, "spec": spec}
+    before = {**head, "spec": {"levels": [{"nodeLabel": "a"}, {"nodeLabel": "b"}]}}
+    crd = definition(shared / "crds" / f"kai-v0.{minor}.0" / "kai.scheduler_topologies.yaml")
+
+    for old in (None, before):
+        ours = topology_problems(value, old, minor=minor, of_rules="array")
+
+        expected = [problem.operator_message for problem in crd.problems(value, old) if problem.stage is Stage.SCHEMA]
+        absent = [text for text in expected if text is not None and "Required value" in text]
+        # Where a field is absent that must be there, the API server evaluates no rule.
+        assert [text for problem in ours if (text := problem.operator_message)] == (absent or expected)

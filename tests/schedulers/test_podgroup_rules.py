@@ -37,9 +37,11 @@ def leaf(name: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
     return {"name": name, "minMember": 1, **({} if parent is None else {"parent": parent}), **fields}
 
 
-def told(value: Any, versions: Versions = KNOWN, **how: bool) -> list[tuple[str, str, Effect, str | None]]:
+def told(
+    value: Any, versions: Versions = KNOWN, *, update: bool = False, schema: bool = True
+) -> list[tuple[str, str, Effect, str | None]]:
     """Field, who does what, effect and KAI's text."""
-    problems = podgroup_problems(value, versions, **how)
+    problems = podgroup_problems(value, versions, update=update, schema=schema)
     return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in problems]
 
 

@@ -88,12 +88,19 @@ def items(text: str) -> tuple[KubeObject, ...]:
 
 def found(settings: str, own: tuple[KubeObject, ...], before: tuple[KubeObject, ...] = ()) -> list[str]:
     """Each finding with all it says: the texts of the operator, who has them, and which of them comes first."""
+    return [line(finding) for finding in findings_of_users(settings, own, before)]
+
+
+def findings_of_users(
+    settings: str, own: tuple[KubeObject, ...], before: tuple[KubeObject, ...] = ()
+) -> tuple[Finding, ...]:
+    """What KAI has against users' `own` objects, which were `before` the change."""
     package = Package((KubeObject.parse(SETTINGS + settings), *own), None, before)
     inventory, selection = selected(package)
     known = topologies_of(inventory, selection)
     cluster = cluster_of(selection, known)
     source = SchedulerInput((), known, cluster, inventory, selection.definitions, selection.settings)
-    return [line(finding) for finding in KAI.objects(source).findings]
+    return KAI.objects(source).findings
 
 
 def line(finding: Finding) -> str:

@@ -10,7 +10,17 @@ from krmfn.record import NamedTuple
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-__all__ = ["ErrorType", "OperatorError", "Sentence", "TypedText", "Unquoted", "go_json", "go_number", "go_quote"]
+__all__ = [
+    "OMITTED",
+    "ErrorType",
+    "OperatorError",
+    "Sentence",
+    "TypedText",
+    "Unquoted",
+    "go_json",
+    "go_number",
+    "go_quote",
+]
 
 
 class ErrorType(StrEnum):
@@ -46,6 +56,10 @@ class Unquoted(str):
     __slots__ = ()
 
 
+OMITTED = Unquoted("")
+"""In the place of a value that is not printed: newer API servers say no more than the rule of a CRD."""
+
+
 class OperatorError(NamedTuple):
     """One `field.Error`: `field` is the operator's path, which is not always a true one."""
 
@@ -57,7 +71,7 @@ class OperatorError(NamedTuple):
     def text(self) -> str:
         """The error as the webhook prints it: `<field>: <type>: <value>: <detail>`."""
         body: str = self.type
-        if self.type not in _WITHOUT_VALUE:
+        if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
             body += f": {_go_value(self.value)}"
         if self.detail:
             body += f": {self.detail}"

@@ -10,8 +10,8 @@ from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.candidates import Silent, levels_of
 from packwise.schedulers.kai.allocate.job_tree import JobTree, SetPart
+from packwise.schedulers.kai.allocate.levels import Silent, depth_of, levels_of
 from packwise.schedulers.kai.allocate.predicates import refusals
 from packwise.schedulers.kai.allocate.scene import PODS, Pod, Scene
 from packwise.schedulers.kai.allocate.state import ClusterState
@@ -91,7 +91,7 @@ def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Ki
             topology = part.constraint and cluster.trees.get(part.constraint.topology)
             if part.constraint is None or topology is None:
                 return None
-            if isinstance(levels_of(topology, part.constraint, part.name), Silent):
+            if isinstance(levels_of(topology.topology, part.constraint, part.name), Silent):
                 return None
             fitting = [node for node in fitting if node.name in topology.paths]
         kinds.append(_Kind(tuple(pods), tuple(fitting), parts))
@@ -147,7 +147,7 @@ class _Question:
         """All pods of the part stand in one domain of the required level, that of its running pods where there are."""
         constraint = part.constraint
         tree = cluster.trees[constraint.topology] if constraint is not None else None
-        depth = tree.depth_of(constraint.required) if constraint is not None and tree is not None else None
+        depth = depth_of(tree.topology, constraint.required) if constraint is not None and tree is not None else None
         if constraint is None or tree is None or depth is None:
             return
         pinned = {tree.paths[name][depth + 1] for name in running if name in tree.paths}

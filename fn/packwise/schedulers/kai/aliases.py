@@ -11,22 +11,20 @@ from packwise.findings import Effect, Problem
 from packwise.findings.finding import Stage
 from packwise.kubernetes.field_error import ErrorType, OperatorError
 from packwise.schedulers.kai.podgroup_schema import refused
-from packwise.schedulers.kai.versions import KNOWN, Versions
+from packwise.schedulers.kai.topology_schema import LABEL_PATTERN
+from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from krmfn.value import Value
 
-__all__ = ["alias_problems", "level_names"]
+__all__ = ["alias_problems"]
 
-_KNOWN = Versions(17, KNOWN.last)
+_KNOWN = Versions(LEVEL_ALIASES, KNOWN.last)
 _BEFORE = Versions(KNOWN.first, _KNOWN.first - 1)
 _LONGEST = 316
-_PATTERN = (
-    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
-)
-_ALIAS = re.compile(_PATTERN)
+_ALIAS = re.compile(LABEL_PATTERN)
 
 
 def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool = True) -> Iterator[Problem]:
@@ -45,17 +43,6 @@ def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool 
         yield from _webhook(texts, [level.get("nodeLabel") for _, level in levels])
 
 
-def level_names(value: Mapping[str, Value]) -> dict[str, int]:
-    """What a constraint may call the levels of the Topology `value`, node labels and aliases, each with its rank."""
-    ranks: dict[str, int] = {}
-    for rank, level in _levels(value):
-        for key in ("nodeLabel", "alias"):
-            name = level.get(key)
-            if isinstance(name, str):
-                ranks.setdefault(name, rank)
-    return ranks
-
-
 def _schema(index: int, alias: Value) -> Iterator[Problem]:
     text = format_path(_path(index))
     if not isinstance(alias, str):
@@ -67,7 +54,7 @@ def _schema(index: int, alias: Value) -> Iterator[Problem]:
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should be at least 1 chars long").text()
         yield refused(_path(index), "must not be empty", _KNOWN, error)
     elif not _ALIAS.fullmatch(alias):
-        error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should match '{_PATTERN}'").text()
+        error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should match '{LABEL_PATTERN}'").text()
         yield refused(_path(index), f"must look like a label key; got {describe(alias)}", _KNOWN, error)
 
 

@@ -11,6 +11,7 @@ from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement.model import Gang, GangPod, Grouper, NodeTopology, Queue
 from packwise.schedulers.kai.allocate.scene import Constraint, Job, KaiTopology, QueueShare, Share, SubGroup
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets
+from packwise.schedulers.kai.level_search import read_topology
 from packwise.schedulers.kai.pods import Manifest, read_pod, with_objects
 from packwise.schedulers.kai.snapshot import Priorities, priorities, queue_share
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
@@ -198,14 +199,7 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
             by_name[placement.node.name] = KaiTopology(placement.node.name, placement.node.keys)
     users = source.inventory.items.of_kind(*TOPOLOGY.key)
     for item in (*(item for item in generated if item.kind == TOPOLOGY.name), *users):
-        levels = item.get(("spec", "levels"))
-        read = [level for level in levels if isinstance(level, dict)] if isinstance(levels, list) else []
-        name = str(item.get(("metadata", "name")))
-        by_name[name] = KaiTopology(
-            name,
-            tuple([str(level.get("nodeLabel")) for level in read]),
-            {str(level["alias"]): str(level.get("nodeLabel")) for level in read if level.get("alias")},
-        )
+        by_name[item.name] = read_topology(item.value)
     return tuple([by_name[name] for name in sorted(by_name)])
 
 

@@ -6,6 +6,7 @@ from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Effect, Problem
 from packwise.objects.kinds import PODGROUP
+from packwise.schedulers.kai.level_search import Topologies, search_problems
 from packwise.schedulers.kai.podgroup_schema import refused, schema_problems
 from packwise.schedulers.kai.podgroup_tree import Tree, tree_problems
 from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions
@@ -22,15 +23,22 @@ _LONGEST = 63
 _LOWERS_PARENTS = Versions(12, SUBGROUP_COUNTS - 1)
 _DROPS_SIBLINGS = Versions(12, 12)
 
+_NONE = Topologies()
 _LEVELS = ("requiredTopologyLevel", "preferredTopologyLevel")
 
 
 def podgroup_problems(
-    value: Mapping[str, Value], suits: Versions, *, update: bool = False, schema: bool = True
+    value: Mapping[str, Value],
+    suits: Versions,
+    topologies: Topologies = _NONE,
+    *,
+    update: bool = False,
+    schema: bool = True,
 ) -> list[Problem]:
     """What the versions `suits` have against the PodGroup `value`, whoever wrote it, of whatever types its fields are.
 
-    `update` of one that is there. Without `schema` the CRDs are left out, for where the cluster's own is at hand.
+    `topologies` are the Topologies that are known. `update` of one that is there. Without `schema` the CRDs are left
+    out, for where the cluster's own is at hand.
     """
     problems: list[Problem] = []
     if schema:
@@ -49,6 +57,7 @@ def podgroup_problems(
         problems += _constraint(("spec",), spec.get("topologyConstraint"))
         for node in tree.nodes:
             problems += _constraint(node.path, node.constraint)
+        problems += search_problems(value, topologies)
     return problems
 
 
@@ -87,11 +96,7 @@ def _constraint(path: FieldPath, constraint: Value) -> Iterator[Problem]:
     if not isinstance(constraint, dict):
         return
     levels = [name for name in _LEVELS if constraint.get(name)]
-    at = (*path, "topologyConstraint")
     if levels and not constraint.get("topology"):
+        at = (*path, "topologyConstraint")
         message = "must name the Topology of its levels, in topology"
         yield Problem(at, message, effect=Effect.IGNORED, consequence="KAI ignores a constraint without one")
-    elif constraint.get("topology") and not levels:
-        message = f"must name a level, in {_LEVELS[0]} or {_LEVELS[1]}"
-        consequence = "KAI schedules no pod by a constraint without one"
-        yield Problem(at, message, effect=Effect.IGNORED, consequence=consequence)

@@ -17,6 +17,7 @@ from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.placement.model import Gang
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
+from packwise.schedulers.kai.level_search import known_topologies
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.topology_manifest import NAME, PROFILE
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
@@ -25,7 +26,7 @@ from packwise.validate.judge import judge, no_table
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -49,13 +50,14 @@ RULES = (REFUSED, IGNORED, QUEUE, NOTE)
 
 
 def scheduler_podgroups(
-    placements: Sequence[Placement], source: SchedulerInput
+    placements: Sequence[Placement], source: SchedulerInput, topologies: Iterable[Generated]
 ) -> tuple[list[Generated], list[Finding]]:
     """The PodGroup for each gang whose pods KAI schedules, in their order, and what is wrong with them.
 
-    Where none are rendered, what KAI would refuse in those that others make is a warning.
+    `topologies` are the Topologies of the render. Where no PodGroups are rendered, what KAI would refuse in those that
+    others make is a warning.
     """
-    writer = _Writer(source)
+    writer = _Writer(source, topologies)
     generated = [
         group
         for _, gangs in groupby(placements, lambda placement: id(placement.subject))
@@ -92,9 +94,19 @@ class _Workload(NamedTuple):
 class _Writer:
     """What all workloads have in common."""
 
-    __slots__ = ("_definition", "_empties", "_inventory", "_topology_of", "findings", "rendered", "suits")
+    __slots__ = (
+        "_definition",
+        "_empties",
+        "_inventory",
+        "_topologies",
+        "_topology_of",
+        "findings",
+        "rendered",
+        "suits",
+    )
 
-    def __init__(self, source: SchedulerInput) -> None:
+    def __init__(self, source: SchedulerInput, topologies: Iterable[Generated]) -> None:
+        self._topologies = known_topologies(source, topologies)
         self._definition = source.definitions.of_kind(*PODGROUP.key)
         self._inventory = source.inventory
         self._empties = source.cluster.revision.empty_podgroups
@@ -175,7 +187,7 @@ class _Writer:
         for problem in verdict.problems:
             # A field that the CRD does not know is refused here: packwise writes none.
             yield problem._replace(effect=Effect.REFUSED, consequence="the cluster's CRD refuses it")
-        yield from podgroup_problems(value, self.suits, schema=not verdict.by_definition)
+        yield from podgroup_problems(value, self.suits, self._topologies, schema=not verdict.by_definition)
 
     def _finding(
         self, workload: _Workload, place: FieldPath, message: str, text: str | None, stage: Stage | None = None

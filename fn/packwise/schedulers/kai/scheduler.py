@@ -30,7 +30,7 @@ class _Kai:
         """Topologies, the PodGroups of gangs, and what a service asks for; users' own objects are judged."""
         topologies = scheduler_topologies(source)
         users = _check_users_objects(source, topologies)
-        groups, problems = _podgroups(source)
+        groups, problems = _podgroups(source, topologies)
         answers, unanswered = _service_objects(source)
         return SchedulerObjects(
             (*topologies.generated, *answers, *groups),
@@ -57,7 +57,7 @@ def _check_users_objects(source: SchedulerInput, topologies: KaiTopologies) -> I
     return check_users_objects(source, topologies.generated)
 
 
-def _podgroups(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
+def _podgroups(source: SchedulerInput, topologies: KaiTopologies) -> tuple[list[Generated], list[Finding]]:
     """The PodGroups of gangs, where these are rendered or KAI may refuse those that others make."""
     judged = (
         [placement for placement in source.placements if _is_grouped(placement.node)]
@@ -69,7 +69,7 @@ def _podgroups(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
     # No other run pays for the import.
     from packwise.schedulers.kai.podgroups import scheduler_podgroups
 
-    return scheduler_podgroups(judged, source)
+    return scheduler_podgroups(judged, source, topologies.generated)
 
 
 def _check_nodes(source: SchedulerInput) -> Iterable[Finding]:

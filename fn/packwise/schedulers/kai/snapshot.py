@@ -12,6 +12,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.gpu_sharing import memory_of, mig_strategy
 from packwise.schedulers.kai.allocate.scene import GPU, PODS, KaiTopology, Node, QueueShare, Share, Taint
+from packwise.schedulers.kai.level_search import read_topology
 from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     return Snapshot(
         tuple([node._replace(shared=shared[node.name]) if node.name in shared else node for node in nodes]),
         tuple(pods),
-        tuple([_topology(value) for value in by_kind.get("Topology", ())]),
+        tuple([read_topology(value) for value in by_kind.get("Topology", ())]),
         tuple([queue_share(value) for value in by_kind.get("Queue", ())]) if _is_listed(by_kind, "Queue") else None,
         priorities(by_kind.get("PriorityClass", ())) if _is_listed(by_kind, "PriorityClass") else None,
         dict(_group(value) for value in by_kind.get("PodGroup", ())) if _is_listed(by_kind, "PodGroup") else None,
@@ -326,15 +327,6 @@ def _times(value: Mapping[str, Value]) -> Iterator[str]:
 def _time(value: Mapping[str, Value], key: str) -> str:
     written = _text(value, key)
     return written if _UTC.fullmatch(written) else ""
-
-
-def _topology(value: Mapping[str, Value]) -> KaiTopology:
-    levels = _mappings(_at(value, "spec").get("levels"))
-    return KaiTopology(
-        _text(_at(value, "metadata"), "name"),
-        tuple([_text(level, "nodeLabel") for level in levels]),
-        {_text(level, "alias"): _text(level, "nodeLabel") for level in levels if level.get("alias")},
-    )
 
 
 def queue_share(value: Mapping[str, Value]) -> QueueShare:

@@ -10,7 +10,9 @@ from packwise.findings import Finding, Rule, Severity
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import TOPOLOGY
 from packwise.objects.place import Origin
-from packwise.schedulers.kai.topology_manifest import NAME, read_keys, topology_problems, topology_value
+from packwise.schedulers.kai.topology_manifest import NAME, topology_value
+from packwise.schedulers.kai.topology_schema import topology_problems
+from packwise.schedulers.kai.versions import minor_of
 from packwise.validate.judge import judge as judge_object
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ def judge_known(known: KnownTopology, source: SchedulerInput, *, way_out: str | 
 
 def _answer(name: str, problems: Iterable[Problem]) -> str:
     """What the API server answers to the object: each of its texts once."""
-    texts = list(dict.fromkeys([problem.operator_message or problem.message for problem in problems]))
+    texts = list(dict.fromkeys([problem.operator_message for problem in problems if problem.operator_message]))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return f'{TOPOLOGY.name}.{TOPOLOGY.group} "{name}" is invalid: {text}'
 
@@ -142,7 +144,8 @@ def judge_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdic
     return judge_object(
         value,
         source.definitions.of_kind(*TOPOLOGY.key),
-        lambda: topology_problems(read_keys(value)),
+        # What was run beside an operator that makes Topologies had an API server that prints the type.
+        lambda: [problem._replace(stage=None) for problem in topology_problems(value, of_rules="array")],
         # A GitOps tool creates it anew, so that nothing need be the same as before.
         before=None if source.settings.gitops else source.inventory.before(value),
     )
@@ -170,14 +173,16 @@ def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fat
 def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
     """What KAI refuses in Topologies that users wrote."""
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
+        before = source.inventory.before(item.value)
         verdict = judge_object(
             item.value,
             source.definitions.of_kind(*TOPOLOGY.key),
-            partial(_own_problems, item.value),
-            before=source.inventory.before(item.value),
+            partial(_own_problems, item.value, before, minor_of(source.settings.kai_version)),
+            before=before,
         )
         yield from verdict.findings(item, REFUSED)
 
 
-def _own_problems(value: Mapping[str, Value]) -> list[Problem]:
-    return [problem._replace(consequence=f"{NAME} refuses it") for problem in topology_problems(read_keys(value))]
+def _own_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None, minor: int) -> list[Problem]:
+    problems = topology_problems(value, before, minor=minor)
+    return [problem._replace(consequence=f"{NAME} refuses it") for problem in problems]

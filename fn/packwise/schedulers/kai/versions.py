@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.record import NamedTuple
 
-__all__ = ["KNOWN", "NO_TAINT_NAMES", "SUBGROUP_COUNTS", "Versions", "suited"]
+__all__ = ["KNOWN", "LEVEL_ALIASES", "NO_TAINT_NAMES", "SUBGROUP_COUNTS", "Versions", "minor_of", "suited"]
 
 
 class Versions(NamedTuple):
@@ -36,8 +36,16 @@ KNOWN = Versions(12, 18)
 SUBGROUP_COUNTS = 15
 """The first one that lets a PodGroup say how many subgroups it needs (minSubGroup)."""
 
+LEVEL_ALIASES = 17
+"""The first one whose Topologies have other names of levels, which alone may change (alias)."""
+
 NO_TAINT_NAMES = 17
 """The first one whose messages do not name the taint that a pod does not tolerate."""
+
+
+def minor_of(version: str | None) -> int:
+    """The number of `version` (`v0.15`, as in `kai.version`); where none is named, that of the newest known one."""
+    return KNOWN.last if version is None else int(version.removeprefix("v0."))
 
 
 def suited(version: str | None, *, counts_subgroups: bool = False) -> Versions:
@@ -46,5 +54,5 @@ def suited(version: str | None, *, counts_subgroups: bool = False) -> Versions:
     A PodGroup that counts subgroups suits none before v0.15, whatever is asked. Source: spec/packwise.md#2.
     """
     if version is not None:
-        return Versions(int(version.removeprefix("v0.")), KNOWN.last)
+        return Versions(minor_of(version), KNOWN.last)
     return Versions(SUBGROUP_COUNTS, KNOWN.last) if counts_subgroups else KNOWN

@@ -12,6 +12,7 @@ from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.domains import ROOT
 from packwise.schedulers.kai.allocate.fit import Accounting
 from packwise.schedulers.kai.allocate.fit_errors import FitError, Shortage, unsatisfied, unschedulable
+from packwise.schedulers.kai.allocate.levels import Levels, Silent, depth_of, levels_of, no_such_topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,28 +21,10 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import Constraint, Job, Pod
     from packwise.schedulers.kai.allocate.state import ClusterState, NodeState
 
-__all__ = ["Candidates", "Levels", "Scores", "Silent", "Wanted", "candidates", "levels_of"]
+__all__ = ["Candidates", "Scores", "Wanted", "candidates"]
 
 _SCORES = 10
 _SCORE = 100_000
-
-
-class Silent(NamedTuple):
-    """A mistake in a constraint that KAI writes into its log only: the job is pending without any error."""
-
-    text: str
-
-
-class Levels(NamedTuple):
-    """The levels of a constraint as indexes: candidates stand from the `finest` up to the `coarsest` (-1: the root).
-
-    `required` and `preferred` are None where the constraint does not name them.
-    """
-
-    finest: int
-    coarsest: int
-    required: int | None
-    preferred: int | None
 
 
 class Scores:
@@ -81,32 +64,6 @@ class Candidates(NamedTuple):
     silent: Silent | None = None
 
 
-def levels_of(tree: DomainTree, constraint: Constraint, sub_group: str) -> Levels | Silent:
-    """The levels of the constraint in the topology, or the mistake in it."""
-    depths: dict[str, int | None] = {}
-    for kind, level in (("required", constraint.required), ("preferred", constraint.preferred)):
-        depths[kind] = tree.depth_of(level) if level else None
-        if level and depths[kind] is None:
-            return _unknown(tree, sub_group, kind, level)
-    required, preferred = depths["required"], depths["preferred"]
-    if required is not None and preferred is not None and preferred < required:
-        # The search from the finest level up ends at the required one, and never sees the other.
-        return _unknown(tree, sub_group, "preferred", constraint.preferred)
-    finest = preferred if preferred is not None else required
-    if finest is None:
-        return Silent(
-            f"no topology constraints were found for subgroup {sub_group}, with topology name {tree.topology.name}"
-        )
-    return Levels(finest, -1 if required is None else required, required, preferred)
-
-
-def _unknown(tree: DomainTree, sub_group: str, kind: str, level: str) -> Silent:
-    return Silent(
-        f"topology constraint error: sub-group {sub_group} specified '{level}' as the {kind} topology constraint "
-        f"level, but the topology tree '{tree.topology.name}' does not contain a level with this name"
-    )
-
-
 class Wanted(NamedTuple):
     """What is to be placed: `pods` of `sub_group`, which `constraint` bounds.
 
@@ -127,7 +84,7 @@ def candidates(cluster: ClusterState, wanted: Wanted, nodes: Sequence[NodeState]
         return Candidates((nodes,))
     tree = cluster.trees.get(constraint.topology)
     if tree is None:
-        missing = unschedulable(f"Requested topology {constraint.topology} does not exist")
+        missing = unschedulable(no_such_topology(constraint.topology))
         return Candidates(errors=(missing,))
     return _bounded(cluster, tree, wanted, constraint, nodes) if wanted.pods else Candidates((nodes,))
 
@@ -136,11 +93,11 @@ def _bounded(
     cluster: ClusterState, tree: DomainTree, wanted: Wanted, constraint: Constraint, nodes: Sequence[NodeState]
 ) -> Candidates:
     job, sub_group = wanted.job, wanted.sub_group
-    preferred = tree.depth_of(constraint.preferred) if constraint.preferred else None
+    preferred = depth_of(tree.topology, constraint.preferred) if constraint.preferred else None
     valid = tree.root.nodes if nodes is cluster.nodes else [node for node in nodes if node.name in tree.paths]
     start = tree.common(valid, len(tree.by_depth) - 1 if preferred is None else preferred)
     accounting = Accounting(cluster, tree, start, wanted.pods)
-    levels = levels_of(tree, constraint, sub_group)
+    levels = levels_of(tree.topology, constraint, sub_group)
     if not accounting.fits(start):
         where = "the cluster" if start.id == ROOT else start.id
         error = unsatisfied(job, sub_group, constraint, where)

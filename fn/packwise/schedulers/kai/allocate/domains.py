@@ -91,11 +91,6 @@ class DomainTree:
         """The domains of a level."""
         return self.by_depth[depth].values() if depth >= 0 else (self.root,)
 
-    def depth_of(self, level: str) -> int | None:
-        """The index of the level with that node label or alias; None where the topology has none."""
-        level = self.topology.aliases.get(level, level)
-        return self.topology.levels.index(level) if level in self.topology.levels else None
-
     def common(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
         """The deepest domain that holds all of `nodes`, no deeper than the level `deepest`.
 

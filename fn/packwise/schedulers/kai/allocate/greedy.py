@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.schedulers.kai.allocate.candidates import Silent, Wanted, candidates
+from packwise.schedulers.kai.allocate.candidates import Wanted, candidates
 from packwise.schedulers.kai.allocate.fit_errors import JOINT, node_shortages, unmet_conditions, unschedulable
 from packwise.schedulers.kai.allocate.job_tree import PodPart, SetPart
 from packwise.schedulers.kai.allocate.predicates import refusals
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.candidates import Scores
     from packwise.schedulers.kai.allocate.fit_errors import FitError
     from packwise.schedulers.kai.allocate.job_tree import JobTree, Part
+    from packwise.schedulers.kai.allocate.levels import Silent
     from packwise.schedulers.kai.allocate.ranking import Ranking, Rankings
     from packwise.schedulers.kai.allocate.scene import Pod
     from packwise.schedulers.kai.allocate.state import ClusterState, NodeState

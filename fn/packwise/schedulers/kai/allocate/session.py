@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Mapping, Sequence
 
-    from packwise.schedulers.kai.allocate.candidates import Silent
     from packwise.schedulers.kai.allocate.fit_errors import FitError
+    from packwise.schedulers.kai.allocate.levels import Silent
     from packwise.schedulers.kai.allocate.scene import Pod, Scene
 
 __all__ = ["FITS", "JobAnswer", "SessionAnswer", "allocate"]

@@ -1,0 +1,60 @@
+"""KAI's own answers: which Topologies its API server and webhook take, which levels its scheduler tries."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krmfn import KubeObject
+from packwise.findings import Severity
+from packwise.schedulers.kai.level_search import Search, read_topology, searches
+from tests.schedulers.test_users_objects import findings_of_users
+
+GOLDEN = "golden/workloads/kai-topology.jsonl.gz"
+
+
+def rows(shared: Path, kind: str) -> list[dict[str, Any]]:
+    with gzip.open(shared / GOLDEN, "rt", encoding="utf-8") as file:
+        return [row for line in file if (row := json.loads(line))["kind"] == kind]
+
+
+def refusals(value: dict[str, Any], old: dict[str, Any] | None) -> list[str | None]:
+    """KAI's text of each error about a Topology, with KAI v0.17."""
+    (item, *before) = [KubeObject.new(each) for each in (value, old) if each is not None]
+    found = findings_of_users("  kai: {version: v0.17}\n", (item,), tuple(before))
+    return [finding.operator_message for finding in found if finding.severity is Severity.ERROR]
+
+
+def answer_of(search: Search) -> dict[str, Any]:
+    texts = {"levels": list(search.levels), "podMessage": search.pod_message, "schedulerLog": search.log}
+    said = {name: text for name, text in texts.items() if text}
+    return {"subGroup": search.sub_group, "constrained": search.is_constrained, **said}
+
+
+@pytest.mark.client
+def test_which_topologies_are_taken(shared: Path) -> None:
+    texts = {row["id"]: refusals(row["object"], row.get("old")) for row in rows(shared, "Topology")}
+
+    expected: dict[str, list[str | None]] = {}
+    for row in rows(shared, "Topology"):
+        answer = row["answer"]
+        if "notServed" in answer:
+            # Another rule says it of objects of any kind.
+            expected[row["id"]] = []
+        elif "errors" in answer:
+            expected[row["id"]] = [error["message"] for error in answer["errors"]]
+        else:
+            expected[row["id"]] = [] if answer["allowed"] else [answer["message"]]
+    assert texts == expected
+
+
+@pytest.mark.client
+def test_which_levels_are_tried(shared: Path) -> None:
+    for row in rows(shared, "Scheduler"):
+        topologies = {topology.name: topology for topology in map(read_topology, row["topologies"])}
+
+        assert [answer_of(search) for search in searches(row["podGroup"], topologies)] == row["answer"], row["id"]
