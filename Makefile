@@ -82,8 +82,12 @@ SLOW := client or slow or e2e or image
 test-slow: setup ## run the tests of real clients and goldens, and those that take seconds each; missing clients are skipped outside CI (get them with `make tools`)
 	$(BIN)/pytest -n $(JOBS) -m "(client or slow) and not (e2e or image)"
 
-check: lint types ## lint, types and a minute of tests: what is worth running before every commit
-	$(BIN)/pytest -n $(JOBS) -m "not ($(SLOW) or hypothesis)"
+# The tests of cases and tables, which start no processes.
+CASES := $(addprefix tests/,diff discovery explain frontends krmfn migrate place render schedulers topology validate \
+  test_architecture.py test_contract.py test_glossary.py test_registry.py)
+
+check: lint types ## lint, types and the tests of cases, a minute in all: what is worth running before every commit
+	$(BIN)/pytest -n $(JOBS) -m "not ($(SLOW) or hypothesis)" $(CASES)
 
 # How many mutants; SAMPLE=0 for all of them, which takes hours.
 SAMPLE ?= 240
