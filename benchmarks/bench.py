@@ -8,9 +8,8 @@
 - `packwise render` on a folder of 1,000 files beside `kustomize build` with that Go function on the same folder.
 - `packwise check` beside kubectl-validate: `check.py`.
 
-Figures are medians. Memory is the peak of the largest process, as the kernel counts it, and the peak of all processes
-together (proportional set size, sampled in a run of its own; Linux). `--large` takes 100,000 workloads too, without the
-Go function, which would need some 30 GiB. `--write` writes the page.
+Figures are medians. Memory is the peak of the process, as the kernel counts it. `--large` takes 100,000 workloads too,
+without the Go function, which would need some 30 GiB. `--write` writes the page.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import resource
 import shutil
 import subprocess
@@ -29,7 +27,7 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from time import perf_counter, sleep
+from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from check import compare as compare_check
@@ -48,7 +46,7 @@ LARGE = 100_000
 FEW_RUNS = 10_000
 """From so many workloads on each is run once."""
 
-FUNCTION_HEAD = ("workloads", "kind", "", "wall s", "CPU s", "MiB", "MiB together", "wall", "CPU", "memory")
+FUNCTION_HEAD = ("workloads", "kind", "", "wall s", "CPU s", "MiB", "wall", "CPU", "memory")
 START_HEAD = ("kind", "packwise fn, s", "import yaml, s", "wall", "CPU", "memory")
 RENDER_HEAD = ("", "wall s", "CPU s", "MiB", "wall")
 CHECK_HEAD = ("", "wall s", "CPU s", "wall")
@@ -143,45 +141,15 @@ def measure(contenders: list[Contender], source: Path, runs: int) -> dict[str, S
     return {name: middle(taken) for name, taken in samples.items()}
 
 
-def together(command: tuple[str, ...], source: Path) -> float | None:
-    """The most memory that the process and those that it starts take together, in bytes; None but on Linux."""
-    if not sys.platform.startswith("linux"):
-        return None
-    most = 0
-    with source.open("rb") as stdin:
-        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while process.poll() is None:
-        most = max(most, sum(map(_proportional, [process.pid, *_children(process.pid)])))
-        sleep(0.02)
-    return most * 1024
-
-
-def _children(process: int) -> list[int]:
-    try:
-        return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text("utf-8").split()]
-    except OSError:
-        return []
-
-
-def _proportional(process: int) -> int:
-    try:
-        text = Path(f"/proc/{process}/smaps_rollup").read_text("utf-8")
-    except OSError:
-        return 0
-    size = re.search(r"^Pss: +([0-9]+) kB", text, re.MULTILINE)
-    return int(size[1]) if size else 0
-
-
-def rows_of(size: int, kind: Kind, medians: dict[str, Sample], alone: float | None, stick: str | None) -> list[str]:
+def rows_of(size: int, kind: Kind, medians: dict[str, Sample], stick: str | None) -> list[str]:
     """A row of the table for each contender, with ratios to `stick` where there is one."""
     rows: list[str] = []
     for name, sample in medians.items():
         ratios = (
             [f"{ratio:.2f}" for ratio in ratios_of(sample, medians[stick])] if stick and name != stick else [""] * 3
         )
-        all_of_it = f"{alone / MIB:.0f}" if alone is not None and name != stick else ""
         cells = (f"{size:,}", kind.name, name, f"{sample.wall:.3f}", f"{sample.cpu:.3f}", f"{sample.memory / MIB:.0f}")
-        rows.append("| " + " | ".join((*cells, all_of_it, *ratios)) + " |")
+        rows.append("| " + " | ".join((*cells, *ratios)) + " |")
     return rows
 
 
@@ -200,8 +168,7 @@ def function_rows(options: argparse.Namespace, peer: Contender | None) -> Iterat
         for kind in KINDS:
             source = input_of(size, kind)
             medians = measure(contenders, source, options.runs if size < FEW_RUNS else 1)
-            alone = together(ours.command, source) if size >= 1000 else None
-            yield from rows_of(size, kind, medians, alone, peer.name if len(contenders) > 1 and peer else None)
+            yield from rows_of(size, kind, medians, peer.name if len(contenders) > 1 and peer else None)
 
 
 def start_rows(options: argparse.Namespace) -> Iterator[str]:

@@ -51,9 +51,6 @@ def main() -> int:
         print("neither perf nor valgrind counts here: apt install linux-perf valgrind", file=sys.stderr)
         return 1 if os.environ.get("CI") else 0
     subprocess.run([sys.executable, "-m", "packwise.start"], check=True)
-    if hasattr(os, "sched_setaffinity"):
-        # With one processor there is one process: what several take together depends on how many there are.
-        os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     counted = {name: round(value, 4) for name, value in ratios(counter).items()}
     if options.record:

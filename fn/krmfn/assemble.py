@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext import Span
 
-__all__ = ["around", "assemble", "emptied", "entries_of", "entries_of_results", "opened_tail"]
+__all__ = ["assemble", "entries_of"]
 
 
 def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> str:
@@ -61,10 +61,10 @@ def _joined(
 ) -> str:
     if envelope.indent is None:
         return _joined_flow(envelope, items, results, expand=expand)
-    head, tail = around(envelope, results)
+    head, tail = _around(envelope, results)
     entries = entries_of(envelope, items, expand=expand)
     if not entries:
-        return emptied(head, envelope.newline) + tail
+        return _emptied(head, envelope.newline) + tail
     if not head.endswith(BREAKS):
         head += envelope.newline
     for number, entry in enumerate(entries):
@@ -130,7 +130,7 @@ def _written(item: KubeObject, indent: str, newline: str) -> str:
     return text if newline == "\n" else text.replace("\n", newline)
 
 
-def emptied(head: str, newline: str) -> str:
+def _emptied(head: str, newline: str) -> str:
     """`head` with an empty list at its key, which is on its last line but for comments."""
     lined = unified(head)
     at = lined.rfind("\n", 0, _key_end(lined)) + 1
@@ -151,7 +151,7 @@ def _key_end(head: str) -> int:
     return 0
 
 
-def around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
+def _around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
     """Head and tail of a list of block style with `results`; None keeps what came in.
 
     They are spliced in where that gives what it must; else head and tail are written anew.
@@ -168,25 +168,14 @@ def around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
 
 def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, str] | None:
     """Head and tail with `results` below; None where it takes a splice, or the tail is such that no key can follow."""
-    opened = opened_tail(envelope) if results else None
-    return None if opened is None else (envelope.head, opened + entries_of_results(results, envelope.newline))
-
-
-def opened_tail(envelope: Envelope) -> str | None:
-    """The tail of a list of block style and the key of results, whose entries can follow; None where they cannot."""
     tail, newline = envelope.tail, envelope.newline
-    if "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
+    if not results or "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
         return None
     tail = _ended(tail, newline)
     # An empty list in their place: results can be many.
     if not _are(fields_of(envelope.head, tail + "results: []\n"), {**envelope.rest, "results": []}):
         return None
-    return f"{tail}results:{newline}"
-
-
-def entries_of_results(results: list[Value], newline: str) -> str:
-    """The text of some results as entries of their list; those of others can follow."""
-    return write(results).replace("\n", newline)
+    return envelope.head, tail + f"results:\n{write(results)}".replace("\n", newline)
 
 
 def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str, Value]) -> tuple[str, str]:

@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from krmfn.outline import Answer
     from krmfn.result import Result
 
     ConfigT = TypeVar("ConfigT", bound=BaseModel)
     LinesOf = Callable[[Sequence[Result]], Sequence[str]]
-    InParts = Callable[[str], Answer | None]
 
 __all__ = ["MAX_INPUT", "NO_MEMORY", "read_input", "run"]
 
@@ -48,7 +46,6 @@ def run(
     config: None = None,
     validator: bool = False,
     lines_of: LinesOf | None = None,
-    in_parts: InParts | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -63,7 +60,6 @@ def run(
     config: type[ConfigT],
     validator: bool = False,
     lines_of: LinesOf | None = None,
-    in_parts: InParts | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -77,7 +73,6 @@ def run(
     config: type[Any] | None = None,
     validator: bool = False,
     lines_of: LinesOf | None = None,
-    in_parts: InParts | None = None,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
@@ -88,15 +83,13 @@ def run(
     ConfigError of the function becomes an error result; any other exception an `internal error` result. A `validator`
     answers without items, with an error or not: kustomize takes it for a change when a validator gives items back.
     `lines_of` gives the lines for stderr, None: one for each result (`krmfn.grouping` has shorter ones); errors are
-    among them, and `results` holds every result in any case. `in_parts` is asked first: it gives for the text of a
-    list what `function` would give for the list, and None where it leaves the list to `function`; what it raises means
-    the same.
+    among them, and `results` holds every result in any case.
     """
     source = sys.stdin.buffer if stdin is None else stdin
     sink = sys.stdout.buffer if stdout is None else stdout
     messages = sys.stderr if stderr is None else stderr
     try:
-        pieces, lines, code = _answer(function, config, source, lines_of or _each, in_parts, validator=validator)
+        pieces, lines, code = _answer(function, config, source, lines_of or _each, validator=validator)
     except MemoryError:
         pieces, lines, code = (), [NO_MEMORY], 1
     # stderr first: a reader that closed stdout early still learns what happened.
@@ -119,17 +112,12 @@ def _answer(
     config: type[Any] | None,
     source: IO[bytes],
     lines_of: LinesOf,
-    in_parts: InParts | None,
     *,
     validator: bool,
 ) -> tuple[Iterable[bytes], list[str], int]:
     """The bytes for stdout, the lines for stderr, the exit code. Raises MemoryError."""
     try:
-        text = decode(_input(source))
-        parts = None if in_parts is None else _in_parts(in_parts, text)
-        if parts is not None:
-            return _outcome_of_parts(parts, lines_of, validator=validator)
-        read = _parsed(text)
+        read = _parsed(decode(_input(source)))
     except ResourceListError as error:
         return (), [f"error: {error}"], 1
     answered, raised = _called(function, config, read)
@@ -142,27 +130,6 @@ def _answer(
 def _encoded(text: str) -> Iterator[bytes]:
     for start in range(0, len(text), _PIECE):
         yield text[start : start + _PIECE].encode("utf-8")
-
-
-def _in_parts(in_parts: InParts, text: str) -> Answer | None:
-    try:
-        return in_parts(text)
-    except MemoryError:
-        raise
-    except Exception:  # The function meets it again, and there it is reported.
-        return None
-
-
-def _outcome_of_parts(answer: Answer, lines_of: LinesOf, *, validator: bool) -> tuple[Iterable[bytes], list[str], int]:
-    """The bytes for stdout, the lines for stderr, the exit code."""
-    if not answer.results:
-        return answer.pieces(is_error=False, with_items=not validator), [], 0
-    from krmfn.result import exit_code, sort_results
-
-    results = sort_results(answer.results)
-    code = exit_code(results)
-    pieces = answer._replace(results=results).pieces(is_error=bool(code), with_items=not validator)
-    return pieces, _lines(results, lines_of), code
 
 
 def _parsed(text: str) -> ResourceList:

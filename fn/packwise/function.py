@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from krmfn.hints import TYPE_CHECKING
 from krmfn.run import run
 from packwise.objects.lists import is_list
@@ -14,26 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krmfn.kubeobject import KubeObject
-    from krmfn.outline import Answer
     from krmfn.resourcelist import ResourceList
     from krmfn.result import Result
     from packwise.pipeline import Rendered
 
 __all__ = ["main", "render_list"]
 
-_LARGE = 1 << 20
-"""Shorter texts take less time than processes that share them save."""
 
-
-def main(*, validate: bool = False, verbose: bool = False, jobs: int | None = None) -> int:
+def main(*, validate: bool = False, verbose: bool = False) -> int:
     """Runs on stdin and stdout and returns the exit code, 0 or 1. To `validate` is to answer results only.
 
-    Stderr shows the first findings of each form, and none that ask for nothing; all where it is `verbose`. At most
-    `jobs` processes work on a large list: as many as there are processors where it is None, and not more than four.
-    The bytes are the same whatever their number.
+    Stderr shows the first findings of each form, and none that ask for nothing; all where it is `verbose`.
     """
-    lines_of = None if verbose else _lines
-    return run(render_list, validator=validate, lines_of=lines_of, in_parts=partial(render_large, jobs=jobs))
+    return run(render_list, validator=validate, lines_of=None if verbose else _lines)
 
 
 def _lines(results: Sequence[Result]) -> list[str]:
@@ -48,16 +39,6 @@ def render_list(read: ResourceList) -> ResourceList:
     has_lists = any(is_list(item) for item in read.items)
     items, rendered = _rendered_lists(read) if has_lists else _rendered(read.items, read.function_config)
     return read.with_items(items).with_results((*_of_others(read.results), *rendered.results))
-
-
-def render_large(text: str, *, jobs: int | None) -> Answer | None:
-    """What `render_list` gives for a large list, by at most so many processes; None where it has to do it itself."""
-    if len(text) < _LARGE:
-        return None
-    from packwise.pipeline.parts import rendered_in_parts
-    from packwise.processes import processes_of
-
-    return rendered_in_parts(text, processes_of(jobs))
 
 
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:

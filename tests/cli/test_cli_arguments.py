@@ -76,7 +76,6 @@ COMMANDS = {
     "version -v": Version(libraries=True),
     "fn": Function(),
     "fn --validate": Function(validate=True),
-    "fn --jobs 2": Function(jobs=2),
 }
 
 
@@ -86,9 +85,12 @@ def test_commands(words: str) -> None:
 
 
 REFUSED = {
-    "fn --jobs 0": 'packwise fn: error: argument --jobs: must be a number from 1 to 64; got "0"',
-    "fn --jobs 65": 'packwise fn: error: argument --jobs: must be a number from 1 to 64; got "65"',
-    "fn --jobs many": 'packwise fn: error: argument --jobs: must be a number from 1 to 64; got "many"',
+    **{
+        f"{command} --jobs{number}": f"packwise {command.partition(' ')[0]}: error: unrecognized arguments: "
+        f"--jobs{number}; leave it out: one process works on a package, and packwise fleet alone has --jobs"
+        for command in ("fn", "check in", "render in -o out", "diff a b")
+        for number in ("", " 2", "=2")
+    },
     "": "packwise: error: the following arguments are required: COMMAND",
     "render": "packwise render: error: the following arguments are required: PATH",
     "render in --in-pl": 'packwise render: error: unrecognized arguments: --in-pl; did you mean "--in-place"?',

@@ -123,9 +123,8 @@ def test_a_file_name_of_two_lines_is_listed_in_one(call: Call, package: Path) ->
         b"a\nb\\nc\xff.yaml",
     ],
 )
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_file_name_of_any_bytes_is_listed(name: bytes, jobs: str, call: Call, package: Path) -> None:
-    file, words = package / os.fsdecode(name), ("render", "in", "-o", "out", "--jobs", jobs)
+def test_a_file_name_of_any_bytes_is_listed(name: bytes, call: Call, package: Path) -> None:
+    file, words = package / os.fsdecode(name), ("render", "in", "-o", "out")
     file.parent.mkdir(exist_ok=True)
     file.write_text(SERVICE, encoding="utf-8")
     out = package.parent / "out"

@@ -117,17 +117,13 @@ class Verbosity(IntEnum):
 
 
 class Render(NamedTuple):
-    """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing.
-
-    `jobs`: the number of processes, None where it is not given.
-    """
+    """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing."""
 
     named: Named
     output: str | None = None
     in_place: bool = False
     check: bool = False
     verbosity: Verbosity = Verbosity.NORMAL
-    jobs: int | None = None
 
 
 class Output(NamedTuple):
@@ -159,7 +155,7 @@ class Choice(NamedTuple):
 
 
 class Check(NamedTuple):
-    """`packwise check`; `fix` is None where nothing is mended. `jobs`: as of a render.
+    """`packwise check`; `fix` is None where nothing is mended.
 
     `changed_since` is a commit: only what the change since then reaches is reported. Where it `requires_workloads`, one
     must be judged.
@@ -171,7 +167,6 @@ class Check(NamedTuple):
     choice: Choice = Choice()
     verbosity: Verbosity = Verbosity.NORMAL
     nodes: tuple[str, ...] = ()
-    jobs: int | None = None
     changed_since: str | None = None
     requires_workloads: bool = False
 
@@ -356,11 +351,10 @@ class Version(NamedTuple):
 
 
 class Function(NamedTuple):
-    """`packwise fn`; `jobs`: the number of processes, None where it is not given."""
+    """`packwise fn`."""
 
     validate: bool = False
     verbose: bool = False
-    jobs: int | None = None
 
 
 class UsageError(Exception):

@@ -17,8 +17,6 @@ from packwise.cli.judgement import judge
 from packwise.cli.outputs import print_all, write_text
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.lines import count_by_rule, stderr_lines
-from packwise.cli.unread import LEAST
-from packwise.processes import processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from packwise.cli.arguments import Check, Choice
     from packwise.cli.fix import Fixed
     from packwise.cli.groups import Checkup
-    from packwise.cli.judgement import Judgement
 
 __all__ = ["check"]
 
@@ -50,7 +47,8 @@ def check(command: Check) -> int:
         if command.fix.show:
             return _show(fixed)
         say([f"mended {name}" for name, _, _ in fixed.texts])
-    checkup, judgement = _judged(command)
+    checkup = _read(command)
+    judgement = judge(checkup)
     checked = Checked(
         judgement.results,
         checkup.number,
@@ -69,23 +67,10 @@ def check(command: Check) -> int:
     return _report(command, checked)
 
 
-def _judged(command: Check) -> tuple[Checkup, Judgement]:
-    """What is named, and what is wrong with it; where that are many files, by several processes."""
-    processes = processes_of(command.jobs)
-    checkup = _read(command, LEAST if processes > 1 else None)
-    if checkup.unread:
-        from packwise.cli.check_apart import judged_apart
-
-        apart = judged_apart(checkup, processes)
-        if apart is not None:
-            return apart
-        checkup = _read(command, None)
-    return checkup, judge(checkup)
-
-
-def _read(command: Check, leaves: int | None) -> Checkup:
+def _read(command: Check) -> Checkup:
+    """What is named, on the cluster's nodes where these are given."""
     if command.changed_since is None:
-        checkup = read_groups(command.named, leaves=leaves)
+        checkup = read_groups(command.named)
     else:
         from packwise.cli.changed import read_changed
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from packwise.cli.fleet.side import SideRead
     from packwise.cli.groups import Checkup, Group
     from packwise.cli.inputs import Inputs
-    from packwise.cli.unread import Unread
     from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
 
@@ -89,7 +88,7 @@ class Coverage(NamedTuple):
 
 
 def coverage_of(inputs: Inputs | SideRead, rendered: Rendered) -> Coverage:
-    """What the render of the inputs, of which nothing is unread, judged of them."""
+    """What the render of the inputs judged of them."""
     groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
     missed = _workloads_among(inputs.files) - objects_judged(rendered)
     return Coverage(groups, max(missed, 0), inputs.left_out)
@@ -98,7 +97,7 @@ def coverage_of(inputs: Inputs | SideRead, rendered: Rendered) -> Coverage:
 def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
     """What was judged of the groups of a check: of each so many workloads, by what, how many of them are objects."""
     listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
-    missed = _workloads_among(checkup.files, checkup.unread) - sum([objects for *_, objects in listed])
+    missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
     groups = tuple([(number, judge or "") for _, number, judge, _ in listed if number])
     return Coverage(groups, max(missed, 0), checkup.left_out)
 
@@ -117,9 +116,9 @@ def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -
     return len([item for item in workloads if _is_workload(item) and item.location().file not in unchanged])
 
 
-def _workloads_among(files: Iterable[InputFile], unread: Iterable[Unread] = ()) -> int:
+def _workloads_among(files: Iterable[InputFile]) -> int:
     """How many workloads there are in files that are not left out, those that cannot be read too."""
-    number = sum([workloads_in(each.text) for each in unread])
+    number = 0
     for file in files:
         for item in file.items if file.left_out is None else ():
             number += _is_workload(item) if is_readable(item) else workloads_in(item.source.text)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document
     from packwise.cli.input_paths import InputPath
-    from packwise.cli.rendered_files import NewText, Outcome
+    from packwise.cli.rendered_files import Outcome
 
 __all__ = ["RULES", "FolderPlan", "new_path", "plan_folder", "refuse_same_target"]
 
@@ -94,8 +94,6 @@ def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
     plan.add_loose(loose)
     for item in outcome.new:
         plan.add_new(item)
-    for new in outcome.written:
-        plan.add_written(new)
     if split:
         plan.keep_followed()
     plan.refuse_files_in_files()
@@ -156,15 +154,6 @@ class _Plan:
             self.texts[path] = joined([without_bookkeeping(item).text for item in items])
             self._owners[path] = items[0]
             self.loose.add(path)
-
-    def add_written(self, new: NewText) -> None:
-        """The object at its path, which `target_path` made."""
-        owner = self._owners.get(new.path)
-        if owner is not None:
-            self._refuse_owner(new.name, new.path, owner)
-        else:
-            self.texts[new.path] = new.text
-            self.generated.add(new.path)
 
     def add_new(self, item: KubeObject) -> None:
         path = self._place(item, new_path(item))

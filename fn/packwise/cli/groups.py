@@ -14,7 +14,6 @@ from packwise.cli.input_paths import real
 from packwise.cli.inputs import (
     COMMIT,
     baseline_files,
-    can_be_read_again,
     configured,
     configured_before,
     definitions_in,
@@ -26,7 +25,6 @@ from packwise.cli.inputs import (
 )
 from packwise.cli.reader import Reader, is_readable, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
-from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
 from packwise.discovery import KUSTOMIZATIONS, nearest_folder_among, nearest_folders
 from packwise.select import Package
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.cli.arguments import Named
     from packwise.cli.document import Document, InputFile
-    from packwise.cli.unread import Unread
     from packwise.discovery import LeftOut
     from packwise.select import Configured
 
@@ -53,9 +50,9 @@ _APPLICATIONS = ("Application", "ApplicationSet")
 class Group(NamedTuple):
     """Files that one configuration judges; `configurations` are the names of its files, empty where there is none.
 
-    `around` are the names of files that are read for their definitions, and not judged. `unread` are files that are
-    judged, and of which the package has nothing yet. Of the `files`, those whose names are `unchanged` are judged with
-    the others, and what is said of them counts where it is new to the package as it stood `before` the change.
+    `around` are the names of files that are read for their definitions, and not judged. Of the `files`, those whose
+    names are `unchanged` are judged with the others, and what is said of them counts where it is new to the package as
+    it stood `before` the change.
     `applied` is what a client applies together where no kustomization says so: "all" of it, each "folder", or each
     "file"; `kustomizations` are the names of those among the input, of all groups.
     """
@@ -63,7 +60,6 @@ class Group(NamedTuple):
     package: Package
     configurations: tuple[str, ...] = ()
     around: frozenset[str] = frozenset()
-    unread: tuple[Unread, ...] = ()
     files: tuple[InputFile, ...] = ()
     unchanged: frozenset[str] = frozenset()
     before: tuple[Package, ...] = ()
@@ -86,20 +82,16 @@ class Checkup(NamedTuple):
     results: tuple[Result, ...]
     read: tuple[InputFile, ...]
     left_out: tuple[tuple[str, LeftOut], ...]
-    unread: tuple[Unread, ...] = ()
     around: tuple[InputFile, ...] = ()
 
     @property
     def number(self) -> int:
         """How many files are judged."""
-        return len([file for file in self.files if file.left_out is None]) + len(self.unread)
+        return len([file for file in self.files if file.left_out is None])
 
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
-        text = text_among(self.read, name)
-        if text is not None:
-            return text
-        return next((each.text for each in self.unread if each.path.name == name), None)
+        return text_among(self.read, name)
 
     def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
         """What is judged, on a cluster of these objects."""
@@ -113,15 +105,12 @@ class Checkup(NamedTuple):
         return self._replace(groups=tuple(groups))
 
 
-def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
-    """What `named` names, by the configuration nearest to each file. Raises UsageError as `read_inputs` does.
-
-    Where so many files or more seem to hold workloads alone, it `leaves` these unread.
-    """
+def read_groups(named: Named) -> Checkup:
+    """What `named` names, by the configuration nearest to each file. Raises UsageError as `read_inputs` does."""
     refuse_stdin_twice(named)
     reader = Reader(named.exclude, force_exclude=named.force_exclude)
-    files = reader.read(named.paths, leaves=leaves if can_be_read_again(named) else None)
-    left_out, read, unread = tuple(reader.left_out), len(reader.results), tuple(reader.unread)
+    files = reader.read(named.paths)
+    left_out, read = tuple(reader.left_out), len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
@@ -130,11 +119,11 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
         # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
         groups = []
     elif named.config is not None or chosen.function_config is not None:
-        group = _group(files, (), before, chosen, crds, unread=unread).after(configured_before(named, ()))
+        group = _group(files, (), before, chosen, crds).after(configured_before(named, ()))
         groups = [group._replace(package=group.package._replace(is_chosen=named.config is not None), applied="folder")]
     else:
         around = read_around(named.paths, files, reader)
-        groups = _groups(files, unread, around, _placed(before, named), crds)
+        groups = _groups(files, around, _placed(before, named), crds)
         groups = [
             group.after(configured_before(named, [file for file in around if str(file.path.name) in group.around]))
             for group in groups
@@ -147,7 +136,7 @@ def read_groups(named: Named, *, leaves: int | None = None) -> Checkup:
     groups = [
         group._replace(package=group.package._replace(values=values), kustomizations=kustomizations) for group in groups
     ]
-    return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), left_out, unread, around)
+    return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), left_out, around)
 
 
 def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
@@ -171,24 +160,17 @@ def _application_results(files: Sequence[InputFile]) -> list[Result]:
 
 def _groups(
     files: list[InputFile],
-    unread: tuple[Unread, ...],
     around: tuple[InputFile, ...],
     before: Mapping[str, InputFile] | None,
     crds: tuple[KubeObject, ...],
 ) -> list[Group]:
     by_path = {path: part for file in (*files, *around) for path, part in _parts(file)}
-    traits = {path: traits_of(file) for path, file in by_path.items()}
-    folders = nearest_folders(traits | {each.path.identity: WORKLOADS for each in unread})
+    folders = nearest_folders({path: traits_of(file) for path, file in by_path.items()})
     around_paths = {path_of(file) for file in around}
     mine: dict[str | None, list[InputFile]] = {}
     beside: dict[str | None, list[InputFile]] = {}
     for path, file in by_path.items():
         (beside if path in around_paths else mine).setdefault(folders[path], []).append(file)
-    left: dict[str | None, list[Unread]] = {}
-    for each in unread:
-        folder = folders[each.path.identity]
-        left.setdefault(folder, []).append(each)
-        mine.setdefault(folder, [])
     old = None if before is None else _by_folder(before, folders)
     is_split = len(set(folders.values())) > 1
     return [
@@ -199,7 +181,6 @@ def _groups(
             None,
             crds,
             is_part=folder is None and is_split,
-            unread=left.get(folder, ()),
         )._replace(applied="file" if folder is None else "folder")
         for folder, own in mine.items()
         if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
@@ -239,7 +220,6 @@ def _group(
     crds: tuple[KubeObject, ...],
     *,
     is_part: bool = False,
-    unread: Iterable[Unread] = (),
 ) -> Group:
     files, around = list(files), list(around)
     package = Package(
@@ -256,7 +236,7 @@ def _group(
     names = [str(item.location().file) for item in configuring if item is not None]
     names += [str(file.path.name) for file in (*files, *around) if chosen is None and traits_of(file).configures]
     around_names = frozenset([str(file.path.name) for file in around])
-    return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(unread), tuple(files))
+    return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(files))
 
 
 def _placed(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:

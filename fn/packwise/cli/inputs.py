@@ -10,7 +10,6 @@ from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.reader import Reader, error_result, items_of, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, surroundings_of, traits_of
-from packwise.cli.unread import WORKLOADS
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folders
 from packwise.select import Configured, Package
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.arguments import Named
     from packwise.cli.document import InputFile
-    from packwise.cli.unread import Unread
     from packwise.discovery import LeftOut
 
 __all__ = [
@@ -34,7 +32,6 @@ __all__ = [
     "Inputs",
     "Sides",
     "baseline_files",
-    "can_be_read_again",
     "configured",
     "configured_before",
     "definitions_in",
@@ -57,9 +54,7 @@ class Inputs(NamedTuple):
 
     With an error among `results` the package has the readable rest. `is_lost`: the baseline, the configuration or the
     CRDs that were asked for could not be read, so that every answer would be a guess. `read` are all files, the
-    configuration's and the baseline's too. `left_out` are the files and folders that are not judged, by name. `unread`
-    are files of which neither `files` nor the package has anything yet; `order` is then what tells all files from each
-    other, in order.
+    configuration's and the baseline's too. `left_out` are the files and folders that are not judged, by name.
     """
 
     files: tuple[InputFile, ...]
@@ -67,8 +62,6 @@ class Inputs(NamedTuple):
     results: tuple[Result, ...]
     read: tuple[InputFile, ...]
     left_out: tuple[tuple[str, LeftOut], ...] = ()
-    unread: tuple[Unread, ...] = ()
-    order: tuple[str, ...] = ()
     is_lost: bool = False
 
     def text_of(self, name: str | None) -> str | None:
@@ -76,24 +69,23 @@ class Inputs(NamedTuple):
         return text_among(self.read, name)
 
 
-def read_inputs(named: Named, output: str | None = None, *, leaves: int | None = None) -> Inputs:
+def read_inputs(named: Named, output: str | None = None) -> Inputs:
     """What `named` names. The folder `output` is not read where it stands within another.
 
-    Where nothing among the files configures a render, the nearest configuration above them does. Where so many files or
-    more seem to hold workloads alone, it `leaves` these unread. Raises UsageError where something is not there, or does
-    not go together.
+    Where nothing among the files configures a render, the nearest configuration above them does. Raises UsageError
+    where something is not there, or does not go together.
     """
     refuse_stdin_twice(named)
     reader = Reader(named.exclude)
-    files = reader.read(named.paths, output, leaves=leaves if can_be_read_again(named) else None)
-    left_out, unread, own = tuple(reader.left_out), tuple(reader.unread), len(reader.results)
+    files = reader.read(named.paths, output)
+    left_out, own = tuple(reader.left_out), len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     baseline = None if before is None else readable(before)
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
     is_lost = bool(exit_code(reader.results[own:]))
     around = _of_the_same(
-        files, unread, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
+        files, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
     )
     package = Package(
         readable(files),
@@ -108,8 +100,7 @@ def read_inputs(named: Named, output: str | None = None, *, leaves: int | None =
         is_chosen=named.config is not None,
     )
     is_lost = is_lost or any(is_broken_configuration(file) for file in (*files, *around))
-    read = tuple(reader.results), tuple(reader.files)
-    return Inputs(tuple(files), package, *read, left_out, unread, tuple(reader.order), is_lost)
+    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out, is_lost)
 
 
 def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
@@ -117,20 +108,12 @@ def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     return tuple([item for file in files for item in readable_items(file)])
 
 
-def can_be_read_again(named: Named) -> bool:
-    """Whether what is left unread can be read with everything else where that turns out to be needed."""
-    return named.baseline is None and STDIN not in (*named.paths, named.config, *named.crds)
-
-
-def _of_the_same(
-    files: Iterable[InputFile], unread: Iterable[Unread], around: tuple[InputFile, ...]
-) -> tuple[InputFile, ...]:
+def _of_the_same(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
     """Those around that the configuration of the files judges too; not those of other clusters."""
     if not around:
         return ()
-    traits = {path_of(file): traits_of(file) for file in (*files, *around)}
-    folders = nearest_folders(traits | {each.path.identity: WORKLOADS for each in unread})
-    own = {folders[each.path.identity] for each in (*files, *unread)}
+    folders = nearest_folders({path_of(file): traits_of(file) for file in (*files, *around)})
+    own = {folders[path_of(file)] for file in files}
     return tuple([file for file in around if folders[path_of(file)] in own])
 
 
@@ -222,7 +205,7 @@ def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
 
 def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Reader) -> tuple[InputFile, ...]:
     """The nearest configuration above `files`, and the definitions around them."""
-    around = surroundings_of(paths, files, reader.unread)
+    around = surroundings_of(paths, files)
     reader.files += around.files
     reader.results += [error_result(error) for error in around.errors]
     return around.files

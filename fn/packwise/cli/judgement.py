@@ -24,16 +24,7 @@ if TYPE_CHECKING:
     from packwise.cli.groups import Checkup, Group
     from packwise.pipeline import Rendered
 
-__all__ = [
-    "Judgement",
-    "Verdict",
-    "judge",
-    "judgement_of",
-    "reported",
-    "rules_missed_by",
-    "verdict_of",
-]
-
+__all__ = ["Judgement", "judge", "rules_missed_by"]
 
 _NAMES = frozenset([kind.name for kind in WORKLOADS])
 
@@ -46,33 +37,42 @@ class Judgement(NamedTuple):
     is_new: bool = False
 
 
-class Verdict(NamedTuple):
+class _Verdict(NamedTuple):
     """What a render says of one group: the results that are reported, and how many `workloads` it judged.
 
     `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
-    no status. `obstacles` are those of the results about what objects are judged by. `objects` are the workloads that
-    are Kubernetes objects.
+    no status. `objects` are the workloads that are Kubernetes objects.
     """
 
     results: tuple[Result, ...]
     workloads: int
     judge: str | None
-    is_new: bool = False
-    obstacles: tuple[Result, ...] = ()
-    objects: int = 0
+    is_new: bool
+    objects: int
 
 
 def judge(checkup: Checkup) -> Judgement:
-    """What is wrong with each file, by its own configuration. Nothing is unread."""
-    return judgement_of(
-        checkup, [verdict_of(group, render(group.package, is_listed=False)) for group in checkup.groups]
-    )
+    """What is wrong with each file, by its own configuration."""
+    judged = [(group, _verdict_of(group)) for group in checkup.groups]
+    results = [*checkup.results]
+    passed = rules_missed_by(checkup.results)
+    # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
+    has_workloads = any(each.workloads for _, each in judged)
+    passed.add(NO_WORKLOADS.name if has_workloads else ABSENT.name)
+    for _, each in judged:
+        results += [result for result in each.results if result.tags.get("rule") not in passed]
+    coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in judged])
+    # A definition that several groups read is wrong once.
+    unique = {str(result): result for result in _explained(results, coverage)}
+    is_new = any(each.is_new for _, each in judged)
+    return Judgement(sort_results(without_echoes(unique.values())), coverage, is_new)
 
 
-def verdict_of(group: Group, rendered: Rendered) -> Verdict:
-    """What a check says of a group, given its render; objects that no client applies together are judged apart."""
+def _verdict_of(group: Group) -> _Verdict:
+    """What a check says of a group; objects that no client applies together are judged apart."""
+    rendered = render(group.package, is_listed=False)
     judged = _judged_apart(group, rendered)
-    results = reported(_results_of(judged), rendered.obstacles, group)
+    results = _reported(_results_of(judged), rendered.obstacles, group)
     workloads = [item for item in group.package.items if item.get("kind") in _NAMES]
     is_new = any(not item.get("status") for item in workloads)
     number = sum(each.workloads for _, each in judged)
@@ -80,7 +80,7 @@ def verdict_of(group: Group, rendered: Rendered) -> Verdict:
         plans = [plan for _, each in judged for plan in each.plans]
         number = sum(plan.workload.location().file not in group.unchanged for plan in plans)
     objects = sum([objects_judged(each, group.unchanged) for _, each in judged])
-    return Verdict(results, number, judge_of(rendered), is_new, rendered.obstacles, objects)
+    return _Verdict(results, number, judge_of(rendered), is_new, objects)
 
 
 def _judged_apart(group: Group, rendered: Rendered) -> list[tuple[frozenset[str | None], Rendered]]:
@@ -106,23 +106,6 @@ def _results_of(judged: Sequence[tuple[frozenset[str | None], Rendered]]) -> lis
     return results
 
 
-def judgement_of(checkup: Checkup, verdicts: Iterable[Verdict]) -> Judgement:
-    """What is wrong with all files, by the verdict on each group."""
-    rendered = list(zip(checkup.groups, verdicts, strict=True))
-    results = [*checkup.results]
-    passed = rules_missed_by(checkup.results)
-    # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
-    has_workloads = any(each.workloads for _, each in rendered)
-    passed.add(NO_WORKLOADS.name if has_workloads else ABSENT.name)
-    for _, each in rendered:
-        results += [result for result in each.results if result.tags.get("rule") not in passed]
-    coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in rendered])
-    # A definition that several groups read is wrong once.
-    unique = {str(result): result for result in _explained(results, coverage)}
-    is_new = any(each.is_new for _, each in rendered)
-    return Judgement(sort_results(without_echoes(unique.values())), coverage, is_new)
-
-
 def _explained(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
     """The results; that there is no workload is said with what was passed over, for formats without a last line."""
     over = passed_over(coverage.reasons)
@@ -136,7 +119,7 @@ def rules_missed_by(unread: Iterable[Result]) -> set[str]:
     return {ABSENT.name, NO_WORKLOADS.name} if exit_code(unread) else set()
 
 
-def reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
+def _reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
     """Those of the results of a group that are about what the user named, or keep it from being judged.
 
     `obstacles` are those about what objects are judged by.

@@ -90,7 +90,7 @@ def _run(command: Command) -> int:
     if isinstance(command, Function):
         from packwise.function import main as run_function
 
-        return run_function(validate=command.validate, verbose=command.verbose, jobs=command.jobs)
+        return run_function(validate=command.validate, verbose=command.verbose)
     # Help and wrong usage need none of the commands' imports.
     module, name = _COMMANDS[type(command)]
     run: Callable[[Command], int] = getattr(import_module(f"packwise.cli.{module}"), name)

@@ -81,7 +81,6 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         parsed.in_place,
         parsed.check,
         Verbosity(parsed.verbosity),
-        parsed.jobs,
     ),
     "check": lambda parsed: Check(
         _named(parsed)._replace(force_exclude=parsed.force_exclude),
@@ -92,7 +91,6 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
         ),
         Verbosity(parsed.verbosity),
         tuple(parsed.nodes),
-        parsed.jobs,
         parsed.changed_since,
         parsed.requires_workloads,
     ),
@@ -163,7 +161,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     ),
     "schema": lambda parsed: Schema(parsed.name, parsed.revision),
     "version": lambda parsed: Version(parsed.libraries),
-    "fn": lambda parsed: Function(parsed.validate, parsed.verbose, parsed.jobs),
+    "fn": lambda parsed: Function(parsed.validate, parsed.verbose),
 }
 """The command of each subcommand's name, made of its parsed arguments."""
 
@@ -200,6 +198,8 @@ class _Parser(argparse.ArgumentParser):
         from packwise.wording import closest
 
         unknown = re.match(r"unrecognized arguments: (--[^ =]+)", message)
+        if unknown is not None and unknown[1] == "--jobs":
+            return "; leave it out: one process works on a package, and packwise fleet alone has --jobs"
         if unknown is not None:
             return closest(unknown[1], [name for name in self._option_string_actions if name.startswith("--")])
         chosen = re.search(r"invalid choice: '([^']*)'", message)

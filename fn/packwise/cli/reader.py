@@ -11,7 +11,6 @@ from packwise.cli.document import InputFile
 from packwise.cli.input_paths import find_files
 from packwise.cli.progress import tracked
 from packwise.cli.read import content_of, decode
-from packwise.cli.unread import Unread, looks_plain
 from packwise.discovery import LeftOut, Reason
 from packwise.findings.finding import bounded
 from packwise.globs import Globs
@@ -21,7 +20,7 @@ from packwise.objects.mentions import workloads_in
 from packwise.settings.recognition import is_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -64,12 +63,9 @@ def is_readable(item: KubeObject) -> bool:
 
 
 class Reader:
-    """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why.
+    """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why."""
 
-    `unread` are the files that it leaves to others; `order` is then the order of all, by what tells them apart.
-    """
-
-    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "order", "results", "unread")
+    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "results")
 
     def __init__(self, exclude: Iterable[str] = (), *, force_exclude: bool = False) -> None:
         self._exclude = tuple(exclude)
@@ -77,18 +73,10 @@ class Reader:
         self.files: list[InputFile] = []
         self.left_out: list[tuple[str, LeftOut]] = []
         self.results: list[Result] = []
-        self.unread: list[Unread] = []
-        self.order: list[str] = []
 
-    def read(self, paths: Iterable[str], output: str | None = None, *, leaves: int | None = None) -> list[InputFile]:
-        """Each file that `paths` name once, in their order; a file that a path names itself is never left out.
-
-        Where so many files or more seem to hold workloads alone, it `leaves` these unread.
-        """
-        listed = self._listed(self._named(paths, output))
-        if leaves is not None and len(listed) >= leaves:
-            return self._kept(self._others(listed, leaves))
-        return self._kept([_read(path) for path in tracked(listed)])
+    def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
+        """Each file that `paths` name once, in their order; a file that a path names itself is never left out."""
+        return self._kept([_read(path) for path in tracked(self._listed(self._named(paths, output)))])
 
     def _named(self, paths: Iterable[str], output: str | None) -> Iterable[InputPath]:
         paths_by_name: dict[str, InputPath] = {}
@@ -103,23 +91,6 @@ class Reader:
                 elif file.is_named and before.left_out is not None:
                     paths_by_name[key] = before.as_named()
         return paths_by_name.values()
-
-    def _others(self, listed: Sequence[InputPath], leaves: int) -> list[_Read]:
-        """The files but those that are left unread, where there are enough of these."""
-        contents: list[Unread | _Read] = []
-        for path in tracked(listed):
-            try:
-                data = content_of(path)
-            except FieldError as error:
-                contents.append((InputFile(path, ()), error))
-            else:
-                contents.append(Unread(path, data) if looks_plain(path, data) else _decoded(path, data))
-        self.order += [path.identity for path in listed]
-        unread = [each for each in contents if isinstance(each, Unread)]
-        if len(unread) < leaves:
-            return [_decoded(*each) if isinstance(each, Unread) else each for each in contents]
-        self.unread += unread
-        return [each for each in contents if not isinstance(each, Unread)]
 
     def read_commit(self, commit: str, paths: Iterable[str]) -> list[InputFile]:
         """Each file that `paths` named in a commit of git."""
@@ -146,8 +117,6 @@ class Reader:
 
     def _kept(self, read: list[_Read]) -> list[InputFile]:
         excluded = _exclusions([file for file, _ in read])
-        if excluded:
-            self.unread = [each for each in self.unread if not self._is_excluded(each.path, excluded, each.text)]
         files: list[InputFile] = []
         for file, error in read:
             if self._is_excluded(file.path, excluded, file.text):

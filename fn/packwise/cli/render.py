@@ -11,15 +11,9 @@ from packwise.cli.inputs import read_inputs
 from packwise.cli.render_report import Report
 from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.cli.stream import stream_of
-from packwise.cli.unread import LEAST
-from packwise.processes import processes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krmfn.result import Result
     from packwise.cli.arguments import Render
-    from packwise.cli.render_apart import Apart
 
 __all__ = ["render"]
 
@@ -31,15 +25,7 @@ def render(command: Render) -> int:
         from packwise.cli.render_folder import render_folder
 
         return render_folder(command)
-    processes = processes_of(command.jobs)
-    inputs = read_inputs(command.named, leaves=LEAST if processes > 1 else None)
-    if inputs.unread:
-        from packwise.cli.render_apart import rendered_apart
-
-        apart = rendered_apart(inputs, processes, in_files=False)
-        if apart is not None:
-            return _print_apart(apart, command)
-        inputs = read_inputs(command.named)
+    inputs = read_inputs(command.named)
     rendered = rendered_of(inputs, writes=True)
     report = Report(command, coverage_of(inputs, rendered))
     if exit_code(rendered.results):
@@ -48,19 +34,8 @@ def render(command: Render) -> int:
         text = stream_of(outcome_of(inputs.files, rendered))
     except FieldError as error:
         return report.refuse(rendered.results, error)
-    return _print(text, rendered.results, report)
-
-
-def _print_apart(apart: Apart, command: Render) -> int:
-    report = Report(command, apart.coverage)
-    if apart.outcome is None:
-        return report.refuse(apart.results)
-    return _print(stream_of(apart.outcome), apart.results, report)
-
-
-def _print(text: str, results: Sequence[Result], report: Report) -> int:
-    report.list_findings(results)
+    report.list_findings(rendered.results)
     if not show(text):
         return 1
-    report.end(results)
+    report.end(rendered.results)
     return 0

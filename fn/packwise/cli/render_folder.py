@@ -12,21 +12,18 @@ from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import cannot_write, say
 from packwise.cli.coverage import coverage_of
-from packwise.cli.document import InputFile, contents_of
+from packwise.cli.document import contents_of
 from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_inputs
 from packwise.cli.journal import once_complete
 from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
-from packwise.cli.render_apart import rendered_apart
 from packwise.cli.render_report import Report
 from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.cli.survey import survey
 from packwise.cli.swap import remove_left
-from packwise.cli.unread import LEAST
 from packwise.cli.write import apply, refuse_lists_within, refuse_no_folder
-from packwise.processes import processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -47,19 +44,9 @@ def render_folder(command: Render) -> int:
     Raises UsageError before anything is written.
     """
     output = _output_of(command)
-    processes = processes_of(command.jobs)
-    inputs = _inputs(command, output, LEAST if processes > 1 else None)
-    refuse_same_target([*inputs.files, *[InputFile(path, ()) for path, _ in inputs.unread]])
+    inputs = _inputs(command, output)
+    refuse_same_target(inputs.files)
     refuse_lists_within(inputs.files, output)
-    apart = rendered_apart(inputs, processes, in_files=True) if inputs.unread else None
-    if apart is not None:
-        report = Report(command, apart.coverage)
-        if apart.outcome is None:
-            return report.refuse(apart.results)
-        as_read = contents_of(inputs.files) | {Path(str(path.name)): data for path, data in inputs.unread}
-        return _written(apart.outcome, Path(output), apart.results, as_read, report)
-    if inputs.unread:
-        inputs = _inputs(command, output)
     rendered = rendered_of(inputs, writes=True)
     report = Report(command, coverage_of(inputs, rendered))
     if exit_code(rendered.results):
@@ -107,9 +94,9 @@ def _output_of(command: Render) -> str:
     return output
 
 
-def _inputs(command: Render, output: str, leaves: int | None = None) -> Inputs:
+def _inputs(command: Render, output: str) -> Inputs:
     """What is read; a change of files that was interrupted comes to its end first."""
-    read = partial(read_inputs, command.named, output, leaves=leaves)
+    read = partial(read_inputs, command.named, output)
     if command.in_place:
         return read() if command.check else once_complete(read)
     look = partial(refuse_interrupted, Path(real(output)))

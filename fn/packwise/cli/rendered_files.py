@@ -21,30 +21,18 @@ if TYPE_CHECKING:
     from packwise.cli.inputs import Inputs
     from packwise.objects.identity import Identity
 
-__all__ = ["NewText", "Outcome", "is_bookkeeping", "outcome_of", "rendered_of", "without_bookkeeping"]
-
-
-class NewText(NamedTuple):
-    """What another process wrote: a generated object with the path that it belongs to, as `name` calls it.
-
-    In a stream it may be several objects, and their path counts for nothing.
-    """
-
-    text: str
-    path: str = ""
-    name: str = ""
+__all__ = ["Outcome", "is_bookkeeping", "outcome_of", "rendered_of", "without_bookkeeping"]
 
 
 class Outcome(NamedTuple):
     """`files` are those that were read, with what changed; `emptied` those of which nothing remains.
 
-    `new` are the generated objects that stood in none of them, `written` those that other processes made texts of.
+    `new` are the generated objects that stood in none of them.
     """
 
     files: tuple[InputFile, ...]
     emptied: tuple[InputFile, ...]
     new: tuple[KubeObject, ...]
-    written: tuple[NewText, ...] = ()
 
 
 def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:

@@ -28,7 +28,7 @@ def stream_of(outcome: Outcome) -> str:
         if file.is_stream
     ]
     new = [without_bookkeeping(item).text for item in outcome.new]
-    return joined([*files, *new, *[each.text for each in outcome.written]])
+    return joined([*files, *new])
 
 
 def joined(texts: Iterable[str]) -> str:

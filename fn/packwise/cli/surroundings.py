@@ -17,7 +17,6 @@ from packwise.cli.document import InputFile
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
 from packwise.cli.read import content_of, decode
 from packwise.cli.reader import is_readable, readable_items
-from packwise.cli.unread import WORKLOADS
 from packwise.discovery import Traits
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KINDS
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document
-    from packwise.cli.unread import Unread
 
 __all__ = ["Surroundings", "defining", "is_broken_configuration", "path_of", "surroundings_of", "traits_of"]
 
@@ -68,9 +66,9 @@ def is_broken_configuration(file: InputFile) -> bool:
     return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
 
 
-def surroundings_of(paths: Iterable[str], files: Iterable[InputFile], unread: Iterable[Unread] = ()) -> Surroundings:
-    """What stands around `files` and `unread`, which were read for `paths`; nothing that is among them."""
-    search = _Search(paths, files, unread)
+def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
+    """What stands around `files`, which were read for `paths`; nothing that is among them."""
+    search = _Search(paths, files)
     for path in search.paths:
         search.look_above(path)
     search.look_elsewhere()
@@ -82,10 +80,9 @@ class _Search:
 
     __slots__ = ("_configured", "_folders", "_looked", "_traits", "around", "errors", "paths")
 
-    def __init__(self, paths: Iterable[str], files: Iterable[InputFile], unread: Iterable[Unread]) -> None:
+    def __init__(self, paths: Iterable[str], files: Iterable[InputFile]) -> None:
         self._folders = [real(path) for path in paths if Path(path).is_dir()]
         read = [(file.path, traits_of(file)) for file in files if file.path.name is not None]
-        read += [(each.path, WORKLOADS) for each in unread]
         self.paths = [path for path, _ in read]
         self._traits = {path.identity: traits for path, traits in read}
         self._configured = {folder_of(at) for at, traits in self._traits.items() if traits.configures}

@@ -53,14 +53,13 @@ RULES = (NO_WORKLOADS,)
 class Rendered(NamedTuple):
     """`kept` are the user's own objects in their order, `generated` those that follow them.
 
-    With an error among `results`, `kept` is the whole input and nothing is generated. `notices` are the last of
-    `results`: those that are reported only where there is no error. `sources` are the generated objects before
-    packwise's own annotations, each with its origins; with an error, these are `refused` instead. `selection` is None
-    where the input is unreadable. `plans` are what becomes of the workloads and `known` the topologies that they can
-    name, also where there are errors; none where the configuration has some. `has_grove`: whether some workloads are
-    Grove's. `obstacles` are those of `results` about what objects are judged by, the configuration and the CRDs: an
-    error among them keeps objects from being judged, whatever file it is in. `scheduled` is what the schedulers write
-    their objects from, None where there is an error.
+    With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
+    objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
+    `plans` are what becomes of the workloads and `known` the topologies that they can name, also where there are
+    errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's. `obstacles` are
+    those of `results` about what objects are judged by, the configuration and the CRDs: an error among them keeps
+    objects from being judged, whatever file it is in. `scheduled` is what the schedulers write their objects from, None
+    where there is an error.
     """
 
     kept: tuple[KubeObject, ...]
@@ -73,8 +72,6 @@ class Rendered(NamedTuple):
     has_grove: bool = False
     obstacles: tuple[Result, ...] = ()
     scheduled: SchedulerInput | None = None
-    notices: tuple[Result, ...] = ()
-    refused: tuple[Generated, ...] = ()
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -152,18 +149,17 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     )
     if exit_code(results):
         results = (*results, *choice.wrong_comments())
-        return Rendered(package.items, (), results, selection, (), *judged, refused=rendering.generated)
+        return Rendered(package.items, (), results, selection, (), *judged)
     notes = {id(plan.workload): plan.notes for plan in plans}
     kept, more = _annotate(package, _statuses(plans, known, statuses, written), notes, known, selection)
     notices += more
     if not plans:
         notices.append(_no_workloads())
     # The configuration may make errors of these, too.
-    noticed = (*choice.results(notices), *choice.wrong_comments())
-    results = (*results, *noticed)
+    results = (*results, *choice.results(notices), *choice.wrong_comments())
     if exit_code(results):
-        return Rendered(package.items, (), results, selection, (), *judged, refused=rendering.generated)
-    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged, scheduled, noticed)
+        return Rendered(package.items, (), results, selection, (), *judged)
+    return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged, scheduled)
 
 
 class _NoChoice:

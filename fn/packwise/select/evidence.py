@@ -99,14 +99,10 @@ class _Trace(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """`findings` is at most one, about the strongest evidence. `scopes` hold what is not judged by the wrong API.
-
-    `release` is what workloads show, None where they show none.
-    """
+    """`findings` is at most one, about the strongest evidence. `scopes` hold what is not judged by the wrong API."""
 
     findings: tuple[Finding, ...] = ()
     scopes: tuple[tuple[KubeObject, FieldPath], ...] = ()
-    release: Revision | None = None
 
     def without_consequences(self, findings: list[Finding]) -> list[Finding]:
         """`findings` without those that follow from the API of another release."""
@@ -133,7 +129,7 @@ def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, 
         for trace in traces:
             strongest = trace if precedes(strongest.first, trace.first) else strongest
         finding = _contradicted(strongest, assumed, deployed)
-        return Evidence((finding,), tuple([(trace.item, trace.scope) for trace in traces]), strongest.first)
+        return Evidence((finding,), tuple([(trace.item, trace.scope) for trace in traces]))
     if deployed is not None and deployed.release not in (assumed.name, *assumed.releases):
         return Evidence((_offered(deployed, assumed),))
     for kind, first in _KINDS.items():

@@ -11,7 +11,6 @@ import os
 import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout
-from importlib import import_module
 from marshal import dumps
 from pathlib import Path
 
@@ -19,14 +18,12 @@ from packwise.start import FILES, FUNCTION, archive_path, interpreter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container
     from typing import Any
 
     from packwise.start import Entry, Pattern
 
 _OWN = ("packwise", "krmfn")
-_OF_LARGE_LISTS = ("packwise.pipeline.parts", "packwise.spool", "packwise.processes", "krmfn.outline", "krmfn.assemble")
-_OF_MANY_FILES = ("packwise.cli.check_apart", "packwise.cli.render_apart")
 _SAMPLE = Path(__file__).with_name("sample.yaml")
 
 
@@ -34,9 +31,9 @@ def main() -> int:
     """Makes the archives; returns the exit code, 1 where one cannot be written."""
     before = set(sys.modules)
     re.purge()
-    _run(_function, _OF_LARGE_LISTS)
+    _run(_function)
     function = _archive(before)
-    _run(_commands, _OF_MANY_FILES)
+    _run(_commands)
     return _write(FUNCTION, function) or _write(FILES, _archive(before))
 
 
@@ -58,11 +55,8 @@ def _commands() -> int:
     return run_command(["check", str(_SAMPLE)]) or run_command(["render", str(_SAMPLE)])
 
 
-def _run(work: Callable[[], int], further: Iterable[str]) -> None:
-    """Does `work` on the sample, and imports `further` modules.
-
-    Raises RuntimeError where there is an error, which there never is for the sample.
-    """
+def _run(work: Callable[[], int]) -> None:
+    """Does `work` on the sample. Raises RuntimeError where there is an error, which there never is for the sample."""
     stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(_SAMPLE.read_bytes()))
     try:
         with redirect_stdout(_discarded()), redirect_stderr(_discarded()) as messages:
@@ -72,8 +66,6 @@ def _run(work: Callable[[], int], further: Iterable[str]) -> None:
     if code:
         messages.seek(0)
         raise RuntimeError(messages.read())
-    for name in further:
-        import_module(name)
 
 
 def _discarded() -> io.TextIOWrapper:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from packwise.cli import help_texts
-from packwise.cli.options.sources import add_config, add_paths, add_processes, add_text_or_json
+from packwise.cli.options.sources import add_config, add_paths, add_text_or_json
 from packwise.revisions import REVISIONS
 
 __all__ = ["add_completion", "add_doctor", "add_function", "add_help", "add_rules", "add_schema", "add_version"]
@@ -88,4 +88,3 @@ def add_function(commands: Any) -> None:
         action="store_true",
         help="list every finding on stderr, as the results do: also more of the same form, and infos",
     )
-    add_processes(function, "a list of 1 MiB and more")

@@ -11,15 +11,12 @@ from packwise.cli.arguments import (
     STDIN,
     Output,
 )
-from packwise.cli.options.sources import add_context, add_nodes, add_paths, add_processes, add_verbosity
-from packwise.cli.unread import LEAST
+from packwise.cli.options.sources import add_context, add_nodes, add_paths, add_verbosity
 
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["add_check", "add_render", "refuse_unlike"]
-
-_FOLDERS = f"{LEAST} files of workloads and more"
 
 
 def add_render(commands: Any) -> None:
@@ -42,7 +39,6 @@ def add_render(commands: Any) -> None:
         help="write nothing; exit with 1 where a render would change a file of the folder, for CI",
     )
     add_context(render)
-    add_processes(render, _FOLDERS)
     add_verbosity(render)
 
 
@@ -71,7 +67,6 @@ def add_check(commands: Any) -> None:
     _add_fixes(check)
     _add_choice(check)
     add_context(check)
-    add_processes(check, _FOLDERS)
     add_verbosity(check)
 
 

@@ -19,7 +19,6 @@ __all__ = [
     "add_crds",
     "add_nodes",
     "add_paths",
-    "add_processes",
     "add_text_or_json",
     "add_verbosity",
 ]
@@ -30,9 +29,6 @@ NODES = (
     "files, as often as needed; what topograph writes (instances, topology.conf, topology.yaml) labels the nodes"
 )
 """What files of a cluster's nodes are."""
-
-_MOST_JOBS = 64
-"""More processes than that are a slip of the pen."""
 
 
 def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:
@@ -141,19 +137,3 @@ def add_verbosity(command: argparse.ArgumentParser) -> None:
         const=int(Verbosity.QUIET),
         help="print errors and warnings only, without the line at the end",
     )
-
-
-def add_processes(command: argparse.ArgumentParser, what: str) -> None:
-    """Adds the number of processes that work on `what`."""
-    command.add_argument(
-        "--jobs",
-        metavar="N",
-        type=_processes,
-        help=f"processes for {what}, on Linux; without it one for each processor, at most 4",
-    )
-
-
-def _processes(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:4]) <= _MOST_JOBS:
-        raise argparse.ArgumentTypeError(f'must be a number from 1 to {_MOST_JOBS}; got "{text}"')
-    return int(text)
