@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from time import sleep
 
 import pytest
+from dask import config
 
 from packwise.cli.fleet.messages import Request
 from packwise.fleet.build import build
@@ -19,7 +21,7 @@ from packwise.fleet.workers import Cluster, Lost, WorkersError, cluster, run
 from tests.absent import without
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.fleet import tasks
-from tests.places import ROOT
+from tests.places import ROOT, missing
 
 NUMBER = 12
 PACKAGES = {
@@ -60,18 +62,26 @@ def wait_for_the_first(running: subprocess.Popen[str], folder: Path) -> None:
 
 
 class Dask:
-    """A scheduler and workers, in processes of their own; each has Dask's logs in a file."""
+    """A scheduler and workers, in processes of their own; each has Dask's logs in a file.
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    `protocol` is the scheduler's, `settings` are variables that it and its workers read.
+    """
+
+    def __init__(
+        self, folder: Path, stack: ExitStack, protocol: str = "tcp", settings: dict[str, str] | None = None
+    ) -> None:
         self._folder = folder
         self._stack = stack
         self._started = 0
-        self.scheduler = self._start({}, "scheduler", "--host", "127.0.0.1", "--port", "0")
+        self._settings = settings or {}
+        address = ("--host", "127.0.0.1", "--port", "0", "--protocol", protocol)
+        self.scheduler = self._start(self._settings, "scheduler", *address)
         self.address = self._address()
 
     def add_worker(self, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         scratch = ["--local-directory", str(self._folder)]
-        return self._start(environment or {}, "worker", self.address, "--nthreads", "1", "--no-nanny", *scratch)
+        own = self._settings if environment is None else environment
+        return self._start(own, "worker", self.address, "--nthreads", "1", "--no-nanny", *scratch)
 
     def _start(self, environment: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
         log = self._stack.enter_context((self._folder / f"dask-{self._started}.log").open("wb"))
@@ -98,6 +108,44 @@ class Dask:
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     with ExitStack() as stack:
         yield Dask(tmp_path_factory.mktemp("dask"), stack)
+
+
+TLS = "DASK_DISTRIBUTED__COMM__TLS__"
+
+
+class Authority:
+    """A certificate authority, and certificates by it: settings for Dask that name them."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        itself = ("-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=fleet", "-days", "2")
+        self._openssl("req", "-x509", *NEW_KEY, *itself)
+
+    def settings(self, *roles: str) -> dict[str, str]:
+        """The authority, and a certificate for each of the roles `client`, `scheduler` and `worker`."""
+        named = {f"{TLS}CA_FILE": str(self._folder / "ca.pem")}
+        for role in roles:
+            self._openssl("req", *NEW_KEY, "-keyout", f"{role}.key", "-out", f"{role}.csr", "-subj", f"/CN={role}")
+            signing = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2")
+            self._openssl("x509", "-req", "-in", f"{role}.csr", "-out", f"{role}.pem", *signing)
+            named[f"{TLS}{role.upper()}__CERT"] = str(self._folder / f"{role}.pem")
+            named[f"{TLS}{role.upper()}__KEY"] = str(self._folder / f"{role}.key")
+        return named
+
+    def _openssl(self, *words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=self._folder, check=True, capture_output=True)
+
+
+def configured(settings: dict[str, str]) -> config.set:
+    """Dask's configuration in this process, as by these variables in the environment of a new one."""
+    # Its own defaults first: they would go with what is set before them.
+    import_module("distributed")
+    names = {name: name.removeprefix("DASK_").lower().replace("__", ".").replace("_", "-") for name in settings}
+    return config.set({names[name]: value for name, value in settings.items()})
+
+
+NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
 # --- The whole of it ---
@@ -132,6 +180,107 @@ def test_a_task_whose_dask_worker_is_killed_in_the_middle_runs_on_another(dask: 
 
     assert sorted(run(marked, tasks.end_once, Cluster(dask.address))) == [(index, index) for index in range(20)]
     assert (tmp_path / "killed").exists()
+
+
+# --- Who may connect ---
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    if shutil.which("openssl") is None:
+        missing("openssl makes the certificates")
+    return Authority(tmp_path / "authority")
+
+
+@pytest.mark.slow
+def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes(
+    fleet: Path, tmp_path_factory: pytest.TempPathFactory, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = rendered(fleet, "--no-cache")
+    everyone = authority.settings("scheduler", "worker", "client")
+    other = Authority(tmp_path_factory.mktemp("other") / "authority").settings("worker", "client")
+    with ExitStack() as stack:
+        dask = Dask(tmp_path_factory.mktemp("dask"), stack, "tls", everyone)
+        assert dask.address.startswith("tls://127.0.0.1:")
+        strangers = [dask.add_worker(other), dask.add_worker(authority.settings())]
+        monkeypatch.setattr(cluster, "_LOOK", 0.1)
+        monkeypatch.setattr(cluster, "_WITHOUT_WORKERS", 3.0)
+        with configured(everyone), pytest.raises(WorkersError, match="it has had none for 3 sec"):
+            # Neither of the strangers gets a task.
+            list(run([1], tasks.double, Cluster(dask.address)))
+        for stranger in strangers:
+            stranger.kill()
+        dask.add_worker()
+        with monkeypatch.context() as patched:
+            for name, value in everyone.items():
+                patched.setenv(name, value)
+            assert rendered(fleet, "--no-cache", "--scheduler", dask.address) == here
+        monkeypatch.setattr(cluster, "_TO_CONNECT", 2.0)
+        for settings, address in (
+            ({}, dask.address),
+            (authority.settings(), dask.address),
+            (other, dask.address),
+            (everyone, dask.address.replace("tls:", "tcp:")),
+            ({}, dask.address.replace("tls:", "tcp:")),
+        ):
+            with configured(settings), pytest.raises(WorkersError) as raised:
+                list(run([1], tasks.double, Cluster(address)))
+            assert str(raised.value).startswith(
+                f'--scheduler must be the address of a Dask scheduler, "tcp://HOST:8786"; "{address}" does not answer: '
+            )
+
+
+@pytest.mark.slow
+def test_a_scheduler_with_a_certificate_of_another_authority_gets_nothing(
+    tmp_path_factory: pytest.TempPathFactory, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sits in between has no certificate of this cluster's authority."""
+    other = Authority(tmp_path_factory.mktemp("other") / "authority").settings("scheduler", "worker")
+    monkeypatch.setattr(cluster, "_TO_CONNECT", 2.0)
+    with ExitStack() as stack:
+        dask = Dask(tmp_path_factory.mktemp("dask"), stack, "tls", other)
+        dask.add_worker()
+
+        with (
+            configured(authority.settings("client")),
+            pytest.raises(WorkersError, match="does not answer: "),
+        ):
+            list(run([1], tasks.double, Cluster(dask.address)))
+
+
+@pytest.mark.parametrize(("address", "exposed"), [
+    ("tcp://fleet-scheduler.packwise.svc:8786", True),
+    ("tcp://10.0.0.1:8786", True),
+    ("ws://10.0.0.1:8786", True),
+    ("tcp://127.0.0.1.example.com:8786", True),
+    ("tcp://localhost.example.com:8786", True),
+    ("tcp://[2001:db8::1]:8786", True),
+    ("tcp://0.0.0.0:8786", True),
+    ("tcp://127.0.0.1:8786", False),
+    ("tcp://127.9.9.9:8786", False),
+    ("tcp://[::1]:8786", False),
+    ("tcp://localhost:8786", False),
+    ("tls://fleet-scheduler:8786", False),
+    ("wss://fleet-scheduler:443", False),
+    ("http://10.0.0.1:8787", False),
+])  # fmt: skip
+@pytest.mark.usefixtures("fleet")
+def test_an_address_without_tls_is_a_warning_beyond_this_machine(
+    call: Call, monkeypatch: pytest.MonkeyPatch, address: str, exposed: bool
+) -> None:
+    def refuse(*_: object) -> None:
+        raise WorkersError("no scheduler")
+
+    monkeypatch.setattr(cluster, "_connected", refuse)
+
+    ran = call("fleet", "check", "clusters", "--no-cache", "--scheduler", address)
+
+    warning = (
+        f'warning: --scheduler should be "tls://…" beyond this machine; got "{address}": '
+        "whoever reaches it, or the network on the way, can run code on its workers and here\n"
+    )
+    assert ran.code == 2
+    assert ran.stderr == (warning if exposed else "") + "error: no scheduler\n"
 
 
 # --- A cache ---

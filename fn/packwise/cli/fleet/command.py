@@ -191,12 +191,26 @@ def _run(
             for name in reached.removed:
                 before = next(each for each in befores if each.folder(name) in each.packages.clients)
                 take(_untouched(before, name, Status.REMOVED))
-    workers = Processes(command.jobs) if command.scheduler is None else Cluster(command.scheduler)
+    workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler)
     with _cached(command) as cache:
         evidence = Evidence(cache, ahead)
         output = None if command.folder is None else Output(Path(command.folder), after.below, evidence)
         run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
     return evidence
+
+
+def _cluster(scheduler: str) -> Cluster:
+    """The Dask cluster of that scheduler; a warning where its pickles cross a network without TLS."""
+    from packwise.fleet.workers.cluster import is_exposed
+
+    if is_exposed(scheduler):
+        say(
+            [
+                f'warning: --scheduler should be "tls://…" beyond this machine; got "{scheduler}": '
+                "whoever reaches it, or the network on the way, can run code on its workers and here"
+            ]
+        )
+    return Cluster(scheduler)
 
 
 def _untouched(rooted: Rooted, name: str, status: Status) -> PackageResult:

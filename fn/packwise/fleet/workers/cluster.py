@@ -10,6 +10,7 @@ import pickle
 import re
 import warnings
 from contextlib import suppress
+from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from threading import Lock
 from time import monotonic
@@ -22,7 +23,7 @@ from packwise.fleet.workers.pool import OUT_OF_MEMORY, Lost, WorkersError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ClusterPool", "answer_of"]
+__all__ = ["ClusterPool", "answer_of", "is_exposed"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -38,6 +39,23 @@ _WITHOUT_WORKERS = 300.0
 
 _LEAST_IN_FLIGHT = 64
 """Tasks handed over at least: what an autoscaler sees waiting, it starts workers for."""
+
+
+_ADDRESS = re.compile(r"(?P<protocol>tcp|tls|wss?)://(?P<host>.+):\d{1,5}")
+
+
+def is_exposed(scheduler: str) -> bool:
+    """Whether what goes to and from the scheduler at this address crosses a network without TLS.
+
+    A name is not looked up: what it stands for may change.
+    """
+    match = _ADDRESS.fullmatch(scheduler)
+    if match is None or match["protocol"] in ("tls", "wss") or match["host"] == "localhost":
+        return False
+    try:
+        return not ip_address(match["host"].removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return True
 
 
 class ClusterPool(Generic[T, R]):
@@ -163,7 +181,7 @@ class ClusterPool(Generic[T, R]):
 def _connected(scheduler: str) -> Any:
     """A client of the scheduler, which keeps its own messages to itself."""
     wanted = 'must be the address of a Dask scheduler, "tcp://HOST:8786"'
-    if re.fullmatch(r"(tcp|tls|wss?)://.+:\d{1,5}", scheduler) is None:
+    if _ADDRESS.fullmatch(scheduler) is None:
         raise WorkersError(f'--scheduler {wanted}; got "{scheduler}"')
     if not DASK.installed:
         raise WorkersError(f"--scheduler must have its library: {DASK.advice}")
