@@ -20,6 +20,10 @@ from packwise.frontends.key_rules import where
 from packwise.frontends.known_keys import KEYS, Key
 from packwise.revisions import GREP_244_MULTI, RECORDS, ConditionCase, Revision
 from packwise.revisions.facts import RELEASES
+from packwise.revisions.kai import NEWEST as NEWEST_KAI
+from packwise.revisions.kai import RELEASES as KAI_RELEASES
+from packwise.revisions.kai import KaiRelease
+from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
 from packwise.settings.model import json_schema
 
 __all__ = ["pages"]
@@ -370,7 +374,7 @@ def revisions_page() -> str:
     alike = [[r for r in RECORDS if (r.conditions, r.topology_status) == text] for text in texts]
     conditions = "\n".join([conditions_of(records) for records in alike])
     topics = "\n".join([topic_of(title, columns) for title, columns in TOPICS.items()])
-    return REVISIONS_HEAD + releases_table() + RECORDS_HEAD + topics + "\n" + conditions
+    return REVISIONS_HEAD + releases_table() + RECORDS_HEAD + topics + "\n" + conditions + kai_releases()
 
 
 def releases_table() -> str:
@@ -382,6 +386,43 @@ def releases_table() -> str:
             f"| `{release.tag}` | `{record.name}` | {release.date} | {escaped(release.news)} | {release.goes_with} |"
         )
     return "\n".join(rows) + "\n\n"
+
+
+KAI_HEAD = """
+## Releases of KAI
+
+`spec.kai.version` names the release that runs: what KAI's pod-grouper makes of workloads differs, and so does what its
+API server takes. Where nothing names one, the newest whose code was run counts, and a chart or an image of another
+among the input is a warning ([`kai-unnamed`](rules.md#kai-unnamed)). What was only read of a release refuses nothing.
+
+"""
+
+JOB_SETS = {
+    "tree": "a tree: all pods of the Jobs that it needs",
+    "flat": "1 pod, or what the annotation says",
+    "counted": "all pods, counted",
+}
+
+KAI_ROWS: list[tuple[str, Callable[[KaiRelease], str]]] = [
+    ("known from", lambda r: r.source),
+    ("`skip-podgrouper` is read", lambda r: yes(r.skips_by_annotation)),
+    ("`preemption-delay` and `staleness-grace-period` are read", lambda r: yes(r.delays)),
+    ("a Job is one group", lambda r: yes(r.groups_jobs)),
+    ("`batch-min-member` is read", lambda r: yes(r.batch_min_member)),
+    ("the group of a JobSet needs", lambda r: JOB_SETS[r.job_sets]),
+    ("segments of LeaderWorkerSets and PyTorchJobs",
+     lambda r: "work" if r.counts_segments or r.minor < SUBGROUP_COUNTS else "its own webhook refuses them"),
+    ("topology keys of Ray groups are read", lambda r: yes(r.ray_group_topology)),
+]  # fmt: skip
+
+
+def kai_releases() -> str:
+    """What each release of KAI does otherwise, a column each."""
+    names = [f"`{release.name}`" + (" (default)" if release is NEWEST_KAI else "") for release in KAI_RELEASES]
+    lines = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    for title, cell in KAI_ROWS:
+        lines.append(f"| {title} | {' | '.join([cell(release) for release in KAI_RELEASES])} |")
+    return KAI_HEAD + "\n".join(lines) + "\n"
 
 
 def topic_of(title: str, columns: tuple[str, ...]) -> str:

@@ -180,9 +180,11 @@ def _as_text(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
 
 def _view_lines(view: ClusterView) -> Iterator[str]:
     yield f"objects: {', '.join([f'{number} {kind}' for kind, number in view.kinds]) or 'none'}"
-    if view.is_configured or view.evidence:
+    if view.is_configured or view.evidence or view.kai_evidence:
         yield f"Grove: {view.revision}, chosen by {view.chosen_by}"
         yield from (f"  {line}" for line in as_lines(view.evidence, coloured=False))
+        yield f"KAI: {view.kai[0]}, chosen by {view.kai[1]}"
+        yield from (f"  {line}" for line in as_lines(view.kai_evidence, coloured=False))
         yield f"topology-aware scheduling: {'enabled' if view.enabled else 'disabled'}"
         applied = "generated objects are applied" if view.applied else "preview: nothing generated is applied"
         yield applied + (f", by {' and '.join(view.gitops)}" if view.gitops else "")
@@ -198,6 +200,9 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dic
                 "revision": view.revision,
                 "chosenBy": view.chosen_by,
                 "evidence": as_lines(view.evidence, coloured=False),
+                "kai": view.kai[0],
+                "kaiChosenBy": view.kai[1],
+                "kaiEvidence": as_lines(view.kai_evidence, coloured=False),
                 "enabled": view.enabled,
                 "applied": view.applied,
                 "gitops": list(view.gitops),

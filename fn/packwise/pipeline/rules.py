@@ -10,7 +10,7 @@ from packwise.frontends import key_rules
 from packwise.objects import index, spelling
 from packwise.pipeline import choice, metadata, registry, steps, suppression
 from packwise.placement import limit
-from packwise.select import evidence, selection
+from packwise.select import evidence, kai, selection
 from packwise.settings import configuration, operator, schedulers
 from packwise.topology import clustertopology, clustertopologybinding, known, protection, renamed_labels
 from packwise.validate import definitions, objects
@@ -26,6 +26,7 @@ _BEFORE_SCHEDULERS = (
     spelling,
     selection,
     evidence,
+    kai,
     definitions,
     configuration,
     operator,

@@ -20,6 +20,12 @@ class KaiRelease(NamedTuple):
     minor: int
     """Its number, by which KAI's objects are judged."""
 
+    source: str
+    """How it is known what it does: the tag whose own code was run, or read."""
+
+    is_run: bool = True
+    """Whether its code was run; of one that was only read, packwise warns, and refuses nothing."""
+
     skips_by_annotation: bool = True
     """Whether `kai.scheduler/skip-podgrouper` is read."""
 
@@ -42,19 +48,20 @@ class KaiRelease(NamedTuple):
     """Whether topology keys of a Ray group's pod template are read."""
 
 
-_17 = KaiRelease(name="v0.17", minor=17)
-_16 = _17._replace(name="v0.16", minor=16, delays=False)
-_15 = _16._replace(name="v0.15", minor=15, job_sets="flat", counts_segments=False)
-_14 = _15._replace(name="v0.14", minor=14, skips_by_annotation=False, job_sets="counted")
+_17 = KaiRelease(name="v0.17", minor=17, source="v0.17.0, run")
+_18 = _17._replace(name="v0.18", minor=18, source="read, not run: taken for v0.17", is_run=False)
+_16 = _17._replace(name="v0.16", minor=16, source="v0.16.8, run", delays=False)
+_15 = _16._replace(name="v0.15", minor=15, source="v0.15.3, run", job_sets="flat", counts_segments=False)
+_14 = _15._replace(name="v0.14", minor=14, source="v0.14.7, run", skips_by_annotation=False, job_sets="counted")
 _13 = _14._replace(
-    name="v0.13", minor=13, groups_jobs=False, batch_min_member=False, ray_group_topology=False
+    name="v0.13", minor=13, source="v0.13.4, run", groups_jobs=False, batch_min_member=False, ray_group_topology=False
 )  # fmt: skip
 
-RELEASES = (_13, _14, _15, _16, _17)
+RELEASES = (_13, _14, _15, _16, _17, _18)
 """Every release that has a record, oldest first."""
 
-NEWEST = RELEASES[-1]
-"""The release that is taken where nobody names one."""
+NEWEST = _17
+"""The release that is taken where nobody names one: the newest whose code was run."""
 
 _BY_NAME = {release.name: release for release in RELEASES}
 

@@ -14,12 +14,31 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
     from packwise.settings.configuration import Configuration
 
-__all__ = ["RULES", "Choice", "choose_revision", "has_grove_workloads", "has_topologies", "revision_called"]
+__all__ = [
+    "DEPLOYING",
+    "RULES",
+    "Choice",
+    "choose_revision",
+    "has_grove_workloads",
+    "has_topologies",
+    "revision_called",
+]
 
 REVISION = Rule("revision", "The revision is one that packwise renders.", "spec/designs.md#1")
 NEWER = Rule("revision-newer", "The release is one that packwise knows.", "spec/grove-releases.md#1", Severity.WARNING)
 RULES = (REVISION, NEWER)
 """Rules of the choice of a revision."""
+
+DEPLOYING = frozenset({
+    ("apps", "Deployment"),
+    ("argoproj.io", "Application"),
+    ("argoproj.io", "ApplicationSet"),
+    ("helm.cattle.io", "HelmChart"),
+    ("helm.toolkit.fluxcd.io", "HelmRelease"),
+    ("kustomize.config.k8s.io", "Kustomization"),
+    ("source.toolkit.fluxcd.io", "OCIRepository"),
+})  # fmt: skip
+"""Kinds of objects that deploy operators."""
 
 
 class Choice(NamedTuple):

@@ -15,7 +15,7 @@ from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.objects.place import place_text
 from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
-from packwise.select.choice import has_grove_workloads
+from packwise.select.choice import DEPLOYING, has_grove_workloads
 from packwise.topology import DOMAINS
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = [
     "Deployed",
     "Evidence",
     "deployed_release",
+    "deployments",
     "evidence_against",
     "has_later_fields",
     "owners",
@@ -69,18 +70,7 @@ _KINDS = {"PodGangMap": ALPHA_12}
 _FREE_DOMAIN = re.compile(r"[a-z][a-z0-9-]*")
 _FIRST_FREE = ALPHA_9
 
-_DEPLOYING = frozenset({
-    ("apps", "Deployment"),
-    ("argoproj.io", "Application"),
-    ("argoproj.io", "ApplicationSet"),
-    ("helm.cattle.io", "HelmChart"),
-    ("helm.toolkit.fluxcd.io", "HelmRelease"),
-    ("kustomize.config.k8s.io", "Kustomization"),
-    ("source.toolkit.fluxcd.io", "OCIRepository"),
-})  # fmt: skip
-"""Kinds of objects that deploy operators."""
-
-_SOURCES = ("image", "repository", "name", "newName", "chart", "repoURL", "url", "path")
+_SOURCES = ("image", "repository", "registry", "name", "newName", "chart", "repoURL", "url", "path")
 """Fields that tell what is deployed."""
 
 _VERSIONS = (("tag",), ("newTag",), ("version",), ("targetRevision",), ("ref", "tag"), ("ref", "semver"))
@@ -258,32 +248,39 @@ def _offered(deployed: Deployed, assumed: Revision) -> Finding:
 
 def _deployed(index: Index) -> Iterator[Deployed]:
     """The places that deploy a known release of Grove."""
-    for key, items in index.by_kind.items():
-        for item in items if key in _DEPLOYING else ():
-            yield from _deployed_by(item, (), item.value)
-
-
-def _deployed_by(item: KubeObject, path: FieldPath, value: Value) -> Iterator[Deployed]:
-    if isinstance(value, list):
-        for place, entry in enumerate(value):
-            yield from _deployed_by(item, (*path, place), entry)
-    if not isinstance(value, dict):
-        return
-    for at, text in _versions(value):
+    for item, path, text in deployments(index, _GROVE):
         release = _known_release(text)
         if release is not None:
-            yield Deployed(item, (*path, *at), *release)
+            yield Deployed(item, path, *release)
+
+
+def deployments(index: Index, product: re.Pattern[str]) -> Iterator[tuple[KubeObject, FieldPath, str]]:
+    """The places that give a version to what is deployed from a source with the name of the `product`."""
+    for key, items in index.by_kind.items():
+        for item in items if key in DEPLOYING else ():
+            for path, text in _versions_below((), item.value, product):
+                yield item, path, text
+
+
+def _versions_below(path: FieldPath, value: Value, product: re.Pattern[str]) -> Iterator[tuple[FieldPath, str]]:
+    if isinstance(value, list):
+        for place, entry in enumerate(value):
+            yield from _versions_below((*path, place), entry, product)
+    if not isinstance(value, dict):
+        return
+    for at, text in _versions(value, product):
+        yield (*path, *at), text
     for key, entry in value.items():
-        yield from _deployed_by(item, (*path, key), entry)
+        yield from _versions_below((*path, key), entry, product)
 
 
-def _versions(value: dict[str, Value]) -> Iterator[tuple[FieldPath, str]]:
-    """The versions that a mapping gives to what is Grove's: in its image, or in a field beside its source."""
-    sources = [text for key in _SOURCES if isinstance(text := value.get(key), str) and _GROVE.search(text)]
+def _versions(value: dict[str, Value], product: re.Pattern[str]) -> Iterator[tuple[FieldPath, str]]:
+    """The versions that a mapping gives to the product: in its image, or in a field beside its source."""
+    sources = [text for key in _SOURCES if isinstance(text := value.get(key), str) and product.search(text)]
     if not sources:
         return
     image = value.get("image")
-    if isinstance(image, str) and _GROVE.search(image):
+    if isinstance(image, str) and product.search(image):
         yield ("image",), image.partition("@")[0].rpartition(":")[2]
     for path in _VERSIONS:
         entry: Value = value

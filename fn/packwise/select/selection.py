@@ -14,8 +14,15 @@ from packwise.objects.index import Index
 from packwise.objects.inventory import Inventory
 from packwise.objects.kinds import PODGANG, PODGROUP
 from packwise.objects.place import place_text
+from packwise.select.choice import (
+    DEPLOYING,
+    Choice,
+    choose_revision,
+    has_grove_workloads,
+    has_topologies,
+    revision_called,
+)
 from packwise.select.choice import RULES as CHOICE_RULES
-from packwise.select.choice import Choice, choose_revision, has_grove_workloads, has_topologies, revision_called
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
 from packwise.settings.sources import SOURCES, chosen_source, operators_of
@@ -131,6 +138,11 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     revision = choice.revision
     findings += _shape_findings(operators, revision, shape)
     evidence = None if choice.is_named or results else _evidence(choice, index, settings)
+    if settings.kai_version is None and not DEPLOYING.isdisjoint(index.by_kind):
+        # What deploys nothing need not pay for the import.
+        from packwise.select.kai import kai_evidence
+
+        findings += kai_evidence(index, settings)
     findings += _without_effect(settings, configuration, revision)
     findings += check_labels(index, settings.item)
     if not choice.is_assumed or has_grove_workloads(index):

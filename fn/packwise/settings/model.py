@@ -150,7 +150,10 @@ class KaiModel(_Model):
     """The KAI Scheduler that the output must suit."""
 
     version: str | None = Field(
-        default=None, pattern=r"^v0\.1[2-8]$", description="Oldest KAI version, v0.12 to v0.18."
+        default=None,
+        pattern=r"^v0\.1[2-8]$",
+        description="The release that runs, v0.12 to v0.18; of several clusters, the oldest. Unset: rendered objects "
+        "suit all of them, and the groups of workloads are those of v0.17.",
     )
 
 

@@ -10,6 +10,8 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.objects.identity import identity
 from packwise.pipeline.steps import results_of, selected
+from packwise.select.kai import RULES as KAI_RULES
+from packwise.select.kai import kai_release
 
 if TYPE_CHECKING:
     from krmfn.result import Result
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterView", "cluster_view"]
 
+_OF_KAI = frozenset([rule.name for rule in KAI_RULES])
+
 
 class ClusterView(NamedTuple):
     """`kinds` are the objects by kind, with their number. `revision` is Grove's, `chosen_by` what chose it.
 
     `evidence` contradicts that choice; `errors` are those of the configuration and the CRDs. `applied`: whether
-    generated objects are applied; `gitops` are the tools that apply them.
+    generated objects are applied; `gitops` are the tools that apply them. `kai` is the release of KAI, with what chose
+    it; `kai_evidence` contradicts it where nobody named it.
     """
 
     kinds: tuple[tuple[str, int], ...]
@@ -34,6 +39,8 @@ class ClusterView(NamedTuple):
     gitops: tuple[str, ...]
     evidence: tuple[Result, ...] = ()
     errors: tuple[Result, ...] = ()
+    kai: tuple[str, str] = ("", "")
+    kai_evidence: tuple[Result, ...] = ()
 
 
 def cluster_view(package: Package) -> ClusterView:
@@ -57,4 +64,6 @@ def cluster_view(package: Package) -> ClusterView:
         selection.settings.gitops,
         tuple(evidence),
         tuple([result for result in findings if result.severity is Severity.ERROR]),
+        kai_release(selection.settings),
+        tuple([result for result in findings if result.tags.get("rule") in _OF_KAI]),
     )
