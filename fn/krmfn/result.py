@@ -73,7 +73,8 @@ class ResultFile(NamedTuple):
 class Result(NamedTuple):
     """What a function has to say about its input.
 
-    `tags` are free; these are read here: `line` and `column` (1-based, in the file) and `rule` (a stable id).
+    `tags` are free; these are read here: `line` and `column` (1-based, in the file), `rule` (a stable id), and
+    `order`, the place among the texts of the `stage` that refuses the object.
     """
 
     message: str
@@ -150,8 +151,25 @@ def result_of(
 
 
 def sort_results(results: Iterable[Result]) -> tuple[Result, ...]:
-    """`results` by file, document, line, column, then errors before warnings before infos, then rule and message."""
-    return tuple(sorted(results, key=_sort_key))
+    """`results` by file, document, line, column, then errors before warnings before infos, then rule and message.
+
+    What a webhook has against one object by one rule, where its `order` is another than that of the lines, stands
+    together in the webhook's order, at the first of its lines.
+    """
+    natural = sorted(results, key=_sort_key)
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for position, result in enumerate(natural):
+        if "order" in result.tags and result.tags.get("stage") == "webhook":
+            key = (result.file, result.resource_ref, result.tags.get("rule"), result.severity)
+            groups.setdefault(key, []).append(position)
+    rank: dict[int, tuple[int, int]] = {}
+    for positions in groups.values():
+        orders = [_number(natural[position].tags["order"]) for position in positions]
+        if orders != sorted(orders):
+            rank |= {position: (positions[0], order) for position, order in zip(positions, orders, strict=True)}
+    if not rank:
+        return tuple(natural)
+    return tuple([natural[each] for each in sorted(range(len(natural)), key=lambda each: rank.get(each, (each, 0)))])
 
 
 def exit_code(results: Iterable[Result]) -> int:

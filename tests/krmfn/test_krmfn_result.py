@@ -122,3 +122,14 @@ def test_order_and_exit_code() -> None:
     assert exit_code(ordered) == 1
     assert exit_code(ordered[4:6]) == 0
     assert exit_code(()) == 0
+
+
+def test_what_a_webhook_refuses_in_one_object_stands_in_its_order() -> None:
+    def refused(line: str, order: str, rule: str = "webhook") -> Result:
+        tags = {"line": line, "rule": rule, "order": order, "stage": "webhook"}
+        return Result("m", Severity.ERROR, file=ResultFile("a.yaml"), tags=tags)
+
+    between = Result("m", Severity.ERROR, file=ResultFile("a.yaml"), tags={"line": "7", "rule": "other"})
+    ordered = (refused("3", "0", "sorted"), refused("9", "0"), refused("5", "1"), between, refused("8", "1", "sorted"))
+
+    assert sort_results(reversed(ordered)) == ordered
