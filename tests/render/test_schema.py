@@ -11,9 +11,10 @@ from jsonschema import Draft202012Validator
 from krmfn import KubeObject
 from krmfn.yamltext import read, split_documents
 from packwise.objects.kinds import GENERATED
+from packwise.revisions.kueue import RELEASES
 from packwise.settings import KIND, load
 from packwise.settings.model import SectionModel, TopologyRenderSpec, json_schema
-from packwise.settings.plain import CHOICES, KAI_VERSIONS, LISTS, is_plain
+from packwise.settings.plain import CHOICES, KAI_VERSIONS, KUEUE_VERSIONS, LISTS, is_plain
 from tests.places import ROOT
 from tests.schemas import schema_errors
 
@@ -44,6 +45,7 @@ spec:
   dynamo: {release: "1.5", grove: true, kaiScheduler: true, terminationDelay: 15m}
   podGangEpoch: 1700000000000000000
   kai: {version: v0.15}
+  kueue: {version: v0.19, flavors: [{name: gpu, nodeLabels: {example.com/pool: gpu}}]}
   rules: {ignore: [queue-missing], warn: [], error: [{rule: namespace-missing, paths: ["apps/**"]}]}
   annotate: true
   apply: true
@@ -172,9 +174,9 @@ def test_the_quick_look_knows_the_same_fields_and_choices_as_the_model() -> None
     assert all(is_plain({name: {"enabled": True, "levels": [], "name": "a"}}) for name in sections)
     # An epoch is set in tests only: the model reads it.
     unusual = {"podGangEpoch"}
-    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "limits", "dynamo", "network", "exclude", "rules"}
+    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "kueue", "limits", "dynamo", "network", "exclude", "rules"}
     assert known == fields.keys() - plain - sections - unusual
-    assert set(LISTS["emit"]) == {kind.name for kind in GENERATED}
+    assert set(LISTS["emit"]) == {kind.emitted for kind in GENERATED}
 
 
 @pytest.mark.parametrize("minor", range(10, 20))
@@ -183,3 +185,12 @@ def test_the_quick_look_knows_the_same_versions_of_kai_as_the_model(minor: int) 
 
     validator: Any = Draft202012Validator(SCHEMA)
     assert (version in KAI_VERSIONS) == validator.is_valid(edited("spec.kai.version", version))
+
+
+@pytest.mark.parametrize("minor", range(15, 23))
+def test_the_quick_look_the_model_and_the_records_know_the_same_versions_of_kueue(minor: int) -> None:
+    version = f"v0.{minor}"
+
+    validator: Any = Draft202012Validator(SCHEMA)
+    assert (version in KUEUE_VERSIONS) == validator.is_valid(edited("spec.kueue.version", version))
+    assert (version in KUEUE_VERSIONS) == (version in [release.name for release in RELEASES])

@@ -1,6 +1,6 @@
 """The kinds of objects that packwise reads and writes: one table, in the order in which a reader needs them.
 
-Source: spec/packwise.md#1, spec/gitops.md, spec/kai.md, spec/grove.md#9 and #10.
+Source: spec/packwise.md#1, spec/gitops.md, spec/kai.md, spec/kueue.md#5, spec/grove.md#9 and #10.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ __all__ = [
     "DYNAMO_GRAPH",
     "GENERATED",
     "KINDS",
+    "KUEUE_TOPOLOGY",
     "PODGANG",
     "PODGANG_MAP",
     "PODGROUP",
     "POD_CLIQUE_SET",
     "QUEUE",
+    "RESOURCE_FLAVOR",
     "TOPOLOGY",
     "VOLCANO_PODGROUP",
     "WORKLOADS",
@@ -70,6 +72,12 @@ class Kind(NamedTuple):
     compared: bool = True
     """Whether `packwise diff` compares the objects: they are what the scheduler reads."""
 
+    title: str = ""
+    """What packwise calls the kind in its settings and files, where another one has the same name; else its name."""
+
+    written_with: str = ""
+    """The word of `spec.emit` that writes its objects, where that is another kind's."""
+
     previewed: bool = False
     """Whether what is rendered of an object is for review only: an operator in the cluster makes and owns it."""
 
@@ -77,6 +85,16 @@ class Kind(NamedTuple):
     def api_version(self) -> str:
         """`apiVersion` as manifests spell it."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def word(self) -> str:
+        """What packwise calls the kind where names must be unique."""
+        return self.title or self.name
+
+    @property
+    def emitted(self) -> str:
+        """The word of `spec.emit` that writes objects of the kind."""
+        return self.written_with or self.word
 
     @property
     def key(self) -> tuple[str, str]:
@@ -98,6 +116,26 @@ TOPOLOGY = Kind(
     before_workloads=True,
     folder="topologies",
     immutable=True,
+)
+KUEUE_TOPOLOGY = Kind(
+    "kueue.x-k8s.io",
+    "Topology",
+    "v1beta2",
+    cluster_scoped=True,
+    write_order=TOPOLOGY.write_order,
+    before_workloads=True,
+    folder="topologies",
+    title="KueueTopology",
+)
+RESOURCE_FLAVOR = Kind(
+    "kueue.x-k8s.io",
+    "ResourceFlavor",
+    "v1beta2",
+    cluster_scoped=True,
+    write_order=TOPOLOGY.write_order,
+    before_workloads=True,
+    folder="topologies",
+    written_with=KUEUE_TOPOLOGY.word,
 )
 QUEUE = Kind(
     "scheduling.run.ai",
@@ -127,6 +165,8 @@ KINDS = (
     CLUSTER_TOPOLOGY,
     CLUSTER_TOPOLOGY_BINDING,
     TOPOLOGY,
+    KUEUE_TOPOLOGY,
+    RESOURCE_FLAVOR,
     QUEUE,
     PODGANG,
     PODGROUP,

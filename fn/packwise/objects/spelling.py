@@ -25,6 +25,10 @@ RULES = (SPELLING,)
 """Rules of what objects call themselves."""
 
 _GROVE, _KAI = "grove.io", "kai.scheduler"
+_KUEUE = (
+    "ClusterQueue", "LocalQueue", "Cohort", "Workload", "AdmissionCheck", "MultiKueueCluster", "MultiKueueConfig",
+    "ProvisioningRequestConfig", "WorkloadPriorityClass",
+)  # fmt: skip
 _OTHERS = {
     ("grove.io", "PodClique"): ("v1alpha1",),
     ("grove.io", "PodCliqueScalingGroup"): ("v1alpha1",),
@@ -36,6 +40,9 @@ _OTHERS = {
     ("scheduling.run.ai", "Queue"): ("v1", "v2"),
     ("scheduling.volcano.sh", "PodGroup"): ("v1alpha1", "v1alpha2", "v1beta1"),
     ("scheduling.volcano.sh", "Queue"): (),
+    ("kueue.x-k8s.io", "Topology"): ("v1beta1", "v1beta2"),
+    ("kueue.x-k8s.io", "ResourceFlavor"): ("v1beta1", "v1beta2"),
+    **{("kueue.x-k8s.io", kind): () for kind in _KUEUE},
     # Its front end judges the version itself.
     ("nvidia.com", "DynamoGraphDeployment"): (),
     ("nvidia.com", "DynamoGraphDeploymentRequest"): (),

@@ -156,6 +156,18 @@ def _volcano() -> Scheduler:
     return VOLCANO
 
 
+def _kueue() -> Scheduler:
+    from packwise.schedulers.kueue import KUEUE
+
+    return KUEUE
+
+
+def _kueue_rules() -> Iterable[Rule]:
+    from packwise.schedulers.kueue.rules import RULES
+
+    return RULES
+
+
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
     FrontEndEntry(_grove, _grove_rules, omissions=_grove_omissions),
     FrontEndEntry(
@@ -174,6 +186,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(_kai, _kai_rules),
     SchedulerEntry(_podgangs, tuple),
     SchedulerEntry(_volcano, tuple, "volcano"),
+    SchedulerEntry(_kueue, _kueue_rules),
 )
 """Every scheduler, in the order in which their findings are reported."""
 

@@ -65,4 +65,4 @@ def _file(value: Mapping[str, Value], name: str) -> str:
 def _folder(api_version: str, kind: str) -> tuple[str, bool, str]:
     """The folder of a kind, whether it has one below that for each namespace, and how its files begin."""
     known = kind_of_object({"apiVersion": api_version, "kind": kind})
-    return f"packwise/{known.folder}", not known.cluster_scoped, known.name.lower()
+    return f"packwise/{known.folder}", not known.cluster_scoped, known.word.lower()

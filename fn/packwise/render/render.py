@@ -11,7 +11,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.gangkey import has_epoch, stable_identities
 from packwise.objects.identity import format_identity, identity, is_generated
-from packwise.objects.kinds import GENERATED, KINDS
+from packwise.objects.kinds import GENERATED, KINDS, kind_of_object
 from packwise.objects.place import place_text
 from packwise.render.carry import carry
 from packwise.render.mark import marked
@@ -60,7 +60,7 @@ def render(
     longer belong. `in_use` are the names of the ClusterTopologies by which workloads are placed. The files of new
     objects stand below `folder`. Where nobody asks for the new objects, only for what is wrong, none `is_listed`.
     """
-    wanted = [each for each in generated if settings.emits(str(each.value["kind"]), by_default=each.emit_by_default)]
+    wanted = [each for each in generated if _is_emitted(each, settings)]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
     wanted.sort(key=lambda each: _ORDER[str(each.value["kind"])])
     findings: list[Finding] = []
@@ -90,6 +90,10 @@ def render(
     if findings:
         return Rendering((), tuple(findings))
     return Rendering(tuple(objects), (), tuple(first.values()))
+
+
+def _is_emitted(generated: Generated, settings: TopologyRender) -> bool:
+    return settings.emits(kind_of_object(generated.value).emitted, by_default=generated.emit_by_default)
 
 
 def _previews(generated: Sequence[Generated]) -> set[int]:

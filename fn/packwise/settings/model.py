@@ -157,6 +157,30 @@ class KaiModel(_Model):
     )
 
 
+class KueueFlavorModel(_Model):
+    """A ResourceFlavor to write."""
+
+    name: str = Field(
+        max_length=253,
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        description="Name of the ResourceFlavor.",
+    )
+    nodeLabels: dict[str, str] = Field(
+        min_length=1, max_length=8, description="Labels of the nodes that the flavor stands for."
+    )
+
+
+class KueueModel(_Model):
+    """Kueue, whose Topology and ResourceFlavors are written where `emit` names KueueTopology."""
+
+    version: str | None = Field(
+        default=None,
+        pattern=r"^v0\.(1[7-9]|20)$",
+        description="The release of Kueue, v0.17 to v0.20; by default what v0.19 does counts.",
+    )
+    flavors: list[KueueFlavorModel] = Field(default=[], description="ResourceFlavors of the topology.")
+
+
 class LimitsModel(_Model):
     """How much one run may render: more is an error, before memory and repository fill."""
 
@@ -251,6 +275,7 @@ class TopologyRenderSpec(_Model):
     )
     osmo: OsmoModel = Field(default=OsmoModel(), description="OSMO's front end.")
     kai: KaiModel = Field(default=KaiModel(), description="The KAI Scheduler.")
+    kueue: KueueModel = Field(default=KueueModel(), description="Kueue.")
     dynamo: DynamoModel = Field(default=DynamoModel(), description="The operator of DynamoGraphDeployments.")
     limits: LimitsModel = Field(default=LimitsModel(), description="How much one run may render.")
     rules: RulesModel = Field(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["CHOICES", "KAI_VERSIONS", "LISTS", "OSMO_CHOICES", "RULE_LISTS", "is_plain"]
+__all__ = ["CHOICES", "KAI_VERSIONS", "KUEUE_VERSIONS", "LISTS", "OSMO_CHOICES", "RULE_LISTS", "is_plain"]
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "revision": tuple(REVISIONS),
@@ -23,7 +23,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """The values that a field may have; the model has them from here."""
 
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "emit": ("ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod", "PodCliqueSet"),
+    "emit": ("ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod", "PodCliqueSet", "KueueTopology"),
     "gitops": ("argocd", "flux"),
 }
 """The values that each entry of a list may have."""
@@ -36,6 +36,11 @@ OSMO_CHOICES: Mapping[str, tuple[str, ...]] = {"priority": ("LOW", "NORMAL", "HI
 
 KAI_VERSIONS = ("v0.12", "v0.13", "v0.14", "v0.15", "v0.16", "v0.17", "v0.18")
 """Versions that `kai.version` may name."""
+
+KUEUE_VERSIONS = ("v0.17", "v0.18", "v0.19", "v0.20")
+"""Versions that `kueue.version` may name."""
+
+_VERSIONS = {"kai": KAI_VERSIONS, "kueue": KUEUE_VERSIONS}
 
 _FLAGS = frozenset({"annotate", "apply", "finalizers", "topologyNameAnnotation"})
 _SECTIONS = frozenset({"topologyAwareScheduling", "clusterTopology", "topology"})
@@ -51,7 +56,7 @@ def _takes(key: str, value: Value) -> bool:
         return _section(value)
     if key == "exclude":
         return isinstance(value, list) and all(isinstance(glob, str) and glob for glob in value)
-    if key in ("scheduler", "osmo", "kai", "limits", "network", "dynamo", "rules"):
+    if key in ("scheduler", "osmo", "kai", "kueue", "limits", "network", "dynamo", "rules"):
         return isinstance(value, dict) and all(_setting(key, name, entry) for name, entry in value.items())
     if key in CHOICES:
         return isinstance(value, str) and value in CHOICES[key]
@@ -76,8 +81,8 @@ def _setting(section: str, key: str, value: Value) -> bool:
         return key == "gangs" and type(value) is int and value >= 1
     if section == "network":
         return key == "autoMNNVLEnabled" and isinstance(value, bool)
-    if section == "kai":
-        return key == "version" and isinstance(value, str) and value in KAI_VERSIONS
+    if section in _VERSIONS:
+        return key == "version" and isinstance(value, str) and value in _VERSIONS[section]
     if section == "dynamo":
         return (
             key == "release"

@@ -25,6 +25,8 @@ __all__ = [
     "KAI_PROFILE",
     "KIND",
     "Dynamo",
+    "Kueue",
+    "KueueFlavor",
     "Osmo",
     "RuleEntry",
     "RunLimits",
@@ -72,6 +74,20 @@ class Dynamo(NamedTuple):
     grove: bool = True
     kai_scheduler: bool = True
     termination_delay: str = "15m"
+
+
+class KueueFlavor(NamedTuple):
+    """A ResourceFlavor to write: nodes with these labels, in the topology that the settings have."""
+
+    name: str
+    labels: Mapping[str, str] = {}
+
+
+class Kueue(NamedTuple):
+    """The release of Kueue that the output must suit, None: the assumed one; and the flavors to write."""
+
+    version: str | None = None
+    flavors: tuple[KueueFlavor, ...] = ()
 
 
 class RunLimits(NamedTuple):
@@ -125,6 +141,7 @@ class TopologyRender(NamedTuple):
     exclude: tuple[str, ...] = ()
     rules: tuple[RuleEntry, ...] = ()
     dynamo: Dynamo = Dynamo()
+    kueue: Kueue = Kueue()
 
     def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
         """These settings where `values` count before those of `osmo.values`."""
@@ -190,6 +207,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         exclude=tuple(spec.get("exclude", default.exclude)),
         rules=_rules(spec["rules"]) if spec.get("rules") else (),
         dynamo=_dynamo(spec.get("dynamo") or {}),
+        kueue=_kueue(spec.get("kueue") or {}),
     )
 
 
@@ -211,6 +229,13 @@ def _dynamo(section: dict[str, Any]) -> Dynamo:
         grove=section.get("grove", default.grove),
         kai_scheduler=section.get("kaiScheduler", default.kai_scheduler),
         termination_delay=section.get("terminationDelay", default.termination_delay),
+    )
+
+
+def _kueue(section: dict[str, Any]) -> Kueue:
+    flavors = cast("list[dict[str, Any]]", section.get("flavors") or [])
+    return Kueue(
+        section.get("version"), tuple([KueueFlavor(each["name"], each.get("nodeLabels") or {}) for each in flavors])
     )
 
 

@@ -12,7 +12,7 @@ from packwise.commands.diff.fields import Entry, format_steps, part_at
 from packwise.commands.diff.members import members
 from packwise.objects.gangkey import has_epoch
 from packwise.objects.identity import identity
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGANG, TOPOLOGY
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, KUEUE_TOPOLOGY, PODGANG, TOPOLOGY
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = ["Dropped", "Reason", "constraint_text", "dropped_constraints", "with_
 _SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
 _PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
 _DROPPED = "constraint-dropped"
+_HOSTNAME = "kubernetes.io/hostname"
 
 
 class Reason(StrEnum):
@@ -60,6 +61,8 @@ def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
     """The change, with what follows from the kind of object it is about."""
     if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
         return _topology(change, after)
+    if change.action is Action.CHANGE and identity(change.subject.value)[:2] == KUEUE_TOPOLOGY.key:
+        return _kueue_topology(change)
     return _renamed(change)
 
 
@@ -93,6 +96,29 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
         f"{named}; while it is gone, pods that are not scheduled yet wait" if users else named,
     )
     return change._replace(action=Action.RECREATE, meaning=meaning)
+
+
+def _kueue_topology(change: Change) -> Change:
+    """Levels of a Topology of Kueue: from v0.20 on they change in place above the hostname. Source: spec/kueue.md#5."""
+    if not any(field.path[:2] == ("spec", "levels") for field in change.fields):
+        return change
+    text = "spec.levels: Invalid value: field is immutable"
+    lowest = [_lowest_level(each) for each in (change.before, change.after)]
+    if lowest == [_HOSTNAME, _HOSTNAME]:
+        return change._replace(
+            meaning=(
+                f"Kueue up to v0.19 answers {text}: delete and create it there; from v0.20 on it changes in place",
+            )
+        )
+    return change._replace(
+        action=Action.RECREATE, meaning=(f"must be deleted and created: in place the API server answers {text}",)
+    )
+
+
+def _lowest_level(item: KubeObject | None) -> Value:
+    levels = None if item is None else item.get(("spec", "levels"))
+    last = levels[-1] if isinstance(levels, list) and levels else None
+    return last.get("nodeLabel") if isinstance(last, dict) else None
 
 
 def _placed_by(topology: Identity, objects: list[KubeObject]) -> int:

@@ -43,18 +43,20 @@ _CONFIGURATIONS = frozenset({_SETTINGS, "OperatorConfiguration"})
 class Refusal:
     """What is said in a cluster of a failing example, at `stage`: `texts` are the exact words, in order.
 
-    `osmo`: it is OSMO that says it.
+    `rule` is the one that the example breaks.
     """
 
     stage: Stage
     texts: tuple[str, ...]
-    osmo: bool = False
+    rule: str = ""
 
     @property
     def speaker(self) -> str:
         """Who says it."""
-        if self.osmo:
+        if self.rule.startswith("osmo-"):
             return "OSMO"
+        if self.rule.startswith("kueue-") and self.stage is Stage.WEBHOOK:
+            return "Kueue's webhook"
         return _SPEAKERS[self.stage]
 
 
@@ -68,7 +70,7 @@ def refusal(rule: str, explanation: Explanation) -> Refusal | None:
         return None
     tags.sort(key=lambda each: int(each["order"]))
     texts = tuple([each["operatorMessage"] for each in tags])
-    return Refusal(Stage(tags[0]["stage"]), texts, rule.startswith("osmo-"))
+    return Refusal(Stage(tags[0]["stage"]), texts, rule)
 
 
 def results_of(example: str, before: str = "") -> tuple[Result, ...]:
@@ -92,13 +94,19 @@ def _objects(example: str) -> tuple[KubeObject, ...]:
 
 
 def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
-    """What `item` is completed by; a topology section that is spelt another way, by the one of the base."""
-    base, spec = bases[_kind(item)].value, item.get("spec")
+    """What `item` is completed by; a topology section that is spelt another way, by the one of the base.
+
+    Nothing, where no base is of its kind or where it names the API of another one: it is whole then.
+    """
+    known = bases.get(_kind(item))
+    if known is None or (item.api_version and item.api_version != known.api_version):
+        return {}
+    base, spec = known.value, item.get("spec")
     keys = [key for key in DIALECTS if key in spec] if item.kind == _SETTINGS and isinstance(spec, dict) else []
     if not keys:
         return base
-    known = cast("Mapping[str, Value]", base["spec"])
-    sections = {keys[0] if key in DIALECTS else key: part for key, part in known.items()}
+    parts = cast("Mapping[str, Value]", base["spec"])
+    sections = {keys[0] if key in DIALECTS else key: part for key, part in parts.items()}
     return {**base, "spec": sections}
 
 

@@ -1,0 +1,64 @@
+"""What each release of Kueue does differently from the others, as data. Source: spec/kueue.md#7.
+
+A minor release is one record. Kueue v0.18 and v0.19 were run; what is said of v0.17 and v0.20 was read.
+"""
+
+from __future__ import annotations
+
+from krmfn.record import NamedTuple
+
+__all__ = ["ASSUMED", "RELEASES", "KueueRelease", "kueue_release"]
+
+
+class KueueRelease(NamedTuple):
+    """One minor release of Kueue, with the feature gates that are on by default."""
+
+    name: str
+    """The minor release, as `v0.19`."""
+
+    multi_layer: bool = True
+    """Whether slices of several levels may be asked for (TASMultiLayerTopology)."""
+
+    elastic_jobs: bool = True
+    """Whether jobs may be elastic (ElasticJobsViaWorkloadSlices)."""
+
+    serves_v1beta1: bool = True
+    """Whether the API server takes objects of `kueue.x-k8s.io/v1beta1`."""
+
+    mutable_levels: bool = False
+    """Whether the levels of a Topology may change while the hostname is the lowest one."""
+
+    fixes_flavor_labels: bool = True
+    """Whether the node labels of a ResourceFlavor with a topology cannot change."""
+
+    refuses_false: bool = False
+    """Whether `podset-unconstrained-topology: "false"` is refused; otherwise no flavor ever matches it."""
+
+    group_slices: bool = False
+    """Whether pod sets of a group may ask for slices (TASGroupedPodSetSlicing)."""
+
+
+RELEASES = (
+    KueueRelease("v0.17", multi_layer=False, elastic_jobs=False),
+    KueueRelease("v0.18", multi_layer=False),
+    KueueRelease("v0.19"),
+    KueueRelease(
+        "v0.20",
+        serves_v1beta1=False,
+        mutable_levels=True,
+        fixes_flavor_labels=False,
+        refuses_false=True,
+        group_slices=True,
+    ),
+)
+"""The releases, the oldest first."""
+
+_BY_NAME = {release.name: release for release in RELEASES}
+
+ASSUMED = _BY_NAME["v0.19"]
+"""The one that counts where the settings name none: the newest that packwise's rules were compared with."""
+
+
+def kueue_release(name: str | None) -> KueueRelease:
+    """The release that the settings name; the assumed one where they name none."""
+    return ASSUMED if name is None else _BY_NAME[name]

@@ -1,0 +1,516 @@
+"""What Kueue's webhooks refuse in a job, new or updated, in their order. Source: spec/kueue.md#2, #3 and #4."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.kubernetes.field_error import ErrorType, OperatorError, Sentence, TypedText, Unquoted
+from packwise.kubernetes.validation import dns_subdomain
+from packwise.schedulers.kueue.immutable import group_problems
+from packwise.schedulers.kueue.podsets import HEAD, integer, mapping, value_at
+from packwise.schedulers.kueue.request import (
+    GROUP_NAME,
+    PREFERRED,
+    PREFIX,
+    REQUIRED,
+    annotations_of,
+    atoi_error,
+    bound_problems,
+    number_error,
+    parse_bool,
+    read_request,
+    refusal,
+    template_problems,
+    unparsable,
+    unread_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.findings.problem import Problem
+    from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers.kueue.podsets import JobKind, PodSet
+
+__all__ = ["ELASTIC", "QUEUE_NAME", "admission_problems", "is_managed", "name_problems", "pod_set_problems"]
+
+QUEUE_NAME = f"{PREFIX}queue-name"
+ELASTIC = f"{PREFIX}elastic-job"
+_PRIORITY = f"{PREFIX}priority-class"
+_MAX_TIME = f"{PREFIX}max-exec-time-seconds"
+_MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
+_SYNC = f"{PREFIX}job-completions-equal-parallelism"
+_MANAGED = f"{PREFIX}managed"
+_POD_GROUP = f"{PREFIX}pod-group-name"
+_POD_COUNT = f"{PREFIX}pod-group-total-count"
+_PREBUILT = f"{PREFIX}prebuilt-workload-name"
+_RETRIABLE = f"{PREFIX}retriable-in-group"
+
+_IMMUTABLE = "field is immutable"
+_MOST_REPLICAS = 1_000_000
+_MOST_POD_SETS = 18
+_ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
+_RAY = ("RayCluster", "RayJob", "RayService")
+
+
+def admission_problems(
+    kind: JobKind, value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
+) -> list[Problem]:
+    """What the webhook of the kind says of `value`, an update of `before` where there is that; each text once."""
+    sets = kind.pod_sets(value)
+    hidden = _unparsable(kind, sets, release)
+    if hidden is not None:
+        return [hidden]
+    problems = list(_of_kind(kind, value, before, sets, release))
+    if kind.name == "MPIJob":
+        problems.sort(key=lambda problem: (problem.operator_message or "").partition(": ")[0])
+    return list({problem.operator_message or problem.message: problem for problem in reversed(problems)}.values())[::-1]
+
+
+def _unparsable(kind: JobKind, sets: Sequence[PodSet], release: KueueRelease) -> Problem | None:
+    """The only answer of a webhook that cannot build the pod sets first."""
+    for each in sets if kind.builds_first else ():
+        error = unparsable(each.template.annotations, release)
+        if error:
+            message = f"cannot be read, which hides all other errors of this object: {error}"
+            return refusal(each.template.key_path(unread_key(each.template.annotations)), message, Sentence(error))
+    return None
+
+
+def _of_kind(
+    kind: JobKind,
+    value: Mapping[str, Value],
+    before: Mapping[str, Value] | None,
+    sets: Sequence[PodSet],
+    release: KueueRelease,
+) -> Iterator[Problem]:
+    if kind.name == "LeaderWorkerSet":
+        yield from _leader_worker_set(kind, value, before, sets, release)
+    elif kind.name == "Pod":
+        yield from _pod(kind, value, before, sets, release)
+    elif kind.name == "Job":
+        yield from _job(kind, value, before, sets, release)
+    elif kind.name in _RAY or kind.name == "SparkApplication":
+        # Updates of jobs that Kueue manages neither before nor after are not looked at.
+        if before is None or is_managed(value) or is_managed(before):
+            updated = _updated(kind, value, before, release)
+            yield from (*updated, *_managed(kind, value, release), *_created(kind, value, release))
+            yield from pod_set_problems(kind, sets, release)
+    else:
+        yield from _updated(kind, value, before, release)
+        # Kubeflow's webhook, which Kueue's integrations share, does not repeat the rules of new objects for updates.
+        if before is None or kind.checks_groups or kind.builds_first:
+            yield from _created(kind, value, release)
+        yield from pod_set_problems(kind, sets, release)
+
+
+def _labels(value: Mapping[str, Value]) -> Mapping[str, str]:
+    return annotations_of(value.get("metadata"), "labels")
+
+
+def _annotations(value: Mapping[str, Value]) -> Mapping[str, str]:
+    return annotations_of(value.get("metadata"))
+
+
+def is_managed(value: Mapping[str, Value]) -> bool:
+    """Whether the job names a queue, so that Kueue manages it by its defaults."""
+    return bool(_labels(value).get(QUEUE_NAME))
+
+
+def _is_elastic(value: Mapping[str, Value], release: KueueRelease) -> bool:
+    return release.elastic_jobs and _annotations(value).get(ELASTIC) == "true"
+
+
+def _is_suspended(kind: JobKind, value: Mapping[str, Value]) -> bool:
+    return value_at(value, *kind.suspended) is True
+
+
+def _label(key: str, value: Value, message: str, detail: str, kind: ErrorType = ErrorType.INVALID) -> Problem:
+    return _meta("labels", key, message, OperatorError("", kind, value, detail))
+
+
+def _annotation(key: str, value: Value, message: str, detail: str, kind: ErrorType = ErrorType.INVALID) -> Problem:
+    return _meta("annotations", key, message, OperatorError("", kind, value, detail))
+
+
+def _meta(form: str, key: str, message: str, error: OperatorError) -> Problem:
+    return refusal(("metadata", form, key), message, error._replace(field=f"metadata.{form}[{key}]"))
+
+
+def name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[Problem]:
+    """A label whose value must be the name of an object."""
+    if key in labels:
+        wrong = ",".join(dns_subdomain(labels[key], "bytes"))
+        if wrong:
+            yield _label(key, labels[key], f'must be the name of {title}; got "{labels[key]}"', wrong)
+
+
+def _created(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
+    """The rules of new objects that all kinds share."""
+    labels = _labels(value)
+    yield from name_problems(QUEUE_NAME, labels, "a LocalQueue")
+    yield from name_problems(_PREBUILT, labels, "a Workload")
+    if _MAX_TIME in labels:
+        yield from _max_time(labels[_MAX_TIME])
+    yield from _elastic_kind(kind, value, release)
+
+
+def _max_time(text: str) -> Iterator[Problem]:
+    error = atoi_error(text)
+    message = f'must be seconds, 1 or more; got "{text}"'
+    if error:
+        yield _label(_MAX_TIME, text, message, error)
+    elif int(text) <= 0:
+        yield _label(_MAX_TIME, int(text), message, "should be greater than 0")
+
+
+def _elastic_kind(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
+    if _is_elastic(value, release) and kind.name not in _ELASTIC_KINDS:
+        group = f"{kind.group}/{kind.version}" if kind.group else f"/{kind.version}"
+        detail = f'elastic job is not supported for "{group}, Kind={kind.name}"'
+        yield _annotation(ELASTIC, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
+
+
+def _updated(
+    kind: JobKind, value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
+) -> list[Problem]:
+    """The rules of updates that all kinds share; none for a new object."""
+    if before is None:
+        return []
+    suspended = _is_suspended(kind, value)
+    labels, old = _labels(value), _labels(before)
+    problems: list[Problem] = []
+    if not suspended:
+        problems += _immutable_label(QUEUE_NAME, labels, old)
+        problems += _immutable_label(_PREBUILT, labels, old)
+    if not suspended or not _is_suspended(kind, before):
+        problems += _immutable_label(_MAX_TIME, labels, old)
+    problems += _priority(labels, old, suspended=suspended)
+    elastic = _is_elastic(value, release)
+    if elastic != _is_elastic(before, release):
+        problems.append(_annotation(ELASTIC, elastic, "cannot come or go", _IMMUTABLE))
+    return problems
+
+
+def _immutable_label(key: str, labels: Mapping[str, str], old: Mapping[str, str]) -> Iterator[Problem]:
+    now, then = labels.get(key, ""), old.get(key, "")
+    if now != then:
+        path: FieldPath = ("metadata", "labels", key) if key in labels else ("metadata", "labels")
+        message = f'cannot change while the job is not suspended: was "{then}", is "{now}"'
+        yield refusal(path, message, OperatorError(f"metadata.labels[{key}]", ErrorType.INVALID, now, _IMMUTABLE))
+
+
+def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: bool) -> Iterator[Problem]:
+    now, then = labels.get(_PRIORITY, ""), old.get(_PRIORITY, "")
+    if now and not then and not suspended:
+        detail = "WorkloadPriorityClass cannot be added to a non-suspended workload"
+        yield _label(_PRIORITY, now, "cannot come while the job is not suspended", detail)
+    if then and not now:
+        detail = "WorkloadPriorityClass cannot be removed from a workload"
+        error = OperatorError(f"metadata.labels[{_PRIORITY}]", ErrorType.INVALID, "", detail)
+        yield refusal(("metadata", "labels"), f'must keep {_PRIORITY}, which was "{then}"', error)
+
+
+def pod_set_problems(kind: JobKind, sets: Sequence[PodSet], release: KueueRelease) -> list[Problem]:
+    """The rules of topology of all pod sets of a job, in the order of its webhook."""
+    errors = [unparsable(each.template.annotations, release) for each in sets]
+    broken = next((error for error in errors if error), "")
+    problems: list[Problem] = []
+    groups = [] if broken or not kind.checks_groups else list(_groups(sets, release))
+    is_cluster = kind.name == "RayCluster"
+    for position, each in enumerate(sets):
+        if not each.is_validated or (is_cluster and broken and position):
+            continue
+        problems += template_problems(each.template, release)
+        if is_cluster and each.name == HEAD and position == 0:
+            problems += groups
+        if not broken:
+            problems += bound_problems(each.template, each.count)
+        if kind.name in _RAY and not is_cluster and position == 0:
+            problems += groups
+    if kind.name not in _RAY:
+        problems += groups
+    if not problems and broken:
+        position = next(position for position, error in enumerate(errors) if error)
+        template = sets[position].template
+        message = f"has a template that cannot be read: {broken}"
+        problems.append(refusal(template.annotations_path, message, Sentence(broken)))
+    return problems
+
+
+def _groups(sets: Sequence[PodSet], release: KueueRelease) -> Iterator[Problem]:
+    """What is wrong with the groups of pod sets, in their order."""
+    members: dict[str, list[PodSet]] = {}
+    for each in sets:
+        request = read_request(each.template.annotations, release)
+        if request is not None and request.group is not None:
+            members.setdefault(request.group, []).append(each)
+    for name, group in members.items():
+        if len(group) != 2:
+            detail = f"can only define groups of exactly 2 pod sets, got: {len(group)} pod set(s)"
+            message = f"must be the group of two pod sets; this job has {len(group)} in it"
+            yield from (_member(each, name, message, detail) for each in group)
+            continue
+        first, second = group
+        if 1 not in (first.count, second.count):
+            detail = (
+                "can only define groups where at least one pod set has only 1 replica, "
+                f"got: {first.count} replica(s) and {second.count} replica(s) in the group"
+            )
+            message = f"must have one pod set of one pod; its two have {first.count} and {second.count} pods"
+            yield from (_member(each, name, message, detail) for each in group)
+        if _bounds(first) != _bounds(second):
+            yield _unlike(first, second, name)
+            yield _unlike(second, first, name)
+
+
+def _bounds(each: PodSet) -> tuple[str | None, str | None]:
+    annotations = each.template.annotations
+    required = annotations.get(REQUIRED)
+    return required, annotations.get(PREFERRED) if required is None else None
+
+
+def _member(each: PodSet, name: str, message: str, detail: str) -> Problem:
+    error = OperatorError(each.template.key_field(GROUP_NAME), ErrorType.INVALID, name, detail)
+    return refusal(each.template.key_path(GROUP_NAME), message, error)
+
+
+def _unlike(each: PodSet, other: PodSet, name: str) -> Problem:
+    detail = (
+        f"must specify '{REQUIRED}' or '{PREFERRED}' topology consistent with "
+        f"'{other.template.field}.annotations' in group '{name}'"
+    )
+    error = OperatorError(f"{each.template.field}.annotations", ErrorType.INVALID, Unquoted(detail))
+    message = f'must ask for the same topology as the pod set "{other.name}", which is in the same group'
+    return refusal(each.template.annotations_path, message, error)
+
+
+def _job(
+    kind: JobKind,
+    value: Mapping[str, Value],
+    before: Mapping[str, Value] | None,
+    sets: Sequence[PodSet],
+    release: KueueRelease,
+) -> Iterator[Problem]:
+    yield from _created(kind, value, release)
+    old = _annotations(before if before is not None else {})
+    if before is None or _annotations(value).get(_MIN_PARALLELISM) != old.get(_MIN_PARALLELISM):
+        yield from _partial(value, sets[0].count, release)
+    yield from _sync(value)
+    if before is not None:
+        yield from _updated(kind, value, before, release)
+        yield from _partial_update(kind, value, before)
+    template = sets[0].template
+    problems = template_problems(template, release)
+    if problems:
+        yield from problems
+        return
+    if _is_elastic(value, release):
+        for key, word in ((REQUIRED, "required"), (PREFERRED, "preferred")):
+            if key in template.annotations:
+                detail = f"{word} topology is not supported with elastic jobs"
+                error = OperatorError(f"{template.field}.annotations.{key}", ErrorType.FORBIDDEN, None, detail)
+                yield refusal(template.key_path(key), "goes not with an elastic job", error, at_key=True)
+                return
+    yield from bound_problems(template, sets[0].count)
+
+
+def _partial(value: Mapping[str, Value], count: int, release: KueueRelease) -> Iterator[Problem]:
+    text = _annotations(value).get(_MIN_PARALLELISM)
+    if text is None:
+        return
+    error = atoi_error(text)
+    message = f'must be fewer pods than the {count} of the job, 1 or more; got "{text}"'
+    if error:
+        yield _annotation(_MIN_PARALLELISM, text, message, error)
+    elif int(text) >= count or int(text) <= 0:
+        yield _annotation(_MIN_PARALLELISM, int(text), message, f"should be between 0 and {count - 1}")
+    if _is_elastic(value, release):
+        detail = "partial admission and elastic job cannot be used together"
+        yield _annotation(_MIN_PARALLELISM, text, "goes not with an elastic job", detail)
+
+
+def _sync(value: Mapping[str, Value]) -> Iterator[Problem]:
+    text = _annotations(value).get(_SYNC)
+    if text is None:
+        return
+    enabled = parse_bool(text)
+    if enabled is None:
+        yield _annotation(_SYNC, text, f'must be "true" or "false"; got "{text}"', number_error("ParseBool", text))
+    if enabled:
+        spec = mapping(value.get("spec"))
+        if spec.get("completionMode") in (None, "NonIndexed"):
+            yield _annotation(_SYNC, text, "must go with an indexed Job", "should not be enabled for NonIndexed jobs")
+        parallelism, completions = integer(spec.get("parallelism"), 1), integer(spec.get("completions"), 1)
+        if parallelism != completions:
+            detail = f"should be equal to parallelism when {_SYNC} annotation is true"
+            error = OperatorError("spec.completions", ErrorType.INVALID, spec.get("completions"), detail)
+            message = f"must be the parallelism, {parallelism}; got {completions}"
+            yield refusal(("spec", "completions"), message, error)
+
+
+def _partial_update(kind: JobKind, value: Mapping[str, Value], before: Mapping[str, Value]) -> Iterator[Problem]:
+    running = not _is_suspended(kind, before)
+    now, then = (integer(value_at(each, "spec", "parallelism"), 1) for each in (value, before))
+    if running and _MIN_PARALLELISM in _annotations(before) and now != then:
+        detail = "cannot change when partial admission is enabled and the job is not suspended"
+        error = OperatorError("spec.parallelism", ErrorType.FORBIDDEN, None, detail)
+        yield refusal(("spec", "parallelism"), f"cannot change while the job runs: was {then}, is {now}", error)
+    syncs = [parse_bool(_annotations(each).get(_SYNC, "")) is True for each in (value, before)]
+    if running and not _is_suspended(kind, value) and syncs[0] != syncs[1]:
+        detail = f"{_IMMUTABLE} while the job is not suspended"
+        yield _annotation(_SYNC, None, "cannot change while the job runs", detail, ErrorType.FORBIDDEN)
+
+
+def _leader_worker_set(
+    kind: JobKind,
+    value: Mapping[str, Value],
+    before: Mapping[str, Value] | None,
+    sets: Sequence[PodSet],
+    release: KueueRelease,
+) -> Iterator[Problem]:
+    labels = _labels(value)
+    yield from name_problems(QUEUE_NAME, labels, "a LocalQueue")
+    yield from _elastic_kind(kind, value, release)
+    replicas = integer(value_at(value, "spec", "replicas"), 1)
+    if not 0 <= replicas <= _MOST_REPLICAS:
+        bound = f"<= {_MOST_REPLICAS}" if replicas > 0 else ">= 0"
+        detail = f"invalid LeaderWorkerSet replicas: must be {bound}, got {replicas}"
+        error = OperatorError("spec.replicas", ErrorType.INVALID, replicas, detail)
+        yield refusal(("spec", "replicas"), f"must be 0 to {_MOST_REPLICAS}; got {replicas}", error)
+    yield from pod_set_problems(kind, sets, release)
+    if before is None:
+        return
+    old = _labels(before)
+    waits = not integer(value_at(before, "status", "readyReplicas"), 0)
+    if not waits or not labels.get(QUEUE_NAME):
+        yield from _immutable_label(QUEUE_NAME, labels, old)
+    yield from _priority(labels, old, suspended=waits)
+    if is_managed(value):
+        yield from group_problems(value, before)
+
+
+def _pod(
+    kind: JobKind,
+    value: Mapping[str, Value],
+    before: Mapping[str, Value] | None,
+    sets: Sequence[PodSet],
+    release: KueueRelease,
+) -> Iterator[Problem]:
+    labels, annotations = _labels(value), _annotations(value)
+    yield from _created(kind, value, release) if before is None else ()
+    if _MANAGED in labels and labels[_MANAGED] != "true":
+        detail = "managed label value can only be 'true'"
+        yield _label(_MANAGED, None, f'must be "true"; got "{labels[_MANAGED]}"', detail, ErrorType.FORBIDDEN)
+    yield from _pod_group(labels, annotations)
+    for each in sets:
+        yield from template_problems(each.template, release)
+    group, prebuilt = labels.get(_POD_GROUP, ""), labels.get(_PREBUILT, "")
+    if group and prebuilt and prebuilt != group:
+        detail = "prebuilt workload and pod group should be equal"
+        yield _label(_PREBUILT, prebuilt, f'must be the pod group, "{group}"; got "{prebuilt}"', detail)
+    if before is not None:
+        then = _labels(before).get(_POD_GROUP, "")
+        if then and group != then:
+            error = OperatorError(f"metadata.labels[{_POD_GROUP}]", ErrorType.INVALID, group, _IMMUTABLE)
+            yield refusal(("metadata", "labels"), f'must keep its pod group, "{then}"; got "{group}"', error)
+        was = _annotations(before).get(_RETRIABLE)
+        if group and was == "false" and annotations.get(_RETRIABLE) != "false":
+            detail = "unretriable pod group can't be converted to retriable"
+            error = OperatorError(f"metadata.annotations[{_RETRIABLE}]", ErrorType.FORBIDDEN, None, detail)
+            yield refusal(("metadata", "annotations"), "cannot become retriable", error)
+
+
+def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Problem]:
+    """The name and the number of pods of a pod group, which go together."""
+    both = f"both the '{_POD_COUNT}' annotation and the '{_POD_GROUP}' label should be set"
+    group, total = labels.get(_POD_GROUP, ""), annotations.get(_POD_COUNT)
+    if not group:
+        if total is not None:
+            error = OperatorError(f"metadata.labels[{_POD_GROUP}]", ErrorType.REQUIRED, None, both)
+            path: FieldPath = ("metadata", "annotations", _POD_COUNT)
+            yield refusal(path, f"must go with the label {_POD_GROUP}", error, at_key=True)
+        return
+    yield from name_problems(_POD_GROUP, labels, "a group")
+    if total is None:
+        error = OperatorError(f"metadata.annotations[{_POD_COUNT}]", ErrorType.REQUIRED, None, both)
+        path = ("metadata", "labels", _POD_GROUP)
+        yield refusal(path, f"must go with the annotation {_POD_COUNT}, how many pods the group has", error)
+        return
+    detail = atoi_error(total)
+    if not detail and int(total) < 1:
+        detail = f"incorrect annotation value '{_POD_COUNT}={total}': group total count should be greater than zero"
+    if detail:
+        yield _annotation(_POD_COUNT, total, f'must be the number of pods, 1 or more; got "{total}"', detail)
+
+
+def _managed(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterable[Problem]:
+    """The rules of the kind for jobs that name a queue."""
+    if not is_managed(value):
+        return ()
+    if kind.name == "SparkApplication":
+        return _spark(value)
+    if kind.name == "RayCluster":
+        return _ray_cluster(value, release)
+    return _ray_cluster_of(kind, value, release)
+
+
+def _ray_cluster(value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
+    if value_at(value, "spec", "enableInTreeAutoscaling") is True and not _is_elastic(value, release):
+        detail = (
+            "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the "
+            f'ElasticJobsViaWorkloadSlices feature gate and set the "{ELASTIC}": "true" annotation'
+        )
+        error = OperatorError("spec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
+        message = f'must be false, or {ELASTIC} be "true": Kueue keeps the resources of a RayCluster as they are'
+        yield refusal(("spec", "enableInTreeAutoscaling"), message, error)
+    yield from _worker_groups(value, ("spec",), "spec")
+
+
+def _ray_cluster_of(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
+    """The RayCluster within a RayJob or a RayService."""
+    name = "rayClusterSpec" if kind.name == "RayJob" else "rayClusterConfig"
+    path = ("spec", name)
+    if kind.name == "RayJob" and value_at(value, "spec", "shutdownAfterJobFinishes") is not True:
+        detail = "a kueue managed job should delete the cluster after finishing"
+        error = OperatorError("spec.shutdownAfterJobFinishes", ErrorType.INVALID, False, detail)
+        yield refusal(("spec", "shutdownAfterJobFinishes"), "must be true for a job with a queue", error)
+    if value_at(value, *path, "enableInTreeAutoscaling") is True and not _is_elastic(value, release):
+        detail = "a kueue managed job should only use autoscaling when workload slicing is enabled"
+        error = OperatorError("spec.rayClusterSpec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
+        yield refusal((*path, "enableInTreeAutoscaling"), f'must be false, or {ELASTIC} be "true"', error)
+    yield from _worker_groups(value, path, "spec.rayClusterSpec")
+
+
+def _worker_groups(value: Mapping[str, Value], path: tuple[str, ...], field: str) -> Iterator[Problem]:
+    groups = value_at(value, *path, "workerGroupSpecs")
+    entries = groups if isinstance(groups, list) else []
+    if len(entries) + 1 > _MOST_POD_SETS:
+        detail = f"must have at most {_MOST_POD_SETS} items"
+        error = OperatorError(f"{field}.workerGroupSpecs", ErrorType.TOO_MANY, len(entries) + 1, detail)
+        message = f"must be at most {_MOST_POD_SETS - 1}, beside the head; got {len(entries)}"
+        yield refusal((*path, "workerGroupSpecs"), message, error)
+    for index, group in enumerate(entries):
+        if mapping(group).get("groupName") == HEAD:
+            at = f"{field}.workerGroupSpecs[{index}].groupName"
+            error = OperatorError(at, ErrorType.FORBIDDEN, None, f'"{HEAD}" is reserved for the head group')
+            message = f'must not be "{HEAD}", which is the name of the head group'
+            yield refusal((*path, "workerGroupSpecs", index, "groupName"), message, error)
+
+
+def _spark(value: Mapping[str, Value]) -> Iterator[Problem]:
+    mode = value_at(value, "spec", "mode")
+    if mode != "cluster":
+        text = mode if isinstance(mode, str) else ""
+        error = OperatorError(
+            "spec.mode", ErrorType.INVALID, TypedText(text), "only Cluster mode is supported for a kueue managed job"
+        )
+        yield refusal(("spec", "mode"), f'must be "cluster" for a job with a queue; got "{text}"', error)
+    if value_at(value, "spec", "dynamicAllocation", "enabled") is True and _annotations(value).get(ELASTIC) != "true":
+        detail = (
+            "a kueue managed job can use dynamicAllocation only when the ElasticJobsViaWorkloadSlices feature gate is "
+            "on and the job is an elastic job"
+        )
+        error = OperatorError("spec.dynamicAllocation.enabled", ErrorType.INVALID, True, detail)
+        yield refusal(("spec", "dynamicAllocation", "enabled"), "must be false for a job with a queue", error)

@@ -1,0 +1,313 @@
+"""What the API server and Kueue's webhook refuse in Topologies and ResourceFlavors. Source: spec/kueue.md#5."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Stage
+from packwise.kubernetes.field_error import ErrorType, OperatorError, Unquoted, go_json
+from packwise.kubernetes.validation import V35, is_dns_subdomain, label_value, qualified_name
+from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
+from packwise.schedulers.kueue.podsets import mapping, value_at
+from packwise.schedulers.kueue.request import refusal
+from packwise.validate.judge import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects.kinds import Kind
+    from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers.scheduler import SchedulerInput
+
+__all__ = [
+    "OBJECT",
+    "RULES",
+    "check_objects",
+    "flavor_problems",
+    "node_labels",
+    "topology_problems",
+    "webhook_problems",
+]
+
+OBJECT = Rule("kueue-object", "The API server takes Kueue's Topologies and ResourceFlavors.", "spec/kueue.md#5")
+VERSION = Rule("kueue-version", "The release of Kueue serves the API version of an object.", "spec/kueue.md#7")
+IGNORED = Rule(
+    "kueue-dropped", "A Topology of Kueue has only fields that Kueue reads.", "spec/kueue.md#5", Severity.WARNING
+)
+RULES = (OBJECT, VERSION, IGNORED)
+"""Rules of Kueue's own objects."""
+
+_LEVELS = ("spec", "levels")
+_MOST_LEVELS = 16
+_LONGEST_LABEL = 316
+_LONGEST_NAME = 253
+_MOST_ENTRIES = 8
+_HOSTNAME = "kubernetes.io/hostname"
+_OLD_VERSION = "kueue.x-k8s.io/v1beta1"
+_LABEL_PATTERN = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+_LABEL = re.compile(_LABEL_PATTERN.strip("^$"))
+_NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_EFFECTS_TEXT = "supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'"
+_TOLERATION_RULES = (
+    "operator must be Exists when 'key' is empty, which means 'match all values and all keys'",
+    "effect must be 'NoExecute' when 'tolerationSeconds' is set",
+    "supported toleration values: 'Equal'(default), 'Exists'",
+    "a value must be empty when 'operator' is 'Exists'",
+    _EFFECTS_TEXT,
+)
+"""The rules of tolerations in their order."""
+
+
+def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
+    """What is refused in users' own Topologies and ResourceFlavors, by their CRDs where these are at hand."""
+    for kind in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR):
+        for item in source.inventory.items.of_kind(*kind.key):
+            yield from _of_item(kind, item, source, release)
+
+
+def _of_item(kind: Kind, item: KubeObject, source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
+    if item.api_version == _OLD_VERSION and not release.serves_v1beta1:
+        message = f'must be "{kind.api_version}"; got "{_OLD_VERSION}", which {release.name} no longer serves'
+        yield Finding.of(VERSION, item, ("apiVersion",), message, proposed=kind.api_version)
+    before = source.inventory.before(item.value)
+    table = topology_problems if kind is KUEUE_TOPOLOGY else flavor_problems
+    own = partial(table, item.value, before, release)
+    verdict = judge(item.value, source.definitions.of_kind(*kind.key), own, before=before)
+    yield from verdict.findings(item, OBJECT)
+    if kind is RESOURCE_FLAVOR and not verdict.problems:
+        problems = webhook_problems(item.value)
+        yield from (Finding.about(problem, item, OBJECT, order=order) for order, problem in enumerate(problems))
+    if kind is KUEUE_TOPOLOGY:
+        yield from _dropped(item)
+
+
+def _dropped(item: KubeObject) -> Iterator[Finding]:
+    """KAI's alias of a level, which Kueue's API server drops without a word."""
+    levels = item.get(_LEVELS)
+    for position, level in enumerate(levels if isinstance(levels, list) else []):
+        for name in mapping(level):
+            if name != "nodeLabel":
+                message = "is no field of Kueue's Topology: the API server drops it"
+                if name == "alias":
+                    message += "; Kueue has no aliases, and workloads name the node label"
+                yield Finding.of(IGNORED, item, (*_LEVELS, position, name), message, at_key=True)
+
+
+def _schema(path: FieldPath, message: str, error: OperatorError) -> Problem:
+    return Problem(path, message, error.text(), Stage.SCHEMA)
+
+
+def _rule(path: FieldPath, field: str, message: str, text: str) -> Problem:
+    """What a rule in CEL refuses."""
+    return _schema(path, message, OperatorError(field, ErrorType.INVALID, Unquoted(text)))
+
+
+def node_labels(value: Mapping[str, Value] | None) -> list[str]:
+    """The node labels of a Topology's levels, broadest first; what is no text is left out."""
+    levels = value_at(value, *_LEVELS) if value is not None else None
+    entries = levels if isinstance(levels, list) else []
+    labels = [mapping(level).get("nodeLabel") for level in entries]
+    return [label for label in labels if isinstance(label, str)]
+
+
+def topology_problems(
+    value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
+) -> list[Problem]:
+    """What the CRD of Topologies refuses: its schema, then its rules."""
+    if not isinstance(value_at(value, *_LEVELS), list):
+        text = OperatorError("spec.levels", ErrorType.REQUIRED)
+        return [_schema(("spec",), "must have `levels`, the node labels from the broadest to the narrowest", text)]
+    labels = node_labels(value)
+    return list(_structure(labels)) or list(_level_rules(labels, node_labels(before), release, is_new=before is None))
+
+
+def _structure(labels: Sequence[str]) -> Iterator[Problem]:
+    if not labels:
+        text = OperatorError("spec.levels", ErrorType.INVALID, 0, "spec.levels in body should have at least 1 items")
+        yield _schema(_LEVELS, "must hold at least one level; got none", text)
+    if len(labels) > _MOST_LEVELS:
+        text = OperatorError("spec.levels", ErrorType.TOO_MANY, len(labels), f"must have at most {_MOST_LEVELS} items")
+        yield _schema(_LEVELS, f"must hold at most {_MOST_LEVELS} levels; got {len(labels)}", text)
+    for position, label in enumerate(labels):
+        field, path = f"spec.levels[{position}].nodeLabel", (*_LEVELS, position, "nodeLabel")
+        if len(label.encode()) > _LONGEST_LABEL:
+            text = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {_LONGEST_LABEL} bytes")
+            yield _schema(path, f"must be at most {_LONGEST_LABEL} bytes long", text)
+        elif not label:
+            text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should be at least 1 chars long")
+            yield _schema(path, "must be the key of a node label; got an empty text", text)
+        if label and not _LABEL.fullmatch(label):
+            text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should match '{_LABEL_PATTERN}'")
+            yield _schema(path, f'must be a label key with a prefix in lower case, if any; got "{label}"', text)
+
+
+def _level_rules(
+    labels: Sequence[str], before: Sequence[str], release: KueueRelease, *, is_new: bool
+) -> Iterator[Problem]:
+    if not is_new and list(labels) != list(before):
+        # A release that lets levels change wants the hostname to be the lowest one, before and after.
+        ends = [each[-1:] == [_HOSTNAME] for each in (list(labels), list(before))]
+        if not release.mutable_levels:
+            message = f"cannot change: were {', '.join(before)}; delete the Topology and create it anew"
+            yield _rule(_LEVELS, "spec.levels", message, "field is immutable")
+        elif not all(ends):
+            text = f"levels are mutable only when {_HOSTNAME} is the lowest level both before and after the change"
+            message = f"cannot change without {_HOSTNAME} as the lowest level, before and after"
+            yield _rule(_LEVELS, "spec.levels", message, text)
+    again = next((position for position, label in enumerate(labels) if label in labels[:position]), None)
+    if again is not None:
+        message = f'must be unique among the levels; got "{labels[again]}" again'
+        yield _rule((*_LEVELS, again, "nodeLabel"), "spec.levels", message, "must be unique")
+    if _HOSTNAME in labels[:-1] and labels[-1] != _HOSTNAME:
+        position = labels.index(_HOSTNAME)
+        message = f'must be the lowest level where it is "{_HOSTNAME}"; "{labels[-1]}" is below it'
+        text = f"the {_HOSTNAME} label can only be used at the lowest level of topology"
+        yield _rule((*_LEVELS, position, "nodeLabel"), "spec.levels", message, text)
+
+
+def flavor_problems(
+    value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
+) -> list[Problem]:
+    """What the CRD of ResourceFlavors refuses: its schema, then its rules."""
+    spec = mapping(value.get("spec"))
+    return list(_flavor_structure(spec)) or list(_flavor_rules(spec, before, release))
+
+
+def _flavor_structure(spec: Mapping[str, Value]) -> Iterator[Problem]:
+    for name in ("nodeLabels", "nodeTaints", "tolerations"):
+        entries = spec.get(name)
+        if isinstance(entries, (dict, list)) and len(entries) > _MOST_ENTRIES:
+            detail = f"must have at most {_MOST_ENTRIES} items"
+            text = OperatorError(f"spec.{name}", ErrorType.TOO_MANY, len(entries), detail)
+            yield _schema(("spec", name), f"must hold at most {_MOST_ENTRIES} entries; got {len(entries)}", text)
+    topology = spec.get("topologyName")
+    if not isinstance(topology, str):
+        return
+    path, field = ("spec", "topologyName"), "spec.topologyName"
+    if len(topology) > _LONGEST_NAME:
+        text = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {_LONGEST_NAME} bytes")
+        yield _schema(path, f"must be at most {_LONGEST_NAME} bytes long", text)
+    if not is_dns_subdomain(topology[:_LONGEST_NAME]):
+        text = OperatorError(field, ErrorType.INVALID, topology, f"{field} in body should match '{_NAME_PATTERN}'")
+        yield _schema(path, f'must be the name of a Topology; got "{topology}"', text)
+
+
+def _flavor_rules(
+    spec: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
+) -> Iterator[Problem]:
+    topology, labels = spec.get("topologyName"), spec.get("nodeLabels")
+    text = "at least one nodeLabel is required when topology is set"
+    message = "must have `nodeLabels`, one or more, beside `topologyName`: they say which nodes are the flavor's"
+    if topology is not None and labels is None:
+        missing = f'"object": no such key: nodeLabels evaluating rule: {text}'
+        yield _rule(("spec", "topologyName"), "spec", message, missing)
+    elif topology is not None and not labels:
+        yield _rule(("spec", "nodeLabels"), "spec", message, text)
+    yield from _flavor_changes(spec, mapping(mapping(before).get("spec")), release)
+    yield from _taint_rules(_mappings(spec.get("nodeTaints")))
+    yield from _toleration_rules(_mappings(spec.get("tolerations")))
+
+
+def _flavor_changes(spec: Mapping[str, Value], old: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
+    was = old.get("topologyName")
+    if was is None:
+        return
+    if spec.get("topologyName") != was:
+        path = ("spec", "topologyName") if "topologyName" in spec else ("spec",)
+        message = f'must keep its topology, "{was}"; delete the ResourceFlavor and create it anew'
+        yield _rule(path, "spec", message, "topologyName is immutable when topologyName is set")
+    if release.fixes_flavor_labels and mapping(spec.get("nodeLabels")) != mapping(old.get("nodeLabels")):
+        path = ("spec", "nodeLabels") if "nodeLabels" in spec else ("spec",)
+        message = "must keep its node labels while it has a topology; delete the ResourceFlavor and create it anew"
+        yield _rule(path, "spec", message, "nodeLabels are immutable when topologyName is set")
+
+
+def _mappings(value: Value) -> list[tuple[int, Mapping[str, Value]]]:
+    entries = value if isinstance(value, list) else []
+    return [(position, entry) for position, entry in enumerate(entries) if isinstance(entry, dict)]
+
+
+def _taint_rules(taints: list[tuple[int, Mapping[str, Value]]]) -> Iterator[Problem]:
+    wrong = [position for position, taint in taints if taint.get("effect") not in _EFFECTS]
+    if wrong:
+        path = ("spec", "nodeTaints", wrong[0])
+        yield _rule(path, "spec.nodeTaints", f"must have an effect, one of {', '.join(_EFFECTS)}", _EFFECTS_TEXT)
+
+
+def _toleration_rules(tolerations: list[tuple[int, Mapping[str, Value]]]) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for position, toleration in tolerations:
+        for text in _broken_rules(toleration):
+            first.setdefault(text, position)
+    for text in _TOLERATION_RULES:
+        if text in first:
+            path = ("spec", "tolerations", first[text])
+            yield _rule(path, "spec.tolerations", f"must keep the rule: {text}", text)
+
+
+def _broken_rules(toleration: Mapping[str, Value]) -> Iterator[str]:
+    needs_exists, needs_no_execute, known_operator, no_value, known_effect = _TOLERATION_RULES
+    operator, effect = toleration.get("operator", "Equal"), toleration.get("effect")
+    if "key" not in toleration and operator != "Exists":
+        yield needs_exists
+    if "tolerationSeconds" in toleration and effect != "NoExecute":
+        yield needs_no_execute
+    if operator not in ("Equal", "Exists"):
+        yield known_operator
+    if operator == "Exists" and "value" in toleration:
+        yield no_value
+    if "effect" in toleration and effect not in _EFFECTS:
+        yield known_effect
+
+
+def webhook_problems(value: Mapping[str, Value]) -> Iterator[Problem]:
+    """What the webhook refuses in a ResourceFlavor that the CRD takes."""
+    spec = mapping(value.get("spec"))
+    for key, text in mapping(spec.get("nodeLabels")).items():
+        path = ("spec", "nodeLabels", key)
+        yield from _wrong(path, "spec.nodeLabels", key, qualified_name(key, V35), "the key of a node label")
+        if isinstance(text, str):
+            yield from _wrong(path, "spec.nodeLabels", text, label_value(text, V35), "a label's value")
+    seen: set[tuple[Value, Value]] = set()
+    for position, taint in _mappings(spec.get("nodeTaints")):
+        yield from _taint(position, taint, seen)
+    for position, toleration in _mappings(spec.get("tolerations")):
+        key = toleration.get("key")
+        if isinstance(key, str) and key:
+            path = ("spec", "tolerations", position, "key")
+            wrong = qualified_name(key, V35)
+            yield from _wrong(path, f"spec.tolerations[{position}].key", key, wrong, "the key of a taint")
+
+
+def _taint(position: int, taint: Mapping[str, Value], seen: set[tuple[Value, Value]]) -> Iterator[Problem]:
+    path, field = ("spec", "nodeTaints", position), f"spec.nodeTaints[{position}]"
+    key, text = taint.get("key"), taint.get("value")
+    if isinstance(key, str):
+        yield from _wrong((*path, "key"), f"{field}.key", key, qualified_name(key, V35), "the key of a taint")
+    if isinstance(text, str) and label_value(text, V35):
+        wrong = ";".join(label_value(text, V35))
+        yield from _wrong((*path, "value"), f"{field}.value", text, (wrong,), "a label's value")
+    both = (str(key), str(taint.get("effect")))
+    if both in seen:
+        shown = go_json({name: taint[name] for name in ("key", "value", "effect") if taint.get(name)})
+        error = OperatorError(
+            field, ErrorType.DUPLICATE, Unquoted(shown), "taints must be unique by key and effect pair"
+        )
+        yield refusal(path, f'must be unique by key and effect; got "{key}" with "{taint.get("effect")}" again', error)
+    seen.add(both)
+
+
+def _wrong(path: FieldPath, field: str, value: str, errors: Iterable[str], title: str) -> Iterator[Problem]:
+    for error in errors:
+        text = OperatorError(field, ErrorType.INVALID, value, error)
+        yield refusal(path, f'must be {title}; got "{value}"', text)

@@ -1,0 +1,437 @@
+"""What one pod template asks of Kueue: the annotations, and what its webhooks refuse in them.
+
+Source: spec/kueue.md#1 and #2; Kueue's jobframework/tas_validation.go and tas.go.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from krmfn.hints import TYPE_CHECKING, cast
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Stage
+from packwise.kubernetes.field_error import ErrorType, OperatorError, Sentence, Unquoted, go_quote
+from packwise.kubernetes.go_json import go_json_error
+from packwise.kubernetes.validation import V35, qualified_name
+from packwise.wording import near_miss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.revisions.kueue import KueueRelease
+
+__all__ = [
+    "GROUP_NAME",
+    "PREFERRED",
+    "PREFIX",
+    "REQUIRED",
+    "SLICE_LAYERS",
+    "SLICE_REQUIRED",
+    "SLICE_SIZE",
+    "TOPOLOGY_KEYS",
+    "UNCONSTRAINED",
+    "Layer",
+    "Request",
+    "Template",
+    "annotations_of",
+    "atoi_error",
+    "bound_problems",
+    "number_error",
+    "parse_bool",
+    "parse_int32",
+    "read_request",
+    "refusal",
+    "template_problems",
+    "unparsable",
+    "unread_key",
+]
+
+PREFIX = "kueue.x-k8s.io/"
+REQUIRED = f"{PREFIX}podset-required-topology"
+PREFERRED = f"{PREFIX}podset-preferred-topology"
+UNCONSTRAINED = f"{PREFIX}podset-unconstrained-topology"
+SLICE_REQUIRED = f"{PREFIX}podset-slice-required-topology"
+SLICE_SIZE = f"{PREFIX}podset-slice-size"
+SLICE_LAYERS = f"{PREFIX}podset-slice-required-topology-constraints"
+GROUP_NAME = f"{PREFIX}podset-group-name"
+
+TOPOLOGY_KEYS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_SIZE, SLICE_LAYERS, GROUP_NAME)
+"""The annotations of pod templates, in the order of the specification."""
+
+_MOST_LAYERS = 3
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_UNSIGNED = re.compile(r"[0-9]+")
+_ENTRY = "PodsetSliceRequiredTopologyConstraint"
+_TEXT_LENGTH = 1_000
+"""Digits of a number beyond which it is out of every range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The metadata of a pod template: at `path` of the object, which the operator calls `field`."""
+
+    path: FieldPath
+    field: str
+    metadata: Mapping[str, Value]
+    suffix: str = ""
+    """What the operator puts after each message, of a template that another object has: `path` is what names that."""
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Its annotations; what is no text is left out."""
+        return annotations_of(self.metadata)
+
+    def key_field(self, key: str) -> str:
+        """The operator's path of an annotation."""
+        return f"{self.field}.annotations[{key}]"
+
+    @property
+    def annotations_path(self) -> FieldPath:
+        """The path of the annotations in the object, where it has them itself."""
+        return self.path if self.suffix else (*self.path, "annotations")
+
+    def key_path(self, key: str) -> FieldPath:
+        """The path of an annotation; of the annotations where it is not there."""
+        is_own = key in self.annotations and not self.suffix
+        return (*self.annotations_path, key) if is_own else self.annotations_path
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A slice level of several: pods per slice within one domain of `level`."""
+
+    level: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The topologyRequest that Kueue makes of a template's annotations; levels are node labels.
+
+    `unconstrained` is None where it is not asked for. `layers` are the slices, the coarsest first, with one entry where
+    level and size are annotations of their own.
+    """
+
+    required: str | None = None
+    preferred: str | None = None
+    unconstrained: bool | None = None
+    layers: tuple[Layer, ...] = ()
+    group: str | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the pod set asks for topology-aware scheduling."""
+        return bool(self.required or self.preferred or self.layers) or self.unconstrained is not None
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The node labels of all levels that it names."""
+        own = [level for level in (self.required, self.preferred) if level is not None]
+        return (*own, *(layer.level for layer in self.layers))
+
+
+def annotations_of(metadata: Value, field: str = "annotations") -> Mapping[str, str]:
+    """The annotations, or the labels, of a metadata; what is no text is left out."""
+    keys = metadata.get(field) if isinstance(metadata, dict) else None
+    return {key: text for key, text in keys.items() if isinstance(text, str)} if isinstance(keys, dict) else {}
+
+
+def parse_bool(text: str) -> bool | None:
+    """Go's strconv.ParseBool; None where it refuses the text."""
+    return True if text in _TRUE else False if text in _FALSE else None
+
+
+def parse_int32(text: str) -> int | None:
+    """Go's strconv.ParseInt of 32 bits; None where it refuses the text."""
+    if not _INTEGER.fullmatch(text) or len(text) > _TEXT_LENGTH:
+        return None
+    number = int(text)
+    return number if -(2**31) <= number < 2**31 else None
+
+
+def refusal(path: FieldPath, message: str, error: OperatorError | Sentence, *, at_key: bool = False) -> Problem:
+    """What a webhook refuses, in its own words and in packwise's."""
+    return Problem(path, message, error.text(), Stage.WEBHOOK, at_key=at_key)
+
+
+def read_request(annotations: Mapping[str, str], release: KueueRelease) -> Request | None:
+    """The request of a template that `unparsable` says nothing of; None where its annotations make none."""
+    required, preferred, layers = annotations.get(REQUIRED), annotations.get(PREFERRED), _layers(annotations, release)
+    unconstrained = None
+    if required is not None:
+        preferred = None
+    elif preferred is None and UNCONSTRAINED in annotations:
+        unconstrained = parse_bool(annotations[UNCONSTRAINED])
+    group = annotations.get(GROUP_NAME) if required is not None or preferred is not None else None
+    request = Request(required, preferred, unconstrained, layers, group)
+    return None if request == Request() else request
+
+
+def _layers(annotations: Mapping[str, str], release: KueueRelease) -> tuple[Layer, ...]:
+    if SLICE_LAYERS in annotations and release.multi_layer:
+        entries = _entries(annotations[SLICE_LAYERS])
+        return () if isinstance(entries, str) else entries
+    size = parse_int32(annotations.get(SLICE_SIZE, ""))
+    return () if size is None or SLICE_REQUIRED not in annotations else (Layer(annotations[SLICE_REQUIRED], size),)
+
+
+def unparsable(annotations: Mapping[str, str], release: KueueRelease) -> str:
+    """Go's error where no request can be made of the annotations; "" where one can.
+
+    Kinds whose pod sets are built first answer with it alone.
+    """
+    is_unconstrained = UNCONSTRAINED in annotations and REQUIRED not in annotations and PREFERRED not in annotations
+    if is_unconstrained and parse_bool(annotations[UNCONSTRAINED]) is None:
+        return number_error("ParseBool", annotations[UNCONSTRAINED])
+    if SLICE_LAYERS in annotations and release.multi_layer:
+        entries = _entries(annotations[SLICE_LAYERS])
+        if isinstance(entries, str):
+            return f"failed to parse multi-layer topology constraints annotation: {entries}"
+        if not 0 < len(entries) <= _MOST_LAYERS:
+            return f"topology constraints must contain between 1 and 3 entries: got {len(entries)}"
+        return ""
+    if SLICE_REQUIRED in annotations and SLICE_SIZE in annotations and parse_int32(annotations[SLICE_SIZE]) is None:
+        return number_error("ParseInt", annotations[SLICE_SIZE])
+    return ""
+
+
+def unread_key(annotations: Mapping[str, str]) -> str:
+    """The annotation that `unparsable` speaks of."""
+    if UNCONSTRAINED in annotations and parse_bool(annotations[UNCONSTRAINED]) is None:
+        return UNCONSTRAINED
+    return SLICE_LAYERS if SLICE_LAYERS in annotations else SLICE_SIZE
+
+
+def number_error(function: str, text: str) -> str:
+    """The error of Go's strconv."""
+    is_number = function != "ParseBool" and _INTEGER.fullmatch(text)
+    return f"strconv.{function}: parsing {go_quote(text)}: {'value out of range' if is_number else 'invalid syntax'}"
+
+
+def atoi_error(text: str) -> str:
+    """Go's error of strconv.Atoi; "" where it takes the text."""
+    in_range = _INTEGER.fullmatch(text) and len(text) <= _TEXT_LENGTH and -(2**63) <= int(text) < 2**63
+    return "" if in_range else number_error("Atoi", text)
+
+
+def _entries(text: str) -> tuple[Layer, ...] | str:
+    """The layers of the annotation; Go's error where it is no list of them."""
+    error = go_json_error(text)
+    if error:
+        return error
+    value = cast("Value", json.loads(text))
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        return f"json: cannot unmarshal {_go_kind(value)} into Go value of type []v1beta2.{_ENTRY}"
+    layers = [_layer(entry) for entry in value]
+    errors = [layer for layer in layers if isinstance(layer, str)]
+    return errors[0] if errors else tuple([layer for layer in layers if isinstance(layer, Layer)])
+
+
+def _layer(entry: Value) -> Layer | str:
+    if entry is None:
+        return Layer("", 0)
+    if not isinstance(entry, dict):
+        return f"json: cannot unmarshal {_go_kind(entry)} into Go value of type v1beta2.{_ENTRY}"
+    level, size = "", 0
+    for name, value in entry.items():
+        # Go takes the name of a field in letters of any case.
+        if value is None:
+            continue
+        if name.casefold() == "topology":
+            if not isinstance(value, str):
+                return f"json: cannot unmarshal {_go_kind(value)} into Go struct field {_ENTRY}.topology of type string"
+            level = value
+        elif name.casefold() == "size":
+            if type(value) is not int or not -(2**31) <= value < 2**31:
+                kind = _go_kind(value, show=True)
+                return f"json: cannot unmarshal {kind} into Go struct field {_ENTRY}.size of type int32"
+            size = value
+    return Layer(level, size)
+
+
+def _go_kind(value: Value, *, show: bool = False) -> str:
+    """What Go calls the type of a JSON value; of a number with what it is, where asked to `show` it."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        return f"number {value}" if show else "number"
+    return "string" if isinstance(value, str) else "object" if isinstance(value, dict) else "array"
+
+
+def template_problems(template: Template, release: KueueRelease) -> list[Problem]:
+    """What every webhook refuses in the annotations of one pod template, in its order."""
+    annotations = template.annotations
+    if not any(key.startswith(PREFIX) for key in annotations):
+        return []
+    return [
+        *_several(template, annotations),
+        *_levels(template, annotations),
+        *_group(template, annotations, release),
+        *_unconstrained(template, annotations, release),
+        *_slice_size(template, annotations),
+        *_slice_layers(template, annotations, release),
+    ]
+
+
+def _several(template: Template, annotations: Mapping[str, str]) -> Iterator[Problem]:
+    modes = (REQUIRED, PREFERRED, UNCONSTRAINED)
+    asked = [key for key in modes if key in annotations]
+    if len(asked) > 1:
+        listed = ", ".join([f'"{key}"' for key in modes])
+        detail = f"must not contain more than one topology annotation: [{listed}]"
+        message = f"must have one of required, preferred and unconstrained topology; has {' and '.join(asked)}"
+        error = OperatorError(f"{template.field}.annotations", ErrorType.INVALID, Unquoted(detail + template.suffix))
+        yield refusal(template.annotations_path, message, error)
+
+
+def _at(
+    template: Template, key: str, message: str, detail: str, *, kind: ErrorType = ErrorType.INVALID, value: Value = None
+) -> Problem:
+    """A refusal of an annotation; where it is not there, at the place that would have it."""
+    error = OperatorError(template.key_field(key), kind, value, detail + template.suffix)
+    return refusal(template.key_path(key), message, error, at_key=kind is ErrorType.FORBIDDEN)
+
+
+def _levels(template: Template, annotations: Mapping[str, str]) -> Iterator[Problem]:
+    for key in (REQUIRED, PREFERRED, SLICE_REQUIRED):
+        level = annotations.get(key)
+        for wrong in () if level is None else qualified_name(level, V35):
+            message = f'must be the node label of a level, as "example.com/rack"; got "{level}"'
+            yield _at(template, key, message, wrong, value=level)
+
+
+def _group(template: Template, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
+    group = annotations.get(GROUP_NAME)
+    if group is None:
+        return
+    if _UNSIGNED.fullmatch(group) and len(group) <= _TEXT_LENGTH and int(group) < 2**64:
+        yield _at(template, GROUP_NAME, f'must not be a number; got "{group}"', "must not be a number", value=group)
+    for key in () if release.group_slices else (SLICE_SIZE, SLICE_REQUIRED):
+        if key in annotations:
+            yield _forbidden(template, GROUP_NAME, f"may not be set when '{key}' is specified", f"goes not with {key}")
+    if PREFERRED not in annotations and REQUIRED not in annotations:
+        detail = f"may not be set when neither '{PREFERRED}' nor '{REQUIRED}' is specified"
+        yield _forbidden(template, GROUP_NAME, detail, "must go with a required or preferred topology")
+
+
+def _forbidden(template: Template, key: str, detail: str, message: str) -> Problem:
+    return _at(template, key, message, detail, kind=ErrorType.FORBIDDEN)
+
+
+def _unconstrained(template: Template, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
+    text = annotations.get(UNCONSTRAINED)
+    if text is not None and parse_bool(text) is None:
+        message = f'must be "true", or not be there; got "{text}"{near_miss(text, ["true"])}'
+        yield _at(template, UNCONSTRAINED, message, "must be a boolean value", value=text)
+    elif text is not None and parse_bool(text) is False and release.refuses_false:
+        message = f'must be "true", or not be there; got "{text}", which Kueue from {release.name} on refuses'
+        yield Problem(template.key_path(UNCONSTRAINED), message)
+
+
+def _slice_size(template: Template, annotations: Mapping[str, str]) -> Iterator[Problem]:
+    text, has_level = annotations.get(SLICE_SIZE), SLICE_REQUIRED in annotations
+    if text is not None:
+        size = parse_int32(text)
+        message = f'must be the number of pods of a slice, 1 or more; got "{text}"'
+        if size is None:
+            yield _at(template, SLICE_SIZE, message, "must be a numeric value", value=text)
+        elif size < 1:
+            yield _at(template, SLICE_SIZE, message, "must be greater than or equal to 1", value=text)
+        if not has_level:
+            detail = f"may not be set when '{SLICE_REQUIRED}' is not specified"
+            yield _forbidden(template, SLICE_SIZE, detail, f"must go with {SLICE_REQUIRED}, the level of the slices")
+    elif has_level:
+        detail = f"must be set when '{SLICE_REQUIRED}' is specified"
+        message = f"must have {SLICE_SIZE}, the pods of a slice, beside {SLICE_REQUIRED}"
+        yield _at(template, SLICE_SIZE, message, detail, kind=ErrorType.REQUIRED)
+
+
+def _slice_layers(template: Template, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
+    text = annotations.get(SLICE_LAYERS)
+    if text is None:
+        return
+    if not release.multi_layer:
+        detail = "the TASMultiLayerTopology feature gate must be enabled to use this annotation"
+        message = f"needs the gate TASMultiLayerTopology, which is off by default in {release.name}"
+        yield _forbidden(template, SLICE_LAYERS, detail, message)
+        return
+    for key in (SLICE_REQUIRED, SLICE_SIZE):
+        if key in annotations:
+            detail = f"may not be set when '{key}' is specified"
+            yield _forbidden(template, SLICE_LAYERS, detail, f"goes not with {key}: one way to ask for slices")
+    if GROUP_NAME in annotations and not release.group_slices:
+        detail = f"may not be set when '{SLICE_LAYERS}' is specified"
+        yield _forbidden(template, GROUP_NAME, detail, f"goes not with {SLICE_LAYERS}")
+    entries = _entries(text)
+    if isinstance(entries, str):
+        message = f'must be a list in JSON, as [{{"topology": "example.com/rack", "size": 4}}]: {entries}'
+        yield _at(template, SLICE_LAYERS, message, f"must be a valid JSON array: {entries}", value=text)
+    elif not 0 < len(entries) <= _MOST_LAYERS:
+        detail = "topology constraints must contain between 1 and 3 entries"
+        yield _at(template, SLICE_LAYERS, f"must have one to three entries; got {len(entries)}", detail, value=text)
+    else:
+        yield from _layer_problems(template, entries)
+
+
+def _layer_problems(template: Template, layers: tuple[Layer, ...]) -> Iterator[Problem]:
+    field, path = template.key_field(SLICE_LAYERS), template.key_path(SLICE_LAYERS)
+
+    def at(index: int, part: str, message: str, error: OperatorError) -> Problem:
+        detail = error.detail + template.suffix
+        text = error._replace(field=f"{field}[{index}].{part}", detail=detail)
+        return refusal(path, f"entry {index}: {message}", text)
+
+    for index, layer in enumerate(layers):
+        for wrong in qualified_name(layer.level, V35):
+            message = f'topology must be the node label of a level; got "{layer.level}"'
+            yield at(index, "topology", message, OperatorError("", ErrorType.INVALID, layer.level, wrong))
+        if layer.size < 1:
+            error = OperatorError("", ErrorType.INVALID, layer.size, "must be greater than or equal to 1")
+            yield at(index, "size", f"size must be 1 or more; got {layer.size}", error)
+    first: dict[str, int] = {}
+    for index, layer in enumerate(layers):
+        before = first.setdefault(layer.level, index)
+        if before != index:
+            message = f'topology must be another level than that of entry {before}; got "{layer.level}" again'
+            error = OperatorError("", ErrorType.DUPLICATE, f"{layer.level} (also at index {before})")
+            yield at(index, "topology", message, error)
+    for index, (above, layer) in enumerate(pairwise(layers), 1):
+        if layer.size > 0 and above.size % layer.size:
+            detail = f"must evenly divide the parent layer size {above.size}"
+            message = f"size must divide that of the entry before, {above.size}; got {layer.size}"
+            yield at(index, "size", message, OperatorError("", ErrorType.INVALID, layer.size, detail))
+
+
+def bound_problems(template: Template, count: int) -> Iterator[Problem]:
+    """Slices that have more pods than the pod set has."""
+    annotations = template.annotations
+    text = annotations.get(SLICE_SIZE)
+    if text is not None:
+        size = parse_int32(text)
+        if size is None:
+            message = f'must be the number of pods of a slice, 1 or more; got "{text}"'
+            yield _at(template, SLICE_SIZE, message, "must be a numeric value", value=text)
+            return
+        if size > count:
+            yield _at(template, SLICE_SIZE, _too_large(size, count), _above(count), value=text)
+    entries = _entries(annotations[SLICE_LAYERS]) if SLICE_LAYERS in annotations else ()
+    if not isinstance(entries, str) and entries and entries[0].size > count:
+        size = entries[0].size
+        yield _at(template, SLICE_LAYERS, _too_large(size, count), _above(count), value=size)
+
+
+def _too_large(size: int, count: int) -> str:
+    return f"must be at most the {count} pods of the pod set; got {size}"
+
+
+def _above(count: int) -> str:
+    return f"must not be greater than pod set count {count}"

@@ -1,0 +1,10 @@
+"""Every rule of Kueue."""
+
+from __future__ import annotations
+
+from packwise.schedulers.kueue import jobs, objects, rendered
+
+__all__ = ["RULES"]
+
+RULES = (*rendered.RULES, *objects.RULES, *jobs.RULES)
+"""The rules, in the order in which they are checked."""

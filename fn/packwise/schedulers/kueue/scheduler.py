@@ -1,0 +1,50 @@
+"""Kueue, v0.17 and newer: its own objects, and jobs of any kind that it queues. Source: spec/kueue.md."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.objects.kinds import KUEUE_TOPOLOGY
+from packwise.revisions.kueue import kueue_release
+from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
+
+if TYPE_CHECKING:
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.index import Index
+    from packwise.placement.plan import Cluster
+    from packwise.settings import TopologyRender
+
+__all__ = ["KUEUE"]
+
+_WORD = "kueue"
+
+
+class _Kueue:
+    def objects(self, source: SchedulerInput) -> SchedulerObjects:
+        """Topologies and ResourceFlavors, where they are asked for, and what Kueue refuses or ignores in the input.
+
+        Nothing is imported where nothing of the input speaks of Kueue.
+        """
+        inventory, writes = source.inventory, source.settings.emits(KUEUE_TOPOLOGY.emitted)
+        if not (writes or any(_is_meant(each) for each in (inventory.items, inventory.baseline) if each is not None)):
+            return SchedulerObjects()
+        from packwise.schedulers.kueue.check import check
+        from packwise.schedulers.kueue.rendered import rendered
+
+        release = kueue_release(source.settings.kueue.version)
+        generated, refused = rendered(source, release) if writes else ([], [])
+        return SchedulerObjects(tuple(generated), (*refused, *check(source, release)))
+
+    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+        """Itself: Kueue needs nothing of users' objects."""
+        return item
+
+
+def _is_meant(index: Index) -> bool:
+    """Whether an object of the input speaks of Kueue, in whatever words."""
+    # Entries of one list share its text.
+    texts = {id(item.source.text): item.source.text for item in index.users.values() if item.written}
+    return any(_WORD in text for text in texts.values())
+
+
+KUEUE: Scheduler = _Kueue()
+"""Kueue."""

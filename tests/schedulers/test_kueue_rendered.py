@@ -1,0 +1,84 @@
+"""Kueue's Topology and ResourceFlavors, written from the levels of the settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.kubeobject import KubeObject
+from packwise.pipeline import render
+from packwise.pipeline.steps import Rendered
+from packwise.select import Package
+
+SETTINGS = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {{name: topology}}
+spec:
+  emit: [Topology, KueueTopology]
+  gitops: [{gitops}]
+  kueue:
+    version: {version}
+    flavors: [{{name: gpu, nodeLabels: {{example.com/pool: gpu}}}}]
+  topologyAwareScheduling:
+    enabled: {enabled}
+    levels:
+    - {{domain: rack, key: example.com/rack}}
+    - {{domain: host, key: {lowest}}}
+"""
+
+
+def rendered(
+    *, version: str = "v0.19", lowest: str = "kubernetes.io/hostname", gitops: str = "", enabled: str = "true"
+) -> Rendered:
+    text = SETTINGS.format(version=version, lowest=lowest, gitops=gitops, enabled=enabled)
+    return render(Package((KubeObject.parse(text, file="topology.yaml"),)))
+
+
+def test_one_list_of_levels_becomes_both_topologies_and_the_flavors() -> None:
+    answer = rendered()
+
+    levels = [{"nodeLabel": "example.com/rack"}, {"nodeLabel": "kubernetes.io/hostname"}]
+    assert [(item.api_version, item.kind, item.name, item.get("spec")) for item in answer.generated] == [
+        ("kai.scheduler/v1alpha1", "Topology", "grove-topology", {"levels": levels}),
+        ("kueue.x-k8s.io/v1beta2", "Topology", "grove-topology", {"levels": levels}),
+        (
+            "kueue.x-k8s.io/v1beta2",
+            "ResourceFlavor",
+            "gpu",
+            {"nodeLabels": {"example.com/pool": "gpu"}, "topologyName": "grove-topology"},
+        ),
+    ]
+    paths = [item.annotations["config.kubernetes.io/path"] for item in answer.generated]
+    assert paths == [
+        "packwise/topologies/topology-grove-topology.yaml",
+        "packwise/topologies/kueuetopology-grove-topology.yaml",
+        "packwise/topologies/resourceflavor-gpu.yaml",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "lowest", "forced"),
+    [
+        ("v0.19", "kubernetes.io/hostname", True),
+        ("v0.20", "kubernetes.io/hostname", False),
+        ("v0.20", "example.com/host", True),
+    ],
+)
+def test_argo_cd_creates_it_anew_where_its_levels_cannot_change(version: str, lowest: str, forced: bool) -> None:
+    (topology,) = [
+        item
+        for item in rendered(version=version, lowest=lowest, gitops="argocd").generated
+        if (item.kind, item.api_version) == ("Topology", "kueue.x-k8s.io/v1beta2")
+    ]
+
+    options = topology.annotations.get("argocd.argoproj.io/sync-options")
+    assert options == ("Replace=true,Force=true" if forced else None)
+
+
+def test_flavors_without_a_topology_are_told() -> None:
+    answer = rendered(enabled="false")
+
+    assert answer.generated == ()
+    assert [
+        (result.tags["rule"], result.message) for result in answer.results if result.tags["rule"] != "no-workloads"
+    ] == [("kueue-flavors", "is not written: the settings have no topology that it could name, or several")]
