@@ -23,6 +23,8 @@ class Stage(StrEnum):
     """The operator's webhook."""
     POD = "pod"
     """The API server, each time that the operator creates a pod of the workload, which itself is taken."""
+    SCHEDULER = "scheduler"
+    """The scheduler, of the pods of a workload that was taken: in an event of theirs, or in its log."""
 
 
 class Rule(NamedTuple):

@@ -23,7 +23,8 @@ class Generated(NamedTuple):
     `notes` are further annotations, their keys without the prefix `packwise.dev/`. `recreate`: the API server changes
     no such object, deleting and creating it is the only way, and this one keeps every rule of its CRD.
     `emit_by_default`: written where `spec.emit` is not set, whatever kinds are the default. `judged`: the cluster's CRD
-    has judged it already. `origins` computes the origin of each part of the manifest.
+    has judged it already. `preview`: for review only, since somebody in the cluster makes and owns it. `origins`
+    computes the origin of each part of the manifest.
     """
 
     value: Mapping[str, Value]
@@ -34,3 +35,4 @@ class Generated(NamedTuple):
     recreate: bool = False
     emit_by_default: bool = False
     judged: bool = False
+    preview: bool = False

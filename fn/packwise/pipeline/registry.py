@@ -9,6 +9,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.osmo import recognition as osmo_documents
+from packwise.frontends.workloads.recognition import has_candidates
 from packwise.objects.kinds import DYNAMO_GRAPH
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd, OmissionsOf
+    from packwise.objects.index import Index
     from packwise.objects.inventory import Inventory
     from packwise.revisions import Revision
     from packwise.schedulers.scheduler import Scheduler
@@ -42,8 +44,9 @@ class FrontEndEntry(NamedTuple):
     One whose workloads are documents of another tool says how to recognize them: `is_document` by the value,
     `may_be_document` by a text that is no YAML, and `has_documents` whether an inventory has any. It is imported only
     for those. Without these functions its workloads are Kubernetes objects. `kind`: the only kind of these, where the
-    front end is imported for inputs with such objects alone. `omissions` imports what `packwise explain` asks why a
-    value is missing; None where nothing that a workload asks for goes missing without a finding.
+    front end is imported for inputs with such objects alone; `has_objects` tells whether there are any, where it has
+    many kinds. `omissions` imports what `packwise explain` asks why a value is missing; None where nothing that a
+    workload asks for goes missing without a finding.
     """
 
     load: Callable[[], FrontEnd]
@@ -52,12 +55,15 @@ class FrontEndEntry(NamedTuple):
     may_be_document: Callable[[str], bool] | None = None
     has_documents: Callable[[Inventory], bool] | None = None
     kind: tuple[str, str] | None = None
+    has_objects: Callable[[Index], bool] | None = None
     omissions: Callable[[], OmissionsOf] | None = None
 
     def has_workloads(self, inventory: Inventory) -> bool:
         """Whether there may be something for the front end in the input."""
         if self.kind is not None:
             return bool(inventory.items.of_kind(*self.kind))
+        if self.has_objects is not None:
+            return self.has_objects(inventory.items)
         return self.has_documents is None or self.has_documents(inventory)
 
 
@@ -128,6 +134,18 @@ def _dynamo_rules() -> Iterable[Rule]:
     return RULES
 
 
+def _workloads() -> FrontEnd:
+    from packwise.frontends.workloads.frontend import WORKLOADS
+
+    return WORKLOADS
+
+
+def _workload_rules() -> Iterable[Rule]:
+    from packwise.frontends.workloads.rules import RULES
+
+    return RULES
+
+
 def _has_osmo_documents(inventory: Inventory) -> bool:
     return bool(osmo_documents.document_places(inventory))
 
@@ -179,6 +197,7 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         omissions=_osmo_omissions,
     ),
     FrontEndEntry(_dynamo, _dynamo_rules, kind=DYNAMO_GRAPH.key, omissions=_dynamo_omissions),
+    FrontEndEntry(_workloads, _workload_rules, has_objects=has_candidates),
 )
 """Every front end, in the order in which their workloads are rendered."""
 

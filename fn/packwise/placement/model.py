@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bounds",
     "Gang",
+    "GangOwner",
     "GangPod",
     "GpuShare",
     "Grouper",
@@ -62,7 +63,9 @@ class PodSet(NamedTuple):
     `scheduler` is that of the pods where it is not the gang's, "" where it is. `replicas` are the pods that there are:
     the gang needs `members` of them, the others may come later; None where they are as many. `pod_spec` is the spec of
     each pod, None where pods of the set are nodes of the model; `labels` and `annotations` are those that the workload
-    gives to each pod.
+    gives to each pod. `needed` is how many of the sets below an inner node the gang needs, None: all. `topology` names
+    the one of its bounds where that is not the gang's. Of pods that are the gang's own, the scheduler knows no set: it
+    is not `is_named`.
     """
 
     name: str
@@ -75,6 +78,9 @@ class PodSet(NamedTuple):
     pod_spec: Mapping[str, Value] | None = None
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
+    needed: int | None = None
+    topology: str = ""
+    is_named: bool = True
 
     def origins(
         self, path: FieldPath, members: str, levels: Mapping[str, FieldPath] = {}
@@ -98,6 +104,21 @@ class Grouper(Enum):
     """The scheduler, of the operator's PodGang."""
     SERVICE = auto()
     """The service that submits the workload; there is no PodGang."""
+    OWNER = auto()
+    """The scheduler, of the object that owns the pods; there is no PodGang, and nobody else may write the group."""
+
+
+class GangOwner(NamedTuple):
+    """The object that the scheduler makes a gang's group of."""
+
+    api_version: str
+    kind: str
+    name: str
+
+    @property
+    def uid(self) -> str:
+        """What stands for its UID, which only the API server knows."""
+        return f"uid-{self.kind.lower()}-{self.name}"
 
 
 class Gang(NamedTuple):
@@ -110,7 +131,10 @@ class Gang(NamedTuple):
     name, namespace, labels, annotations, queue, priorityClassName; a label or annotation with an origin of its own is
     a field by its key. The field `copies` of both is a number that says how many such gangs there are. `naming` is the
     origin of the part of the name which no workload says, and of the labels `named_labels` that repeat it; None where
-    the workload says all of the name.
+    the workload says all of the name. `needed` is how many of the topmost sets it needs where it counts these and not
+    its `members`. `preemptibility`, `preemption_delay` and `grace_period`, which it has once it lacks pods, are ""
+    where nobody says them. `made_for` is the object that its group is made of, None where that is its PodGang or
+    service. So many gangs of other pods are `alike`, of which it stands for all.
     """
 
     name: str
@@ -131,6 +155,12 @@ class Gang(NamedTuple):
     annotations: Mapping[str, str] = {}
     naming: Origin | None = None
     named_labels: tuple[str, ...] = ()
+    needed: int | None = None
+    preemptibility: str = ""
+    preemption_delay: str = ""
+    grace_period: str = ""
+    made_for: GangOwner | None = None
+    alike: int = 1
 
     def origins(self, levels: Mapping[str, FieldPath] = {}) -> dict[FieldPath, Origin]:
         """The origins of the fields that every manifest written for the gang has, by path.

@@ -71,8 +71,8 @@ def render(
         epoch = has_epoch(each.value)
         key = identity(each.value) if epoch else stable
         other = index.users.get(key)
-        if other is not None and epoch and has_epoch(other.value):
-            # The operator's own, from which the epoch is known: it stays as it is.
+        if other is not None and (each.preview or (epoch and has_epoch(other.value))):
+            # The operator's own, from which an epoch is known: it stays as it is.
             continue
         if other is not None:
             findings.append(_clash(each, other))
@@ -83,7 +83,7 @@ def render(
             before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
             if before is None and not is_listed:
                 continue
-            apply = settings.apply and id(each.subject) not in previews
+            apply = settings.apply and not each.preview and id(each.subject) not in previews
             gitops = _gitops(each, settings, in_use) if settings.gitops else _NO_ANNOTATIONS
             value = marked(each, stable[3], apply=apply, gitops=gitops, folder=folder)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))

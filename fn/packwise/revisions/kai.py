@@ -1,4 +1,4 @@
-"""What each minor release of KAI's pod-grouper makes of workloads, as data. Source: podgrouper.md 11."""
+"""What each minor release of KAI's pod-grouper makes of workloads, as data. Source: spec/podgrouper.md#11."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def unwritten(placements: Iterable[Placement], rendered: Rendered) -> Iterator[O
 def _kinds(node: Node) -> tuple[Kind, ...]:
     """The kinds of objects that schedulers write for a node."""
     if isinstance(node, Gang):
-        return (PODGROUP,) if node.grouper is Grouper.SERVICE else (PODGANG, PODGROUP)
+        return (PODGROUP,) if node.grouper in (Grouper.SERVICE, Grouper.OWNER) else (PODGANG, PODGROUP)
     if isinstance(node, NodeTopology):
         return (TOPOLOGY,)
     return (QUEUE,) if isinstance(node, Queue) else (POD,)
@@ -74,5 +74,6 @@ def _maker(node: Node, kind: Kind) -> str:
         Grouper.OPERATOR: "; the workload's operator makes it in the cluster",
         Grouper.SCHEDULER: "; the scheduler makes it in the cluster, of the PodGang",
         Grouper.SERVICE: "; the service makes it in the cluster",
+        Grouper.OWNER: "; the scheduler makes it in the cluster, of the workload",
     }
     return makers[node.grouper]

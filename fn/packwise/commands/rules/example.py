@@ -31,6 +31,7 @@ _SPEAKERS = {
     Stage.SCHEMA: "the API server",
     Stage.WEBHOOK: "the operator's webhook",
     Stage.POD: "the API server, of each pod that the operator creates",
+    Stage.SCHEDULER: "the scheduler, of the workload's pods",
 }
 
 _SETTINGS = "TopologyRender"

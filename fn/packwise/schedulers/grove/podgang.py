@@ -39,7 +39,7 @@ class _Grove:
                     podgang_value(gang), words, subject, partial(podgang_origins, gang), notes, False, emit_by_default
                 )
                 for gang, words, subject, notes, emit_by_default in source.placements
-                if isinstance(gang, Gang) and gang.grouper is not Grouper.SERVICE
+                if isinstance(gang, Gang) and gang.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
             ])
         )  # fmt: skip
 

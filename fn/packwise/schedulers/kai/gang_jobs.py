@@ -58,6 +58,11 @@ class GangJob(NamedTuple):
     job: Job
     notes: tuple[str, ...] = ()
 
+    def numbered(self, number: int) -> GangJob:
+        """One of several jobs that are alike."""
+        name = f"{self.gang.name}-{number}"
+        return self._replace(gang=self.gang._replace(name=name, alike=1), job=self.job._replace(name=name))
+
 
 def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]:
     """The jobs of all gangs that KAI schedules, in the order of creation. Raises TooManyPodsError."""
@@ -77,14 +82,15 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
         gang = placement.node
         if not isinstance(gang, Gang) or gang.scheduler not in ("", "kai-scheduler"):
             continue
-        total += sum(_size(pods) for pods in gang.leaves)
+        total += gang.alike * sum(_size(pods) for pods in gang.leaves)
         if total > MAX_PODS:
             raise TooManyPodsError(f"the gangs must have at most {MAX_PODS} pods together")
         try:
             topology = topology_of(gang)
         except MissingBindingError:
             topology = gang.topology
-        jobs.append(make.job(gang, topology, manifests.get(gang.name, [])))
+        job = make.job(gang, topology, manifests.get(gang.name, []))
+        jobs += [job] if gang.alike == 1 else [job.numbered(number) for number in range(gang.alike)]
     return tuple(jobs)
 
 
@@ -132,7 +138,7 @@ class _Jobs:
             pods += [bound.pod._replace(sub_group=leaf.name) for bound in here]
             pod_of = Manifest(gang.namespace, leaf.pod_spec or {}, _labels(gang, leaf), leaf.annotations)
             read = read_pod("", pod_of, self._known)
-            fresh = read.pod._replace(sub_group=leaf.name)
+            fresh = read.pod._replace(sub_group=leaf.name if leaf.is_named else "")
             # KAI takes pods by UID, which is random: pods of one set are alike, so any order says the same.
             pods += [fresh._replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
             notes |= {f'pods of "{leaf.name}" {note}': None for note in read.notes}
@@ -149,7 +155,7 @@ class _Jobs:
             tuple(pods),
             tuple(_sub_groups(gang, topology)),
             gang.members or 1,
-            None,
+            gang.needed,
             _constraint(gang.bounds, topology),
             gang.namespace,
         )
@@ -162,7 +168,7 @@ def _size(leaf: PodSet) -> int:
 
 def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
     """The labels of the pods of a leaf: its own, and those that Grove gives them. Source: Grove, podclique/pod.go."""
-    if gang.grouper is Grouper.SERVICE:
+    if gang.grouper in (Grouper.SERVICE, Grouper.OWNER):
         return leaf.labels
     replica = leaf.name.removeprefix(f"{gang.workload}-").partition("-")[0]
     return {
@@ -179,11 +185,12 @@ def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
 
 def _sub_groups(gang: Gang, topology: str) -> Iterator[SubGroup]:
     for pods in listed_sets(gang):
-        yield SubGroup(pods.name, pods.parent, pods.members, None, _constraint(pods.bounds, topology))
+        constraint = _constraint(pods.bounds, pods.topology or topology)
+        yield SubGroup(pods.name, pods.parent, pods.members, pods.needed, constraint)
 
 
 def _constraint(bounds: Bounds | None, topology: str) -> Constraint | None:
-    if bounds is None or bounds.is_empty:
+    if bounds is None or bounds.is_empty or not topology:
         return None
     required, preferred = bounds.required, bounds.preferred
     return Constraint(topology, "" if required is None else required.key, "" if preferred is None else preferred.key)

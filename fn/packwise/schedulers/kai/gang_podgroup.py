@@ -1,7 +1,8 @@
-"""The PodGroup of a gang: as Grove's operator makes it, as KAI's own pod-grouper does, or as OSMO's service does.
+"""The PodGroup of a gang: as Grove's operator makes it, as OSMO's service does, or as KAI's own pod-grouper does.
 
 All make the same tree: a subgroup for each inner set that has members, and one for each leaf, below that of its parent.
-They differ in fields, which follow from who makes the PodGroup. Source: spec/grove.md#10, spec/osmo.md#5, spec/kai.md.
+They differ in fields, which follow from who makes the PodGroup.
+Source: spec/grove.md#10, spec/osmo.md#5, spec/kai.md, spec/podgrouper.md#3.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.placement.model import Grouper
 from packwise.schedulers.kai.podgroup import PodGroup, SubGroup, TopologyConstraint
-from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
+from packwise.schedulers.kai.versions import SEGMENT_COUNTS, SUBGROUP_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,6 +33,8 @@ QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue")
 
 _LEVELS: Mapping[str, FieldPath] = {"required": ("requiredTopologyLevel",), "preferred": ("preferredTopologyLevel",)}
 
+_OWN_FIELDS = ("preemptibility", "preemptionDelay", "stalenessGracePeriod")
+
 _UNNAMED = "topology name cannot be empty when topology constraints are defined"
 
 
@@ -41,6 +44,8 @@ def podgroup(gang: Gang, suits: Versions, topology: str) -> PodGroup:
     Raises ValueError, with KAI's own text, for a constraint where nothing names its Topology.
     """
     counts = gang.grouper is Grouper.OPERATOR and suits.first >= SUBGROUP_COUNTS
+    if gang.grouper is Grouper.OWNER:
+        return _own_podgroup(gang, suits)
     return PodGroup(
         name=gang.name,
         namespace=gang.namespace,
@@ -56,10 +61,61 @@ def podgroup(gang: Gang, suits: Versions, topology: str) -> PodGroup:
     )
 
 
+def _own_podgroup(gang: Gang, suits: Versions) -> PodGroup:
+    """The PodGroup that KAI's pod-grouper makes of the owner of pods, as the webhooks have not seen it yet."""
+    owner = gang.made_for
+    reference = (
+        {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
+        if owner is not None
+        else {}
+    )
+    # Before, a zero is as if it was not there.
+    writes_zero = suits.first >= SUBGROUP_COUNTS
+    bounds = gang.bounds
+    root = TopologyConstraint(gang.topology, *(_keys(bounds) if bounds is not None else ()))
+    return PodGroup(
+        name=gang.name,
+        namespace=gang.namespace,
+        queue=gang.queue,
+        priority_class=gang.priority_class or None,
+        min_member=gang.members if writes_zero else gang.members or None,
+        topology=root,
+        sub_groups=tuple(_own_sub_groups(gang, suits, writes_zero=writes_zero)),
+        labels=gang.labels,
+        annotations=gang.annotations,
+        min_sub_group=gang.needed,
+        preemptibility=gang.preemptibility,
+        preemption_delay=gang.preemption_delay,
+        grace_period=gang.grace_period,
+        owner=reference,
+    )
+
+
+def _own_sub_groups(gang: Gang, suits: Versions, *, writes_zero: bool) -> Iterator[SubGroup]:
+    """Inner sets say how many sets they need; for releases that do not count these, how many pods."""
+    for pods in listed_sets(gang):
+        members, needed = pods.members, pods.needed
+        if members is None and suits.first < SEGMENT_COUNTS:
+            members, needed = _pods_below(gang, pods), None
+        constraint = _constraint(pods.bounds, pods.topology or gang.topology)
+        yield SubGroup(pods.name, pods.parent, members if writes_zero else members or None, needed, constraint)
+
+
+def _pods_below(gang: Gang, inner: PodSet) -> int:
+    """How many pods the gang needs of those in sets below an inner one: not more than others leave."""
+    below = sum([each.members or 0 for each in gang.sets if each.parent == inner.name])
+    beside = sum([each.members or 0 for each in gang.sets if each.parent is None])
+    return below if gang.members is None else max(min(below, gang.members - beside), 0)
+
+
 def listed_sets(gang: Gang) -> list[PodSet]:
-    """The sets of `gang` that are subgroups, in their order: inner sets without members are none."""
+    """The sets of `gang` that are subgroups, in their order: inner sets without members or a count are none."""
     parents = {pods.parent for pods in gang.sets}
-    return [pods for pods in gang.sets if pods.members is not None or pods.name in parents]
+    return [
+        pods
+        for pods in gang.sets
+        if pods.is_named and (pods.members is not None or pods.name in parents or pods.needed is not None)
+    ]
 
 
 def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
@@ -69,6 +125,10 @@ def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
     origins |= {("metadata", "labels", label): queue for label in QUEUE_LABELS}
     for position, pods in enumerate(listed_sets(gang)):
         origins.update(pods.origins(("spec", "subGroups", position), "minMember", _LEVELS))
+    if gang.grouper is Grouper.OWNER:
+        counted = "minMember" if gang.needed is None else "minSubGroup"
+        origins["spec", counted] = gang.origin.of("members")
+        origins |= {("spec", field): gang.owner.of(field) for field in _OWN_FIELDS if field in gang.owner.fields}
     return origins
 
 
@@ -107,7 +167,10 @@ def _constraint(bounds: Bounds, topology: str) -> TopologyConstraint | None:
         return None
     if not topology:
         raise ValueError(_UNNAMED)
+    return TopologyConstraint(topology, *_keys(bounds))
+
+
+def _keys(bounds: Bounds) -> tuple[str | None, str | None]:
+    """The node label keys of the required and the preferred level."""
     required, preferred = bounds.required, bounds.preferred
-    return TopologyConstraint(
-        topology, None if required is None else required.key, None if preferred is None else preferred.key
-    )
+    return None if required is None else required.key, None if preferred is None else preferred.key

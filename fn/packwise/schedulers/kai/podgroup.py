@@ -72,6 +72,11 @@ class PodGroup(NamedTuple):
     sub_groups: tuple[SubGroup, ...] = ()
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
+    min_sub_group: int | None = None
+    preemptibility: str = ""
+    preemption_delay: str = ""
+    grace_period: str = ""
+    owner: Mapping[str, str] = {}
 
     def to_value(self) -> Mapping[str, Value]:
         """The manifest, without status."""
@@ -80,13 +85,24 @@ class PodGroup(NamedTuple):
             metadata["labels"] = dict(self.labels)
         if self.annotations:
             metadata["annotations"] = dict(self.annotations)
+        if self.owner:
+            metadata["ownerReferences"] = [dict(self.owner)]
         spec: dict[str, Value] = {}
         if self.min_member is not None:
             spec["minMember"] = self.min_member
-        if self.queue is not None:
+        if self.min_sub_group is not None:
+            spec["minSubGroup"] = self.min_sub_group
+        if self.queue:
             spec["queue"] = self.queue
         if self.priority_class is not None:
             spec["priorityClassName"] = self.priority_class
+        for field, text in (
+            ("preemptibility", self.preemptibility),
+            ("preemptionDelay", self.preemption_delay),
+            ("stalenessGracePeriod", self.grace_period),
+        ):
+            if text:
+                spec[field] = text
         if self.topology is not None:
             spec["topologyConstraint"] = self.topology.to_value()
         if self.sub_groups:

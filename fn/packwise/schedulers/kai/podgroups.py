@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from packwise.placement.plan import Placement
     from packwise.schedulers.scheduler import SchedulerInput
 
-__all__ = ["IGNORED", "QUEUE", "REFUSED", "RULES", "describe_problem", "scheduler_podgroups", "suited_versions"]
+__all__ = [
+    "IGNORED",
+    "QUEUE",
+    "REFUSED",
+    "RULES",
+    "describe_problem",
+    "scheduler_podgroups",
+    "suited_versions",
+]
 
 REFUSED = Rule("scheduler-podgroup", "The scheduler takes every PodGroup, rendered or users' own.", "spec/kai.md#3")
 IGNORED = Rule(

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from packwise.schedulers.kai import node_rules, podgroups, queue_rules, references, service_objects, topologies
+from packwise.schedulers.kai import (
+    node_rules,
+    own_podgroups,
+    podgroups,
+    queue_rules,
+    references,
+    service_objects,
+    topologies,
+)
 
 __all__ = ["RULES"]
 
 RULES = (
     *topologies.RULES,
     *podgroups.RULES,
+    *own_podgroups.RULES,
     *service_objects.RULES,
     *references.RULES,
     *node_rules.RULES,

@@ -31,10 +31,19 @@ class _Kai:
         topologies = scheduler_topologies(source)
         users = _check_users_objects(source, topologies)
         groups, problems = _podgroups(source, topologies)
+        previews, refusals = _own_podgroups(source, topologies)
         answers, unanswered = _service_objects(source)
         return SchedulerObjects(
-            (*topologies.generated, *answers, *groups),
-            (*topologies.findings, *users, *problems, *unanswered, *_check_nodes(source), *_check_queues(source)),
+            (*topologies.generated, *answers, *groups, *previews),
+            (
+                *topologies.findings,
+                *users,
+                *problems,
+                *refusals,
+                *unanswered,
+                *_check_nodes(source),
+                *_check_queues(source),
+            ),
             topologies.refusals,
             topologies.conditions,
         )
@@ -72,6 +81,16 @@ def _podgroups(source: SchedulerInput, topologies: KaiTopologies) -> tuple[list[
     return scheduler_podgroups(judged, source, topologies.generated)
 
 
+def _own_podgroups(source: SchedulerInput, topologies: KaiTopologies) -> tuple[list[Generated], list[Finding]]:
+    """The PodGroups that KAI makes of workloads itself; nothing is imported where there are none."""
+    own = [placement for placement in source.placements if _is_own(placement.node)]
+    if not own:
+        return [], []
+    from packwise.schedulers.kai.own_podgroups import own_podgroups
+
+    return own_podgroups(own, source, topologies.generated)
+
+
 def _check_nodes(source: SchedulerInput) -> Iterable[Finding]:
     """What nodes have against the topologies; nothing is imported where none are given."""
     if not source.nodes:
@@ -100,12 +119,19 @@ def _is_suspect(node: Node) -> bool:
 
 def _is_grouped(node: Node) -> TypeGuard[Gang]:
     """Whether an operator or KAI itself makes a PodGroup for the node, once its PodGang is there."""
-    return isinstance(node, Gang) and node.grouper is not Grouper.SERVICE
+    return isinstance(node, Gang) and node.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
+
+
+def _is_own(node: Node) -> bool:
+    """Whether KAI itself makes a PodGroup of the object that owns the node's pods."""
+    return isinstance(node, Gang) and node.grouper is Grouper.OWNER
 
 
 def _service_objects(source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
     """The objects that a service submits to KAI itself."""
-    asked = [placement for placement in source.placements if not _is_grouped(placement.node)]
+    asked = [
+        placement for placement in source.placements if not (_is_grouped(placement.node) or _is_own(placement.node))
+    ]
     if not asked:
         return [], []
     from packwise.schedulers.kai.service_objects import service_objects

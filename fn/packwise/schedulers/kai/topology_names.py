@@ -44,6 +44,8 @@ def topology_names(source: SchedulerInput) -> Callable[[Gang], str]:
 
 def annotated_topology(gang: Gang) -> str:
     """The Topology that the gang's annotations name, else the one of its bounds."""
+    if gang.grouper is Grouper.OWNER:
+        return gang.topology
     return next((name for annotation in _ANNOTATIONS if (name := gang.annotations.get(annotation))), gang.topology)
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from krmfn.record import NamedTuple
 
-__all__ = ["KNOWN", "LEVEL_ALIASES", "NO_TAINT_NAMES", "SUBGROUP_COUNTS", "Versions", "minor_of", "suited"]
+__all__ = [
+    "KNOWN",
+    "LEVEL_ALIASES",
+    "NO_TAINT_NAMES",
+    "SEGMENT_COUNTS",
+    "SUBGROUP_COUNTS",
+    "Versions",
+    "minor_of",
+    "suited",
+]
 
 
 class Versions(NamedTuple):
@@ -38,6 +47,9 @@ SUBGROUP_COUNTS = 15
 
 LEVEL_ALIASES = 17
 """The first one whose Topologies have other names of levels, which alone may change (alias)."""
+
+SEGMENT_COUNTS = 16
+"""The first one whose own pod-grouper writes how many subgroups a group needs, and not how many pods."""
 
 NO_TAINT_NAMES = 17
 """The first one whose messages do not name the taint that a pod does not tolerate."""

@@ -82,7 +82,7 @@ def _origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def _is_scheduled(node: Node) -> TypeGuard[Gang]:
-    return isinstance(node, Gang) and node.scheduler == NAME and node.grouper is not Grouper.SERVICE
+    return isinstance(node, Gang) and node.scheduler == NAME and node.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
 
 
 VOLCANO: Scheduler = _Volcano()

@@ -1,0 +1,142 @@
+"""The front end of workloads that the scheduler groups itself. Source: spec/podgrouper.md.
+
+Their groups are previews: KAI makes them in the cluster, and nobody else may.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Finding, Severity
+from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
+from packwise.frontends.workloads.recognition import candidates
+from packwise.frontends.workloads.rules import advice, refusal, unscheduled
+from packwise.frontends.workloads.shape import RefusedError
+from packwise.frontends.workloads.workload import read_workload
+from packwise.objects.identity import identity
+from packwise.objects.kinds import PODGROUP
+from packwise.placement.limit import LIMIT, excess
+from packwise.placement.plan import Placement, WorkloadPlan
+from packwise.revisions.kai import release_of
+from packwise.settings.topologyrender import KAI_PROFILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends.workloads.workload import Workload
+    from packwise.objects.inventory import Inventory
+    from packwise.placement.plan import Cluster
+    from packwise.revisions import Revision
+    from packwise.revisions.step import Step
+    from packwise.settings import TopologyRender
+    from packwise.topology.known import KnownTopologies
+    from packwise.topology.uses import ListedTopology, Use
+    from packwise.validate.definitions import Definitions
+
+__all__ = ["WORKLOADS"]
+
+_PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
+_KNOWN_CLASSES = (
+    "train", "build-preemptible", "build", "inference", "system-cluster-critical", "system-node-critical",
+)  # fmt: skip
+"""The PriorityClasses of KAI's chart, and of Kubernetes itself."""
+
+
+class _Workloads:
+    def plans(
+        self,
+        inventory: Inventory,
+        cluster: Cluster,  # noqa: ARG002
+        settings: TopologyRender,
+        definitions: Definitions,  # noqa: ARG002
+    ) -> Iterable[WorkloadPlan]:
+        """What becomes of each workload whose pods KAI schedules, or that has its keys, by namespace and name."""
+        release = release_of(settings.kai_version)
+        written = [item.name for item in inventory.items.of_kind(*_PRIORITY_CLASS)]
+        classes = frozenset([*written, *_KNOWN_CLASSES]) if written else None
+        groups = inventory.items.of_kind(*PODGROUP.key)
+        items = sorted(
+            candidates(inventory.items), key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2])
+        )
+        for item in items:
+            workload = read_workload(item, release, KAI_PROFILE, classes)
+            if workload is not None:
+                if any(_is_flat_group(group, workload) for group in groups):
+                    workload = workload._replace(stays_flat=True)
+                plan = _plan(workload, settings.limits.gangs)
+                if plan is not None:
+                    yield plan
+
+    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
+        """Itself: keys are mended where all are, and what else is wrong is for people to decide."""
+        return item
+
+    def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
+        """Itself: revisions are Grove's."""
+        return item
+
+    def uses(
+        self,
+        inventory: Inventory,  # noqa: ARG002
+        settings: TopologyRender,  # noqa: ARG002
+        revision: Revision,  # noqa: ARG002
+    ) -> Iterable[Use]:
+        """None: these workloads name the scheduler's own topologies."""
+        return ()
+
+    def topologies(
+        self,
+        inventory: Inventory,  # noqa: ARG002
+        settings: TopologyRender,  # noqa: ARG002
+        revision: Revision,  # noqa: ARG002
+        known: KnownTopologies,  # noqa: ARG002
+    ) -> Iterable[ListedTopology]:
+        """None, likewise."""
+        return ()
+
+
+def _as_sure(findings: Iterable[Finding], workload: Workload) -> tuple[Finding, ...]:
+    """The findings, each no worse than a warning where nobody ran the release that says so."""
+    if workload.release.is_run:
+        return tuple(findings)
+    return tuple([
+        finding._replace(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
+        for finding in findings
+    ])  # fmt: skip
+
+
+def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
+    """Whether the PodGroup is the one of a workload, without subgroups."""
+    if not group.name.startswith(f"pg-{workload.owner.name}-") or group.get(("spec", "subGroups")):
+        return False
+    owners = group.get(("metadata", "ownerReferences"))
+    named = [owner.get("name") for owner in owners if isinstance(owner, dict)] if isinstance(owners, list) else []
+    return identity(group.value)[2] == workload.namespace and (not named or workload.owner.name in named)
+
+
+def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
+    """What becomes of a workload; None where it is not KAI's, and nothing is to be said of it."""
+    item = workload.item
+    if not workload.scheduled:
+        findings = tuple(unscheduled(workload))
+        return WorkloadPlan(item, findings) if findings else None
+    if is_idle(workload):
+        return WorkloadPlan(item)
+    try:
+        number = weight(workload)
+        if number > most:
+            message = excess(f"{number} gangs and sets of pods", 0, most)
+            return WorkloadPlan(item, (Finding.of(LIMIT, item, ("spec",), message),))
+        groups = shapes(workload) if pods_in_order(workload) else []
+        findings = _as_sure(advice(workload), workload)
+    except RefusedError as error:
+        return WorkloadPlan(item, _as_sure((refusal(workload, error),), workload))
+    key = identity(item.value)
+    source = f"{key[1]} {key[2]}/{workload.name}"
+    placements = [Placement(gang, source, item) for gang in gangs(workload, groups)] if groups else []
+    return WorkloadPlan(item, findings, tuple(placements))
+
+
+WORKLOADS: FrontEnd = _Workloads()
+"""The front end of workloads that KAI groups itself."""

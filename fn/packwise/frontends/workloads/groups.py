@@ -1,0 +1,175 @@
+"""The gangs of the placement model that a workload becomes: by the rule of its kind, with what its metadata say.
+
+Source: spec/podgrouper.md#3, spec/podgrouper.md#4.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.frontends.workloads.attributes import (
+    GRACE_PERIOD,
+    POD_GROUP,
+    PREEMPTION_DELAY,
+    SEGMENT_SIZE,
+    SKIP,
+    TOPOLOGY,
+    annotation_path,
+    bounds_of,
+    delay,
+    preemptibility,
+    priority_class,
+    queue,
+)
+from packwise.frontends.workloads.job_set import job_set, replicated_jobs
+from packwise.frontends.workloads.kinds import Grouping
+from packwise.frontends.workloads.leader_worker_set import has_segments, leader_worker_set, size_of
+from packwise.frontends.workloads.ray import ray_cluster
+from packwise.frontends.workloads.replica_types import replica_types, replicas_of
+from packwise.frontends.workloads.single import single
+from packwise.frontends.workloads.workload import SUFFIX, count, mapping
+from packwise.objects.place import Origin
+from packwise.placement.model import Gang, GangOwner, Grouper
+from packwise.settings.topologyrender import KAI_PROFILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.workloads.attributes import Read
+    from packwise.frontends.workloads.shape import Shape
+    from packwise.frontends.workloads.workload import Owner, Template, Workload
+    from packwise.objects.place import Place
+
+__all__ = ["gangs", "is_idle", "is_passed_over", "pods_in_order", "shapes", "weight"]
+
+_RULE = "spec/podgrouper.md#3"
+_SHAPES: Mapping[Grouping, Callable[[Workload], list[Shape]]] = {
+    Grouping.JOB_SET: job_set,
+    Grouping.LEADER_WORKER_SET: leader_worker_set,
+    Grouping.REPLICA_TYPES: replica_types,
+    Grouping.RAY: ray_cluster,
+}
+_INTERNAL = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "packwise.dev/")
+"""Annotations that never reach a cluster."""
+
+
+def shapes(workload: Workload) -> list[Shape]:
+    """The shapes of its groups. Raises RefusedError where KAI makes none."""
+    return _SHAPES.get(workload.grouping, single)(workload)
+
+
+def weight(workload: Workload) -> int:
+    """How many gangs and sets of pods it becomes at least, told before any is built."""
+    match workload.grouping:
+        case Grouping.JOB_SET:
+            return sum([max(job.replicas, 0) for job in replicated_jobs(workload)])
+        case Grouping.LEADER_WORKER_SET:
+            return count(workload.spec, "replicas", 1) * (size_of(workload) // 2 if has_segments(workload) else 1)
+        case Grouping.REPLICA_TYPES:
+            return sum(
+                [replicas_of(workload, each.part, 1) for each in workload.templates if SEGMENT_SIZE in each.annotations]
+            )
+        case _:
+            return len(workload.templates)
+
+
+def is_idle(workload: Workload) -> bool:
+    """Whether it has no pods for now: it is suspended, or has no replicas."""
+    spec = workload.spec
+    if spec.get("suspend") is True or mapping(spec.get("runPolicy")).get("suspend") is True:
+        return True
+    if "kubeflow-resource-stopped" in workload.owner.annotations:
+        return True
+    is_scaled = workload.grouping in (Grouping.LEADER_WORKER_SET, Grouping.OWNER, Grouping.EACH_POD)
+    return (is_scaled and spec.get("replicas") == 0) or (
+        workload.grouping is Grouping.JOB and workload.body.get("parallelism") == 0
+    )
+
+
+def is_passed_over(workload: Workload, template: Template) -> bool:
+    """Whether the pod-grouper leaves the pods of a template alone, as they ask."""
+    if workload.grouping is Grouping.POD and POD_GROUP in template.annotations:
+        return True
+    own = mapping(mapping(workload.item.value.get("metadata")).get("annotations"))
+    holders = (own, workload.owner.annotations, template.annotations)
+    return workload.release.skips_by_annotation and any(each.get(SKIP) == "true" for each in holders)
+
+
+def pods_in_order(workload: Workload) -> list[Template]:
+    """The templates of its pods, in the order in which these are made: leaders, masters and launchers first."""
+    templates = [each for each in workload.scheduled if not is_passed_over(workload, each)]
+    if workload.grouping is Grouping.LEADER_WORKER_SET:
+        # Without a template of its own, the leader has the workers'; a group of one has no workers.
+        templates = templates if size_of(workload) > 1 or len(templates) == 1 else templates[:1]
+    return sorted(templates, key=lambda each: each.part == "Worker")
+
+
+def gangs(workload: Workload, of_shapes: list[Shape]) -> list[Gang]:
+    """The gangs of these shapes. The queue is that of the first pod; all else is the last one's, which wins in KAI."""
+    pods = pods_in_order(workload)
+    first, last = pods[0], pods[-1]
+    return [_gang(workload, shape, first, last) for shape in of_shapes]
+
+
+def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> Gang:
+    owner, release = workload.owner, workload.release
+    in_queue = queue(owner, first)
+    priority = priority_class(workload, owner, last)
+    preempted = preemptibility(owner, last) if workload.grouping is not Grouping.REVISION else None
+    delays = [delay(owner, last, key) for key in (PREEMPTION_DELAY, GRACE_PERIOD)] if release.delays else []
+    has_topology = workload.grouping is not Grouping.REVISION
+    annotations: Mapping[str, str] = owner.annotations if has_topology else {}
+    reads = {"queue": in_queue, "priorityClassName": priority}
+    if preempted is not None:
+        reads["preemptibility"] = preempted
+    reads |= dict(zip(("preemptionDelay", "stalenessGracePeriod"), delays, strict=False))
+    fields: dict[str, FieldPath | Place] = {
+        "name": workload.at("metadata", "name"),
+        "namespace": workload.at("metadata", "namespace"),
+        "labels": workload.at(*owner.path, "labels"),
+        "annotations": workload.at(*owner.path, "annotations"),
+        **_places(workload, reads),
+        **({"topology": workload.at(*annotation_path(owner.path, TOPOLOGY))} if TOPOLOGY in annotations else {}),
+    }
+    made_for = _made_for(shape, owner)
+    named = f"{owner.name}-{SUFFIX}" if shape.each_pod and owner.kind != "Pod" else owner.name
+    return Gang(
+        name=f"pg-{named}-{made_for.uid}{shape.suffix}",
+        namespace=workload.namespace,
+        workload=workload.name,
+        sets=shape.sets,
+        bounds=bounds_of(workload, annotations, owner.path),
+        members=shape.members,
+        topology=annotations.get(TOPOLOGY, ""),
+        grouper=Grouper.OWNER,
+        origin=shape.origin,
+        owner=Origin(workload.at(), _RULE, fields),
+        queue=in_queue.value,
+        queues=tuple(dict.fromkeys([queue(owner, pod).value for pod in pods_in_order(workload)])),
+        priority_class=priority.value,
+        scheduler=KAI_PROFILE,
+        labels=_labels(owner, last),
+        annotations={key: text for key, text in owner.annotations.items() if not key.startswith(_INTERNAL)},
+        needed=shape.needed,
+        preemptibility=preempted.value if preempted is not None else "",
+        preemption_delay=delays[0].value if delays else "",
+        grace_period=delays[1].value if delays else "",
+        made_for=made_for,
+        alike=shape.alike,
+    )
+
+
+def _places(workload: Workload, reads: Mapping[str, Read]) -> dict[str, Place]:
+    return {field: workload.at(*read.path) for field, read in reads.items() if read.path}
+
+
+def _made_for(shape: Shape, owner: Owner) -> GangOwner:
+    # Where each pod of a Job has a group, that is the Job's all the same.
+    if shape.each_pod and owner.kind not in ("Job", "Pod"):
+        return GangOwner("v1", "Pod", f"{owner.name}-{SUFFIX}")
+    return GangOwner(owner.api_version, owner.kind, owner.name)
+
+
+def _labels(owner: Owner, pod: Template) -> Mapping[str, str]:
+    more = {key: pod.labels[key] for key in ("user", "kai.scheduler/node-pool") if key in pod.labels}
+    return {**more, **owner.labels}

@@ -1,0 +1,178 @@
+"""The groups of a JobSet: a tree of its replicated Jobs, or what earlier releases make.
+
+Source: spec/podgrouper.md#5.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.frontends.workloads.attributes import BATCH_MIN_MEMBER, TOPOLOGY, annotation_path, bounds_of
+from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
+from packwise.frontends.workloads.workload import count, mapping
+from packwise.kubernetes.integers import parse_int
+from packwise.objects.place import Origin
+from packwise.placement.model import Bounds, PodSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.frontends.workloads.workload import Template, Workload
+
+__all__ = ["ReplicatedJob", "job_set", "needed_jobs", "replicated_jobs", "starts_in_order"]
+
+_RULE = "spec/podgrouper.md#5"
+
+
+class ReplicatedJob(NamedTuple):
+    """An entry of `replicatedJobs`, at `path`."""
+
+    name: str
+    path: FieldPath
+    replicas: int
+    parallelism: int
+    completions: int | None
+    annotations: Mapping[str, str]
+    template: Template
+    waits: bool
+    """Whether it is made only once another one is ready or complete."""
+
+    @property
+    def metadata(self) -> FieldPath:
+        """The path of the metadata of its Jobs."""
+        return (*self.path, "template", "metadata")
+
+
+def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
+    """The replicated Jobs whose pods are found, in their order."""
+    by_path = {each.path: each for each in workload.templates}
+    entries = workload.spec.get("replicatedJobs")
+    jobs: list[ReplicatedJob] = []
+    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+        path = ("spec", "replicatedJobs", position)
+        template = by_path.get((*path, "template", "spec", "template"))
+        written = mapping(entry)
+        if template is None:
+            continue
+        job = mapping(written.get("template"))
+        spec = mapping(job.get("spec"))
+        completions = spec.get("completions")
+        name = written.get("name")
+        jobs.append(
+            ReplicatedJob(
+                name=name if isinstance(name, str) else "",
+                path=path,
+                replicas=count(written, "replicas", 1),
+                parallelism=count(spec, "parallelism", 1),
+                completions=completions if isinstance(completions, int) else None,
+                annotations=_texts(mapping(job.get("metadata")).get("annotations")),
+                template=template,
+                waits=bool(written.get("dependsOn")),
+            )
+        )
+    return jobs
+
+
+def job_set(workload: Workload) -> list[Shape]:
+    """The groups of a JobSet. Raises RefusedError."""
+    jobs = replicated_jobs(workload)
+    if workload.release.job_sets == "tree" and not workload.stays_flat:
+        return [_tree(workload, jobs)]
+    if starts_in_order(workload):
+        return [_flat(workload, [job], suffix=f"-{job.name}") for job in jobs]
+    return [_flat(workload, jobs)]
+
+
+def starts_in_order(workload: Workload) -> bool:
+    """Whether each replicated Job waits until the one before it is ready."""
+    return mapping(workload.spec.get("startupPolicy")).get("startupPolicyOrder") == "InOrder"
+
+
+def needed_jobs(workload: Workload, number: int) -> int:
+    """How many of the replicated Jobs, of which there are so many, the group needs. Raises RefusedError."""
+    text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
+    if text is not None:
+        path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+        return min(_at_least_one(text, path, "JobSet", "replicated Jobs"), number)
+    return 1 if starts_in_order(workload) else number
+
+
+def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> Shape:
+    sets: list[PodSet] = []
+    for job in jobs:
+        fields: dict[str, FieldPath] = {"name": ("name",), "members": ("replicas",)}
+        origin = Origin(workload.at(*job.path), _RULE, fields)
+        sets.append(PodSet(job.name, None, None, Bounds(), origin, needed=job.replicas))
+        members, path = _leaf_members(job)
+        bounds = bounds_of(workload, job.annotations, job.metadata)
+        topology = job.annotations.get(TOPOLOGY, "")
+        leaf = Origin(workload.at(*job.path), _RULE, {"name": ("name",), "members": path})
+        sets += [
+            pod_set(
+                workload, job.template, f"{job.name}-replica-{index}", members, leaf, parent=job.name,
+                replicas=max(job.parallelism, members), bounds=bounds if topology else None,
+                topology="" if bounds.is_empty else topology,
+            )
+            for index in range(job.replicas)
+        ]  # fmt: skip
+    needed = needed_jobs(workload, len(jobs))
+    return Shape(tuple(sets), _origin(workload), needed=needed)
+
+
+def _leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
+    """How many pods each Job needs, and the path below the replicated Job of what says so."""
+    text = job.annotations.get(BATCH_MIN_MEMBER)
+    if text is None:
+        return job.parallelism, ("template", "spec", "parallelism")
+    path = annotation_path(job.metadata, BATCH_MIN_MEMBER)
+    number = _at_least_one(text, path, "replicatedJob template", "pods")
+    return number, path[len(job.path) :]
+
+
+def _at_least_one(text: str, path: FieldPath, holder: str, noun: str) -> int:
+    number = parse_int(text)
+    fault = number if isinstance(number, str) else f"value {number} must be >= 1" if number < 1 else ""
+    if isinstance(number, str) or fault:
+        message = f'must be a whole number of {noun}, at least 1; got "{text}"'
+        raise RefusedError(path, message, f"invalid {BATCH_MIN_MEMBER} annotation on {holder}: {fault}")
+    return number
+
+
+def _flat(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> Shape:
+    """The group of releases before trees: of one pod, of as many as the annotation says, or of all."""
+    counts = workload.release.job_sets == "counted"
+    text = workload.owner.annotations.get(BATCH_MIN_MEMBER) if workload.release.batch_min_member else None
+    number = None if text is None else parse_int(text)
+    if isinstance(number, str):
+        path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+        message = f'must be a whole number of pods; got "{text}"'
+        raise RefusedError(path, message, f"invalid {BATCH_MIN_MEMBER} annotation value: {number}")
+    if number is None or (counts and number == 0):
+        # A zero is one that nobody wrote.
+        number = sum([(job.replicas or 1) * (_at_once(job) or 1) for job in jobs]) if counts else 1
+    sets: list[PodSet] = []
+    left = number
+    for job in jobs:
+        pods = job.replicas * _at_once(job)
+        taken = max(min(left, pods), 0)
+        left -= taken
+        origin = Origin(workload.at(*job.path), _RULE, {"name": ("name",)})
+        sets.append(pod_set(workload, job.template, job.name, taken, origin, replicas=pods, is_named=False))
+    return Shape(tuple(sets), _origin(workload), number, suffix=suffix)
+
+
+def _at_once(job: ReplicatedJob) -> int:
+    return job.parallelism if job.completions is None else min(job.parallelism, job.completions)
+
+
+def _origin(workload: Workload) -> Origin:
+    fields: dict[str, FieldPath] = {}
+    if BATCH_MIN_MEMBER in workload.owner.annotations:
+        fields["members"] = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+    return Origin(workload.at(), _RULE, fields)
+
+
+def _texts(value: Value) -> Mapping[str, str]:
+    return {key: text for key, text in mapping(value).items() if isinstance(text, str)}

@@ -1,0 +1,41 @@
+"""Whether there may be workloads among the input that the scheduler groups itself. Imported in every run."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.objects.kinds import KINDS, POD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.index import Index
+
+__all__ = ["candidates", "has_candidates"]
+
+_OF_OTHERS = frozenset([kind.key for kind in KINDS if kind is not POD])
+_WORDS = ("schedulerName", "kai.scheduler/")
+"""One of these stands in the text of each workload that names a scheduler, or has a key of KAI's."""
+
+
+def candidates(index: Index) -> Iterator[KubeObject]:
+    """The users' objects that may be workloads of the scheduler, by their texts alone."""
+    seen: dict[int, bool] = {}
+    for key, items in index.by_kind.items():
+        if key in _OF_OTHERS:
+            continue
+        for item in items:
+            if not item.written:
+                yield item
+                continue
+            # The objects of a file share its text.
+            text = item.source.text
+            if id(text) not in seen:
+                seen[id(text)] = any(word in text for word in _WORDS)
+            if seen[id(text)]:
+                yield item
+
+
+def has_candidates(index: Index) -> bool:
+    """Whether there is any."""
+    return next(candidates(index), None) is not None

@@ -1,0 +1,420 @@
+"""What becomes of a workload otherwise than was meant, where KAI itself says so nowhere but in its pods' events.
+
+Source: spec/podgrouper.md#5.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Finding, Rule, Severity, Stage
+from packwise.frontends.workloads.attributes import (
+    BATCH_MIN_MEMBER,
+    POD_GROUP,
+    PREEMPTIBILITY,
+    PREFERRED,
+    REQUIRED,
+    SEGMENT_PREFERRED,
+    SEGMENT_REQUIRED,
+    SEGMENT_SIZE,
+    SKIP,
+    TOPOLOGY,
+    annotation_path,
+    priority_class,
+    queue,
+    wrong_delays,
+)
+from packwise.frontends.workloads.groups import is_passed_over, pods_in_order
+from packwise.frontends.workloads.job_set import needed_jobs, replicated_jobs, starts_in_order
+from packwise.frontends.workloads.kinds import Grouping
+from packwise.frontends.workloads.leader_worker_set import (
+    leader_template,
+    leader_waits,
+    segments_of,
+    size_of,
+    worker_template,
+)
+from packwise.frontends.workloads.ray import worker_groups
+from packwise.frontends.workloads.replica_types import MASTER, WORKER, template_of
+from packwise.frontends.workloads.single import MIN_SCALE, is_own, job_members, pods_of
+from packwise.kubernetes.integers import atoi
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.workloads.shape import RefusedError
+    from packwise.frontends.workloads.workload import Template, Workload
+
+__all__ = ["RULES", "advice", "refusal", "unscheduled"]
+
+_REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
+_DEADLOCK = Rule(
+    "workload-deadlock",
+    "A gang waits for no pod that is made only once it runs.",
+    "spec/podgrouper.md#5, spec/podgrouper.md#6",
+)
+_SHORT = Rule(
+    "workload-short", "A gang needs no more pods than there are.", "spec/podgrouper.md#4, spec/podgrouper.md#8"
+)
+_ALONE = Rule("workload-alone", "Pods that belong together are one gang.", "spec/podgrouper.md#10", Severity.WARNING)
+_DIFFERENT = Rule(
+    "workload-pods-differ",
+    "The pods of a gang agree on its queue and priority.",
+    "spec/podgrouper.md#3",
+    Severity.WARNING,
+)
+_IGNORED = Rule(
+    "workload-ignored", "What a workload asks of KAI is read as it stands.", "spec/podgrouper.md#10", Severity.WARNING
+)
+_UNSCHEDULED = Rule(
+    "workload-unscheduled", "Pods of a workload with KAI's keys name KAI as their scheduler.", "spec/podgrouper.md#1",
+    Severity.WARNING,
+)  # fmt: skip
+_UNGROUPED = Rule(
+    "workload-ungrouped", "Pods that KAI's pod-grouper passes over have their PodGroup.", "spec/podgrouper.md#1",
+    Severity.WARNING,
+)  # fmt: skip
+RULES = (_REFUSED, _DEADLOCK, _SHORT, _ALONE, _DIFFERENT, _IGNORED, _UNSCHEDULED, _UNGROUPED)
+"""Rules of workloads that KAI groups itself."""
+
+_DOMAIN = "kai.scheduler/"
+_LEVELS = (REQUIRED, PREFERRED)
+_SEGMENT_LEVELS = (SEGMENT_REQUIRED, SEGMENT_PREFERRED)
+
+
+def refusal(workload: Workload, error: RefusedError) -> Finding:
+    """That KAI makes no group of a workload."""
+    message = f"{error.message}; KAI makes no PodGroup, and schedules no pod"
+    stage = Stage.SCHEDULER if error.text else None
+    return Finding.of(_REFUSED, workload.item, error.path, message, operator_message=error.text or None, stage=stage)
+
+
+def unscheduled(workload: Workload) -> Iterator[Finding]:
+    """The first key of KAI's in a workload none of whose pods name a scheduler at all."""
+    if any(each.scheduler for each in workload.templates):
+        return
+    owner = workload.owner
+    holders = [("annotations", owner.annotations, owner.path), ("labels", owner.labels, owner.path)]
+    for each in workload.templates:
+        holders += [("annotations", each.annotations, each.metadata), ("labels", each.labels, each.metadata)]
+    for form, keys, path in holders:
+        for key in keys:
+            # A Job without labels has those of its template; they stand there alone.
+            if key.startswith(_DOMAIN) and workload.item.get((*path, form, key)) is not None:
+                message = (
+                    "has no effect: the pods name no scheduler, so that KAI never sees them; set schedulerName: "
+                    f"{workload.scheduler} in their spec"
+                )
+                yield Finding.of(_UNSCHEDULED, workload.item, (*path, form, key), message)
+                return
+
+
+def advice(workload: Workload) -> Iterator[Finding]:
+    """What is reported of a workload of which KAI makes groups."""
+    for check in (*_OF_ALL, *_OF_KINDS.get(workload.grouping, ())):
+        yield from check(workload)
+
+
+def _never(rule: Rule, workload: Workload, path: FieldPath, message: str, text: str | None = None) -> Finding:
+    """An error of a workload; its group is shown all the same, for that is what KAI makes of it."""
+    stage = None if text is None else Stage.SCHEDULER
+    return Finding.of(
+        rule, workload.item, path, message, operator_message=text, stage=stage, when_written=Severity.WARNING
+    )
+
+
+def _skipped(workload: Workload) -> Iterator[Finding]:
+    for template in workload.scheduled:
+        is_passed = is_passed_over(workload, template)
+        if is_passed and POD_GROUP not in template.annotations:
+            path = _skip_path(workload, template)
+            message = (
+                "keeps KAI's pod-grouper away from these pods, and nothing names their PodGroup: KAI schedules no pod "
+                f"without one; let their template have the annotation {POD_GROUP}, or remove this one"
+            )
+            yield Finding.of(_UNGROUPED, workload.item, path, message)
+            return
+
+
+def _skip_path(workload: Workload, template: Template) -> FieldPath:
+    for path in (("metadata",), workload.owner.path, template.metadata):
+        at = annotation_path(path, SKIP)
+        if workload.item.get(at) == "true":
+            return at
+    return template.metadata
+
+
+def _differences(workload: Workload) -> Iterator[Finding]:
+    """Templates of one group that say different things of it: KAI takes the first pod's queue, else the last pod's."""
+    if workload.grouping is Grouping.EACH_POD:
+        return
+    pods = pods_in_order(workload)
+    owner = workload.owner
+    queues = _by_value([(each, queue(owner, each).value) for each in pods])
+    if len(queues) > 1:
+        message = (
+            f"of one PodGroup, in different queues ({_listed(queues)}): KAI takes that of whichever pod comes first"
+        )
+        yield Finding.of(_DIFFERENT, workload.item, pods[0].metadata, message)
+    classes = _by_value([(each, priority_class(workload, owner, each).value) for each in pods])
+    if len(classes) > 1:
+        message = (
+            f"of one PodGroup, with different PriorityClasses ({_listed(classes)}): KAI takes that of whichever pod it "
+            "sees last"
+        )
+        yield Finding.of(_DIFFERENT, workload.item, pods[0].path, message)
+
+
+def _others(workload: Workload) -> Iterator[Finding]:
+    """Pods of another scheduler in a group whose pods KAI counts all."""
+    if workload.grouping in (Grouping.EACH_POD, Grouping.OWNER):
+        return
+    others = [
+        each
+        for each in workload.templates
+        if each.scheduler != workload.scheduler and each.part != "submitterPodTemplate"
+    ]
+    if others:
+        message = (
+            f"must name the scheduler {workload.scheduler}, as other pods of this workload do: KAI counts these pods, "
+            "too, and waits for them"
+        )
+        yield Finding.of(_DIFFERENT, workload.item, (*others[0].path, "spec"), message)
+
+
+def _by_value(entries: Sequence[tuple[Template, str]]) -> dict[str, str]:
+    """The first part that has each value."""
+    parts: dict[str, str] = {}
+    for template, value in entries:
+        parts.setdefault(value, template.part)
+    return parts
+
+
+def _listed(parts: Mapping[str, str]) -> str:
+    return ", ".join([f'{part}: "{value}"' for value, part in parts.items()])
+
+
+def _delays(workload: Workload) -> Iterator[Finding]:
+    if not workload.release.delays:
+        return
+    seen: set[FieldPath] = set()
+    for template in pods_in_order(workload):
+        for path, text, wanted in wrong_delays(workload.owner, template):
+            if path not in seen:
+                seen.add(path)
+                yield _ignored(workload, path, f'must be {wanted}; got "{text}", which KAI passes over')
+
+
+def _ignored(workload: Workload, path: FieldPath, message: str) -> Finding:
+    return Finding.of(_IGNORED, workload.item, path, message)
+
+
+def _job(workload: Workload) -> Iterator[Finding]:
+    """A Job whose pods are scheduled one by one, or whose gang needs more pods than it has."""
+    pods = pods_of(workload)
+    text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
+    if text is not None and is_own(workload) and workload.release.batch_min_member:
+        members, path = job_members(workload)
+        if members > pods:
+            message = f"must be at most {pods}, the parallelism; got {members}: the gang never has its pods"
+            yield _never(_SHORT, workload, path, message)
+        return
+    completions = workload.body.get("completions")
+    asks = _has_level(workload.owner.annotations)
+    if pods > 1 and (completions is None or completions == pods or asks):
+        at = (*workload.body_path, "parallelism")
+        together = ", each placed on its own" if asks else ""
+        if is_own(workload) and workload.release.batch_min_member:
+            way_out = f'for a gang of all, add the annotation {BATCH_MIN_MEMBER}: "{pods}" to the Job'
+        else:
+            way_out = "KAI reads no number of pods of it; a JobSet of one Job is a gang of all its pods"
+        message = f"{pods} pods start one by one{together}: the PodGroup needs 1 of them; {way_out}"
+        yield Finding.of(_ALONE, workload.item, at, message)
+
+
+def _each_pod(workload: Workload) -> Iterator[Finding]:
+    """Levels for pods each of which is a group of its own."""
+    annotations = workload.owner.annotations
+    for key in _LEVELS:
+        if annotations.get(key):
+            message = (
+                "holds for each pod alone, for each is a PodGroup of its own: they do not come into one domain "
+                "together; KAI makes one group of a LeaderWorkerSet, or of a Job with batch-min-member"
+            )
+            yield Finding.of(_ALONE, workload.item, annotation_path(workload.owner.path, key), message)
+            return
+
+
+def _of_one_owner(workload: Workload) -> Iterator[Finding]:
+    """A level for pods of which KAI needs one."""
+    pods = pods_of(workload)
+    if pods > 1 and _has_level(workload.owner.annotations):
+        key = next(key for key in _LEVELS if workload.owner.annotations.get(key))
+        path = annotation_path(workload.owner.path, key)
+        message = f"the PodGroup needs 1 of the {pods} pods: the first one that starts chooses the domain of all"
+        yield Finding.of(_ALONE, workload.item, path, message, severity=Severity.INFO)
+
+
+def _has_level(annotations: Mapping[str, str]) -> bool:
+    return any(annotations.get(key) for key in _LEVELS)
+
+
+def _job_set(workload: Workload) -> Iterator[Finding]:
+    jobs = replicated_jobs(workload)
+    if workload.release.job_sets != "tree":
+        return
+    needed = needed_jobs(workload, len(jobs))
+    first = [job for job in jobs if not job.waits]
+    waiting = next((job for job in jobs if job.waits), None)
+    if waiting is not None and needed > len(first) and not starts_in_order(workload):
+        others = list_known([job.name for job in jobs if job.waits])
+        message = (
+            f"makes a deadlock: KAI's gang needs {needed} replicated Jobs before it starts, and the pods of {others} "
+            f'are made only once others run; add the annotation {BATCH_MIN_MEMBER}: "{len(first)}" to the JobSet'
+        )
+        yield _never(_DEADLOCK, workload, (*waiting.path, "dependsOn"), message)
+    for job in jobs:
+        yield from _dropped(workload, job.annotations, job.metadata)
+        text = job.annotations.get(BATCH_MIN_MEMBER)
+        number = atoi(text) if text is not None else 0
+        if isinstance(number, int) and number > job.parallelism:
+            path = annotation_path(job.metadata, BATCH_MIN_MEMBER)
+            message = f"must be at most {job.parallelism}, the parallelism; got {number}: the gang never has its pods"
+            yield _never(_SHORT, workload, path, message)
+
+
+def _dropped(workload: Workload, annotations: Mapping[str, str], metadata: FieldPath) -> Iterator[Finding]:
+    """A level of a part that no topology is named for, or a topology without a level: KAI drops both in silence."""
+    level = next((key for key in _LEVELS if annotations.get(key)), None)
+    if level is not None and not annotations.get(TOPOLOGY):
+        also = "; that of the whole workload does not count here" if workload.owner.annotations.get(TOPOLOGY) else ""
+        message = f"is ignored without the annotation {TOPOLOGY} beside it{also}"
+        yield _ignored(workload, annotation_path(metadata, level), message)
+    elif level is None and annotations.get(TOPOLOGY):
+        message = f"is ignored without a level beside it: add {REQUIRED} or {PREFERRED}"
+        yield _ignored(workload, annotation_path(metadata, TOPOLOGY), message)
+
+
+def _leader_worker_set(workload: Workload) -> Iterator[Finding]:
+    segments, worker, leader = segments_of(workload), worker_template(workload), leader_template(workload)
+    if worker is None or leader is None:
+        return
+    if segments is not None and leader_waits(workload):
+        text = (
+            f"failed to get sub group policy for LWS {workload.namespace}/{workload.name}: segmentSize "
+            f"{segments.size} is greater than replicasSize 1"
+        )
+        message = (
+            "makes a deadlock with segments: until the leader runs, KAI counts a group of 1 pod, which has no "
+            "segments, and refuses it; use LeaderCreated, or no segments"
+        )
+        yield _never(_DEADLOCK, workload, ("spec", "startupPolicy"), message, text)
+    elif leader_waits(workload) and size_of(workload) > 1:
+        message = "KAI starts the leader as a group of 1 pod, and counts the workers once it is bound"
+        yield Finding.of(_ALONE, workload.item, ("spec", "startupPolicy"), message, severity=Severity.INFO)
+    yield from _segment_levels(workload, worker, has_segments=segments is not None)
+    if leader is not worker and leader.annotations.get(SEGMENT_SIZE):
+        path = annotation_path(leader.metadata, SEGMENT_SIZE)
+        yield _ignored(
+            workload, path, "is not read of a leader; move it to the LeaderWorkerSet or to the workerTemplate"
+        )
+    if segments is not None and leader is not worker:
+        yield from _unlike_leader(workload, leader, worker)
+
+
+def _unlike_leader(workload: Workload, leader: Template, worker: Template) -> Iterator[Finding]:
+    for key in (*_SEGMENT_LEVELS, TOPOLOGY):
+        text = leader.annotations.get(key)
+        if text and text != worker.annotations.get(key):
+            path = annotation_path(leader.metadata, key)
+            message = "differs from that of the workerTemplate: KAI takes that of whichever pod it sees last"
+            yield Finding.of(_DIFFERENT, workload.item, path, message)
+
+
+def _segment_levels(workload: Workload, worker: Template, *, has_segments: bool) -> Iterator[Finding]:
+    level = next((key for key in _SEGMENT_LEVELS if worker.annotations.get(key)), None)
+    if level is None:
+        return
+    if not has_segments:
+        message = f"is ignored where there are no segments: add {SEGMENT_SIZE}"
+        yield _ignored(workload, annotation_path(worker.metadata, level), message)
+    elif not (worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY)):
+        message = f"is ignored where nothing names its topology: add {TOPOLOGY}"
+        yield _ignored(workload, annotation_path(worker.metadata, level), message)
+
+
+def _replica_types(workload: Workload) -> Iterator[Finding]:
+    policy: FieldPath = ("spec", "runPolicy", "schedulingPolicy")
+    for field, instead in (
+        ("queue", "the label kai.scheduler/queue"),
+        ("priorityClass", "the label priorityClassName"),
+    ):
+        written = workload.item.get((*policy, field))
+        if written:
+            yield _ignored(workload, (*policy, field), f"is not read by KAI; it reads {instead}")
+    worker, master = template_of(workload, WORKER), template_of(workload, MASTER)
+    if workload.kind is None or workload.kind.name != "PyTorchJob":
+        for template in workload.templates:
+            for key in (SEGMENT_SIZE, *_SEGMENT_LEVELS):
+                if template.annotations.get(key):
+                    path = annotation_path(template.metadata, key)
+                    yield _ignored(workload, path, "is read of PyTorchJobs alone, not of this kind")
+        return
+    if worker is not None:
+        yield from _segment_levels(workload, worker, has_segments=bool(worker.annotations.get(SEGMENT_SIZE)))
+    for key in (SEGMENT_SIZE, *_SEGMENT_LEVELS) if master is not None else ():
+        if master is not None and master.annotations.get(key):
+            path = annotation_path(master.metadata, key)
+            yield _ignored(
+                workload, path, "has no effect on a master: segments are of workers; move it to their template"
+            )
+
+
+def _ray(workload: Workload) -> Iterator[Finding]:
+    for group in worker_groups(workload):
+        if group.is_suspended and group.needed and not group.is_left_out:
+            message = (
+                f"keeps the whole gang waiting: KubeRay makes no pods of this group, and KAI counts its {group.needed} "
+                "all the same; set its replicas and minReplicas to 0 instead"
+            )
+            yield _never(_SHORT, workload, (*group.path, "suspend"), message)
+        if group.is_left_out:
+            yield _ignored(
+                workload, (*group.path, "suspended"), "is no field of KubeRay; the one that it reads is suspend"
+            )
+        template = group.template
+        if template is not None:
+            yield from _dropped(workload, template.annotations, template.metadata)
+    for template in workload.templates:
+        if "headGroupSpec" in template.path:
+            yield from _dropped(workload, template.annotations, template.metadata)
+
+
+def _revision(workload: Workload) -> Iterator[Finding]:
+    annotations = workload.owner.annotations
+    text = annotations.get(MIN_SCALE)
+    if text is not None and isinstance(atoi(text), str):
+        path = annotation_path(workload.owner.path, MIN_SCALE)
+        yield _ignored(workload, path, f'must be a whole number; got "{text}": KAI takes 1')
+    for key in (TOPOLOGY, *_LEVELS):
+        if annotations.get(key):
+            path = annotation_path(workload.owner.path, key)
+            yield _ignored(workload, path, "is not read of Knative's revisions")
+            break
+    if PREEMPTIBILITY in workload.owner.labels:
+        path = (*workload.owner.path, "labels", PREEMPTIBILITY)
+        yield _ignored(workload, path, "is not read of Knative's revisions")
+
+
+_OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (_skipped, _others, _differences, _delays)
+_OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]] = {
+    Grouping.JOB: (_job,),
+    Grouping.EACH_POD: (_each_pod,),
+    Grouping.OWNER: (_of_one_owner,),
+    Grouping.JOB_SET: (_job_set,),
+    Grouping.LEADER_WORKER_SET: (_leader_worker_set,),
+    Grouping.REPLICA_TYPES: (_replica_types,),
+    Grouping.RAY: (_ray,),
+    Grouping.REVISION: (_revision,),
+}

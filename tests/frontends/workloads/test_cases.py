@@ -1,0 +1,41 @@
+"""What KAI makes of workloads that it groups itself, and what is said of them: a table, each case with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from krmfn.yamltext import read, write
+from tests.frontends.workloads.workloads import groups_of, parsed, rendered, shown
+from tests.places import TESTDATA
+
+HEAD = """\
+# Each case is a file, `objects`, rendered for a release of KAI (`kai`, v0.17). `findings` is all that is said of it by
+# a check; `groups` are the PodGroups that a render shows, which an error in that leaves none of.
+"""
+TABLES = ("workloads/groups.yaml", "workloads/rules.yaml")
+
+
+def cases(table: str) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", read((TESTDATA / table).read_text(encoding="utf-8")))
+
+
+def answered(case: dict[str, Any]) -> dict[str, Any]:
+    """The case with all that comes of it."""
+    objects, version = parsed(case["objects"]), case.get("kai", "v0.17")
+    findings = shown(rendered(objects, version))
+    groups = groups_of(rendered(objects, version, writes=True))
+    kept = {key: part for key, part in case.items() if key not in ("findings", "groups")}
+    return kept | {key: part for key, part in (("findings", findings), ("groups", groups)) if part}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_workload_is_answered_as_the_table_says(table: str, expect: Callable[[str, str], None]) -> None:
+    expect(table, HEAD + write([answered(case) for case in cases(table)]))
+
+
+def test_no_two_cases_have_one_name() -> None:
+    names = [case["name"] for table in TABLES for case in cases(table)]
+    assert len(set(names)) == len(names)

@@ -1,0 +1,69 @@
+"""Workloads rendered as a user would have them, with the PodGroups that KAI makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from krmfn.kubeobject import KubeObject
+from krmfn.yamltext import split_documents
+from packwise.pipeline import Rendered, render
+from packwise.select import Package
+
+__all__ = ["groups_of", "parsed", "rendered", "shown"]
+
+SETTINGS = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+  revision: v0.1.0-alpha.13
+  apply: false
+  emit: [PodGroup]
+  kai: {version: %s}
+  topologyAwareScheduling: {enabled: true}
+"""
+
+
+def parsed(text: str, file: str = "workload.yaml") -> tuple[KubeObject, ...]:
+    """The objects of a file."""
+    return tuple([KubeObject.parse(each.text, file=file, line=each.line) for each in split_documents(text)])
+
+
+def rendered(objects: Sequence[KubeObject], version: str = "v0.17", *, writes: bool = False) -> Rendered:
+    """What becomes of the objects with that release of KAI."""
+    settings = KubeObject.parse(SETTINGS % version, file="topology.yaml")
+    return render(Package((settings, *objects)), writes=writes)
+
+
+def groups_of(answer: Rendered) -> list[Any]:
+    """The PodGroups: name, owner, spec."""
+    return [
+        {
+            "name": item.name,
+            "owner": [
+                f"{owner['apiVersion']} {owner['kind']} {owner['name']}"
+                for owner in item.value["metadata"].get("ownerReferences", [])  # type: ignore[union-attr]
+            ],
+            "spec": item.value["spec"],
+        }
+        for item in answer.items
+        if item.kind == "PodGroup"
+    ]
+
+
+def shown(answer: Rendered) -> list[dict[str, str]]:
+    """What is said of the workloads, each as where, by which rule and how bad, and what; with KAI's own text."""
+    lines: list[dict[str, str]] = []
+    for result in answer.results:
+        line, column = (result.tags.get(tag, "") for tag in ("line", "column"))
+        path = result.field.path if result.field is not None else ""
+        entry = {
+            "at": f"{line}:{column} {path}".rstrip(),
+            "rule": f"{result.tags['rule']}, {result.severity}",
+            "message": result.message,
+        }
+        if "operatorMessage" in result.tags:
+            entry["kai"] = result.tags["operatorMessage"]
+        lines.append(entry)
+    return lines
