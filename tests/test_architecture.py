@@ -19,7 +19,7 @@ FN = ROOT / "fn"
 MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
-    ("confined", "extras", "findings", "globs", "jsontext", "kubernetes", "wording"),
+    ("account", "confined", "extras", "findings", "globs", "jsontext", "kubernetes", "wording"),
     ("objects", "revisions"),
     ("validate",),
     ("topology",),

@@ -9,13 +9,14 @@ from krmfn.envelope import MAX_ITEMS
 from krmfn.yamltext import build, events
 from krmfn.yamltext.bounds import MAX_NODES
 from packwise import confined
+from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.cli import target
 from packwise.cli.place import MOST_EXACT
 from packwise.commands.diff import state
 from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.problem import MAX_TEXT
 from packwise.frontends.dynamo.names import MOST_RANKS
-from packwise.frontends.osmo.template.fill import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER, MAX_TEMPLATE
+from packwise.frontends.osmo.template.fill import MAX_TEMPLATE
 from packwise.placement.limit import LIMIT, MAX_GANGS
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration
@@ -68,12 +69,12 @@ LIMITS: list[tuple[str, int, str]] = [
     ("seconds of processor time of a template", confined.MAX_SECONDS, "it takes more than 5 seconds of processor time"),
     ("MiB that a template may take", confined.MAX_MEMORY >> 20, "or 128 MiB of memory, goes too deep"),
     (
-        "seconds of processor time of a package's templates, and a tenth for each",
+        "seconds of processor time of a command's templates, and a tenth for each",
         MAX_SECONDS_TOGETHER,
         "the templates before it take more than 20 seconds of processor time",
     ),
     (
-        "characters that a package's templates become, and 20,000 for each",
+        "characters that a command's templates become, and 20,000 for each",
         MAX_CHARACTERS_TOGETHER,
         "or become more than 4000000 characters; mend these first",
     ),

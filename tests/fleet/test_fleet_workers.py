@@ -20,6 +20,7 @@ from packwise.fleet.build import build
 from packwise.fleet.workers import Cluster, Lost, WorkersError, cluster, run
 from tests.absent import without
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
+from tests.cli.test_cli_osmo_hostile import LARGE, LONG, embedded
 from tests.fleet import tasks
 from tests.places import ROOT, missing
 
@@ -170,6 +171,21 @@ def test_dask_gives_the_same_bytes_with_a_worker_that_is_killed_and_without(flee
     first.kill()
     assert end(running, fleet / "out") == here
     assert rendered(fleet, "--no-cache", "--scheduler", dask.address) == here
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
+def test_templates_of_strangers_meet_their_limits_on_a_dask_worker(fleet: Path, call: Call, dask: Dask) -> None:
+    """A worker works on them in a thread beside Dask's own."""
+    write(fleet, {f"clusters/{at}/flow.yaml": embedded(body, at) for at, body in enumerate((LARGE, LONG))})
+    words = ("fleet", "check", "clusters", "--no-cache", "-o", "json")
+    here = call(*words)
+    worker = dask.add_worker()
+
+    assert call(*words, "--scheduler", dask.address) == here
+    assert here.code == 1
+    assert here.stdout.count("it takes more than 5 seconds of processor time or 128 MiB of memory") == 2
+    assert worker.poll() is None
 
 
 @pytest.mark.slow

@@ -87,11 +87,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(command: Command) -> int:
-    if isinstance(command, Function):
-        from packwise.function import main as run_function
+    # Help and wrong usage need none of these imports.
+    from packwise.account import one_account
 
-        return run_function(validate=command.validate, verbose=command.verbose)
-    # Help and wrong usage need none of the commands' imports.
-    module, name = _COMMANDS[type(command)]
-    run: Callable[[Command], int] = getattr(import_module(f"packwise.cli.{module}"), name)
-    return run(command)
+    with one_account():
+        if isinstance(command, Function):
+            from packwise.function import main as run_function
+
+            return run_function(validate=command.validate, verbose=command.verbose)
+        module, name = _COMMANDS[type(command)]
+        run: Callable[[Command], int] = getattr(import_module(f"packwise.cli.{module}"), name)
+        return run(command)

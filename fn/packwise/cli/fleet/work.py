@@ -8,6 +8,7 @@ from hashlib import sha256
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
+from packwise.account import one_account
 from packwise.cli.arguments import UsageError
 from packwise.cli.coverage import coverage_of, files_covered
 from packwise.cli.document import InputFile
@@ -49,7 +50,9 @@ __all__ = ["work"]
 def work(request: Request) -> Answer:
     """The answer to a request. What fails is an answer too: one package never stops a fleet."""
     try:
-        return _answer(request)
+        # Its answer depends on no other package.
+        with one_account():
+            return _answer(request)
     except MemoryError:
         raise
     except Exception as error:  # A defect of packwise.

@@ -12,13 +12,14 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError, read
+from packwise.account import current_account
 from packwise.findings.finding import Finding, Stage, has_errors
 from packwise.frontends.osmo.pool import one_of_each, read_backends, read_pool
 from packwise.frontends.osmo.reading import read_as_osmo
 from packwise.frontends.osmo.recognition import LABEL
 from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE
 from packwise.frontends.osmo.rules.check import run
-from packwise.frontends.osmo.template.fill import Account, Filled, Unfilled, fill, sections
+from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill, sections
 from packwise.frontends.osmo.workflow import read_workflow
 from packwise.objects.index import READABLE
 from packwise.objects.place import Derived
@@ -74,7 +75,7 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
     pools: list[Pool] = []
     workflows: list[Workflow] = []
     findings: list[tuple[KubeObject, Finding]] = []
-    fill_in = partial(fill, values=values, account=Account())
+    fill_in = partial(fill, values=values, account=current_account())
     for at in places:
         place = at.place
         raw, problems = _raw(at, fill_in)

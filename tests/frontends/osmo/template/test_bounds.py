@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from packwise import account as accounts
 from packwise import confined
-from packwise.frontends.osmo.template import fill as templates
-from packwise.frontends.osmo.template.fill import Account, Filled, Unfilled, fill
+from packwise.account import Account
+from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
 
@@ -242,8 +243,8 @@ def test_text_that_a_template_makes_is_no_mark_of_packwise() -> None:
 
 
 def hostile_account(monkeypatch: pytest.MonkeyPatch, seconds: int, characters: int) -> Account:
-    monkeypatch.setattr(templates, "MAX_SECONDS_TOGETHER", seconds)
-    monkeypatch.setattr(templates, "MAX_CHARACTERS_TOGETHER", characters)
+    monkeypatch.setattr(accounts, "MAX_SECONDS_TOGETHER", seconds)
+    monkeypatch.setattr(accounts, "MAX_CHARACTERS_TOGETHER", characters)
     return Account()
 
 
@@ -273,6 +274,15 @@ def test_many_hostile_templates_take_no_longer_than_a_few(
 def test_what_templates_become_is_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     account = hostile_account(monkeypatch, 20, 100_000)
 
-    answers = [fill(workflow("{{ 'a' * 60000 }}"), {}, account) for _ in range(6)]
+    answers = [fill(workflow(f"{{{{ 'a' * {60_000 + each} }}}}"), {}, account) for each in range(6)]
 
     assert [type(each) for each in answers] == [Filled, Filled, Filled, Unfilled, Unfilled, Unfilled]
+
+
+def test_a_template_is_filled_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = hostile_account(monkeypatch, 0, 0)
+
+    answers = [fill(workflow(SLOW["loops in loops"]), {}, account) for _ in range(3)]
+
+    assert answers == [Unfilled(EXCEEDED, 2)] * 3
+    assert fill(workflow("{{ a }}"), {"a": 1}) != fill(workflow("{{ a }}"), {"a": 2})

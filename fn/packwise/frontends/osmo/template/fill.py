@@ -9,9 +9,11 @@ import hashlib
 import re
 from functools import partial
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError
+from packwise import account as accounts
+from packwise.account import current_account
 from packwise.extras import OSMO
 from packwise.frontends.osmo.reading import read_as_osmo
 
@@ -19,20 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from krmfn.value import Value
+    from packwise.account import Account
     from packwise.frontends.osmo.template.sandbox import Failure
 
-__all__ = ["MAX_TEMPLATE", "Account", "Filled", "Section", "Unfilled", "fill", "replace_tokens", "sections"]
+__all__ = ["MAX_TEMPLATE", "Filled", "Section", "Unfilled", "fill", "replace_tokens", "sections"]
 
 MAX_TEMPLATE = 1_000_000
 """Characters of a template, and of what it becomes."""
-
-MAX_SECONDS_TOGETHER = 20
-"""Processor time that the templates of a package may take together, beside a tenth of a second for each."""
-
-MAX_CHARACTERS_TOGETHER = 4_000_000
-"""Characters that the templates of a package may become together, beside 20,000 for each."""
-
-_SECONDS_EACH, _CHARACTERS_EACH = 0.1, 20_000
 
 _SECTION = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _MARKERS = ("{%", "{{", "{#")
@@ -75,23 +70,6 @@ class Unfilled(NamedTuple):
     column: int = 1
 
 
-class Account:
-    """What the templates of a package may still take together, so that many hostile ones do not take hours."""
-
-    def __init__(self) -> None:
-        self._seconds, self._characters = float(MAX_SECONDS_TOGETHER), MAX_CHARACTERS_TOGETHER
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether no template may take anything more."""
-        return self._seconds < 0 or self._characters < 0
-
-    def spend(self, seconds: float, characters: int) -> None:
-        """Takes away what a template took beyond what each may take."""
-        self._seconds -= seconds - _SECONDS_EACH
-        self._characters -= characters - _CHARACTERS_EACH
-
-
 def sections(text: str) -> Iterator[Section]:
     """The sections of a spec as OSMO finds them: by the lines that start them, before it reads any YAML."""
     starts = list(_SECTION.finditer(text))
@@ -105,7 +83,7 @@ def sections(text: str) -> Iterator[Section]:
 def fill(text: str, values: Mapping[str, Value], account: Account | None = None) -> Filled | Unfilled:
     """The spec `text` with its templates filled in; `values` count before its own default values.
 
-    What they take is taken from `account`; without one, they have one of their own.
+    What they take is taken from `account`, that of the command where none is given.
     """
     if not _has_markers(text):
         return Filled(text)
@@ -122,7 +100,11 @@ def fill(text: str, values: Mapping[str, Value], account: Account | None = None)
         return defaults
     if not OSMO.installed:
         return Unfilled(f"must be filled in: {OSMO.advice}", workflow.line)
-    return _rendered(workflow, {**defaults, **values}, account or Account())
+    account = account or current_account()
+    known = hashlib.sha256(repr((text, values)).encode("utf-8", "backslashreplace")).digest()
+    if known not in account.answers:
+        account.answers[known] = _rendered(workflow, {**defaults, **values}, account)
+    return cast("Filled | Unfilled", account.answers[known])
 
 
 def _has_markers(text: str) -> bool:
@@ -151,8 +133,8 @@ def _rendered(workflow: Section, values: Mapping[str, Value], account: Account) 
 
     if account.is_spent:
         return Unfilled(
-            f"was not filled in: the templates before it take more than {MAX_SECONDS_TOGETHER} seconds of processor "
-            f"time or become more than {MAX_CHARACTERS_TOGETHER} characters; mend these first",
+            f"was not filled in: the templates before it take more than {accounts.MAX_SECONDS_TOGETHER} seconds of "
+            f"processor time or become more than {accounts.MAX_CHARACTERS_TOGETHER} characters; mend these first",
             workflow.line,
         )
     text, kept = _variables_for_tokens(workflow.text)
