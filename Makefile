@@ -36,6 +36,9 @@ PROJECTS := pyproject.toml fn/krmfn/pyproject.toml --extra all
 # The distributions of this repository: krmfn alone, and packwise, which carries it.
 DISTRIBUTIONS := ./fn/krmfn .
 
+# A folder of upstream's CRDs, where ../shared/crds is not there: testdata/golden/README.md.
+export PACKWISE_CRDS := $(or $(CRDS),$(PACKWISE_CRDS))
+
 # The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
 export SOURCE_DATE_EPOCH := 1767225600
 
@@ -46,7 +49,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
 export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-release image-check lock pins sbom audit docs go-types update-goldens clean test-slow test-without-native native-tools interpreters
+.PHONY: help setup browser demo test goldens check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-release image-check lock pins sbom audit docs go-types update-goldens clean test-slow test-without-native native-tools interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -88,6 +91,13 @@ CASES := $(addprefix tests/,diff discovery explain frontends krmfn migrate place
 
 check: lint types ## lint, types and the tests of cases, a minute in all: what is worth running before every commit
 	$(BIN)/pytest -n $(JOBS) -m "not ($(SLOW) or hypothesis)" $(CASES)
+
+# What the operators' own code answered, whole: workloads, placements, objects, differences.
+GOLDENS := tests/test_goldens.py tests/frontends/grove/test_goldens.py tests/place/test_kai_goldens.py \
+  tests/cli/test_cli_place_clusters.py tests/validate/test_goldens.py tests/diff/test_goldens.py
+
+goldens: setup ## compare packwise with what the operators' own code answered: testdata/golden/README.md
+	$(BIN)/pytest -n $(JOBS) $(GOLDENS)
 
 # How many mutants; SAMPLE=0 for all of them, which takes hours.
 SAMPLE ?= 240

@@ -9,6 +9,7 @@ server knows, a value of another type) or to Grove's webhook alone (a broader ch
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import shutil
 import subprocess
@@ -23,7 +24,7 @@ from workloads import configuration, workload
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".cache" / "bench" / "check"
-CRDS = ROOT.parent / "shared" / "crds" / "alpha7"
+CRDS = Path(os.environ.get("PACKWISE_CRDS") or ROOT.parent / "shared" / "crds") / "alpha7"
 VALIDATE = ROOT / ".cache" / "tools" / "kubectl-validate-v0.0.4" / "kubectl-validate"
 
 MISTAKES = (

@@ -8,10 +8,16 @@ from typing import NoReturn
 
 import pytest
 
-__all__ = ["ROOT", "SHARED", "TESTDATA", "TOOLS", "in_ci", "missing"]
+__all__ = ["CRDS", "NO_CRDS", "ROOT", "SHARED", "TESTDATA", "TOOLS", "in_ci", "missing"]
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
+"""What may stand beside the clone: upstream's own files, which are not part of the repository."""
+
+CRDS = Path(os.environ.get("PACKWISE_CRDS") or SHARED / "crds").resolve()
+"""Upstream's CustomResourceDefinitions: testdata/golden/README.md says which folder has which."""
+
+NO_CRDS = "left out: upstream's CRDs are not there; `make test CRDS=DIR` names their folder (testdata/golden/README.md)"
 TESTDATA = ROOT / "testdata"
 TOOLS = ROOT / ".cache" / "tools"
 

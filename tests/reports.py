@@ -35,8 +35,8 @@ CASES = frozenset({
 })  # fmt: skip
 """The folders of tests that assert whole outputs of cases and tables."""
 
-GOLDENS = re.compile(r"\bSHARED\b|\bshared: Path\b|goldens")
-"""What tests say that read the goldens, which stand beside the clone."""
+GOLDENS = re.compile(r"\bGOLDEN\b|\bcrds: Path\b|goldens")
+"""What tests say that read the goldens or upstream's CRDs."""
 
 
 class Site(NamedTuple):
@@ -159,7 +159,7 @@ class _Finder(MetaPathFinder):
 
 
 def is_case(item: pytest.Item) -> bool:
-    """True for a test of the repository's own cases: neither a law, nor a client, nor a golden from elsewhere."""
+    """True for a test of the repository's own cases: neither a law, nor a client, nor a golden."""
     folder = item.path.relative_to(ROOT / "tests").parts[0]
     others = ("hypothesis", "slow", "client")
     return folder in CASES and not any(map(item.get_closest_marker, others)) and not reads_goldens(item.path)

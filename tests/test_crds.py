@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.goldens import comparer
+from tests.golden import compare
+from tests.golden.cases import GOLDEN
 from tests.places import ROOT
 
 pytestmark = pytest.mark.client
@@ -40,16 +41,15 @@ def refusals(validator: Path, manifests: Path, *crds: Path) -> str:
     return "" if done.returncode == 0 else f"{failed}\n{done.stderr}"
 
 
-def emitted_for_goldens(packwise: Path, shared: Path, revision: str) -> dict[str, list[dict[str, Any]]]:
+def emitted_for_goldens(packwise: Path, revision: str) -> dict[str, list[dict[str, Any]]]:
     """The generated objects of each golden that packwise accepts, by case."""
-    goldens = comparer()
 
     def objects(record: Any) -> list[dict[str, Any]]:
-        _, settled = goldens.answers([str(packwise)], record)
+        _, settled = compare.answers([str(packwise)], record)
         kinds = ("ClusterTopology", "Topology", "PodGang", "PodGroup") if settled.accepted else ()
         return [made for kind in kinds for made in settled.made(kind)]
 
-    records = [r for r in goldens.records(shared / "golden" / revision) if r.kind != "update"]
+    records = [r for r in compare.records(GOLDEN / revision) if r.kind != "update"]
     with ThreadPoolExecutor(2) as pool:
         found = dict(zip((r.case for r in records), pool.map(objects, records), strict=True))
     return {case: made for case, made in found.items() if made}
@@ -60,15 +60,15 @@ def write(folder: Path, name: str, objects: list[dict[str, Any]]) -> None:
     (folder / f"{name}.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
 
 
-def crd_folders(shared: Path, kai: str, revision: str = "alpha7") -> tuple[Path, Path]:
-    return shared / "crds" / revision, shared / "crds" / kai
+def crd_folders(crds: Path, kai: str, revision: str = "alpha7") -> tuple[Path, Path]:
+    return crds / revision, crds / kai
 
 
 @pytest.mark.parametrize(("revision", "kais"), [("alpha7", KAI_VERSIONS), ("head", COUNTING)])
 def test_objects_made_for_the_goldens(
-    packwise: Path, shared: Path, kubectl_validate: Path, tmp_path: Path, revision: str, kais: tuple[str, ...]
+    packwise: Path, crds: Path, kubectl_validate: Path, tmp_path: Path, revision: str, kais: tuple[str, ...]
 ) -> None:
-    made = emitted_for_goldens(packwise, shared, revision)
+    made = emitted_for_goldens(packwise, revision)
     assert len(made) > 50, "too few goldens were rendered to show anything"
     kinds = {one["kind"] for objects in made.values() for one in objects}
     assert ("PodGroup" in kinds) == (revision == "head")
@@ -76,7 +76,7 @@ def test_objects_made_for_the_goldens(
         write(tmp_path / "made", case, objects)
 
     for kai in kais:
-        assert refusals(kubectl_validate, tmp_path / "made", *crd_folders(shared, kai, revision)) == "", kai
+        assert refusals(kubectl_validate, tmp_path / "made", *crd_folders(crds, kai, revision)) == "", kai
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_objects_made_for_the_goldens(
     [("v0.12", ("kai-v0.12.0", "kai-2026-03", *COUNTING)), ("v0.15", COUNTING)],
 )
 def test_podgroups_of_the_examples_suit_their_kai(
-    packwise: Path, shared: Path, kubectl_validate: Path, tmp_path: Path, version: str, kais: tuple[str, ...]
+    packwise: Path, crds: Path, kubectl_validate: Path, tmp_path: Path, version: str, kais: tuple[str, ...]
 ) -> None:
     for example in ("podgroups", "disaggregated-inference", "first-design", "several-topologies", "two-topologies"):
         source = tmp_path / example
@@ -104,13 +104,13 @@ def test_podgroups_of_the_examples_suit_their_kai(
         write(tmp_path / "made", example, documents)
 
     for kai in kais:
-        assert refusals(kubectl_validate, tmp_path / "made", shared / "crds" / kai) == "", kai
+        assert refusals(kubectl_validate, tmp_path / "made", crds / kai) == "", kai
 
 
 @pytest.mark.parametrize("kai", KAI_VERSIONS)
 @pytest.mark.parametrize("source", ["examples/disaggregated-inference", "kpt-package"])
 def test_whole_render_of_the_examples(
-    packwise: Path, shared: Path, kubectl_validate: Path, tmp_path: Path, source: str, kai: str
+    packwise: Path, crds: Path, kubectl_validate: Path, tmp_path: Path, source: str, kai: str
 ) -> None:
     rendered = subprocess.run(
         [str(packwise), "render", source], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
@@ -120,7 +120,7 @@ def test_whole_render_of_the_examples(
     assert {"ClusterTopology", "Topology", "PodGang", "PodCliqueSet"} <= {d["kind"] for d in documents}
     write(tmp_path / "made", "rendered", documents)
 
-    assert refusals(kubectl_validate, tmp_path / "made", *crd_folders(shared, kai)) == ""
+    assert refusals(kubectl_validate, tmp_path / "made", *crd_folders(crds, kai)) == ""
 
 
 @pytest.mark.parametrize(
@@ -157,17 +157,17 @@ def test_whole_render_of_the_examples(
     ids=["CEL", "CEL of KAI", "unknown field"],
 )
 def test_the_check_refuses_what_an_api_server_refuses(
-    shared: Path, kubectl_validate: Path, tmp_path: Path, manifest: dict[str, Any], refusal: str
+    crds: Path, kubectl_validate: Path, tmp_path: Path, manifest: dict[str, Any], refusal: str
 ) -> None:
     write(tmp_path / "made", "wrong", [manifest])
 
-    assert refusal in refusals(kubectl_validate, tmp_path / "made", *crd_folders(shared, "kai-v0.17.0"))
+    assert refusal in refusals(kubectl_validate, tmp_path / "made", *crd_folders(crds, "kai-v0.17.0"))
 
 
-def test_expected_kustomize_builds(shared: Path, kubectl_validate: Path, tmp_path: Path) -> None:
+def test_expected_kustomize_builds(crds: Path, kubectl_validate: Path, tmp_path: Path) -> None:
     """The builds themselves are compared with these files in tests/clients/test_kustomize.py."""
     shutil.copytree(ROOT / "testdata" / "clients" / "kustomize", tmp_path / "builds")
     for other in (tmp_path / "builds").glob("*.stderr"):
         other.unlink()
 
-    assert refusals(kubectl_validate, tmp_path / "builds", *crd_folders(shared, "kai-v0.17.0")) == ""
+    assert refusals(kubectl_validate, tmp_path / "builds", *crd_folders(crds, "kai-v0.17.0")) == ""

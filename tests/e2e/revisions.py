@@ -17,15 +17,15 @@ Crd = dict[str, Any]
 
 @dataclass(frozen=True)
 class Revision:
-    """`crds` are folders of ../shared/crds; `amended` changes what was published to what the revision means."""
+    """`crds` are folders of upstream's CRDs; `amended` changes what was published to what the revision means."""
 
     name: str
     crds: tuple[str, ...]
     amended: Callable[[Crd], Crd] = copy.copy
 
-    def definitions(self, shared: Path) -> Sequence[Crd]:
+    def definitions(self, crds: Path) -> Sequence[Crd]:
         """The CustomResourceDefinitions of a cluster of this revision."""
-        return [self.amended(crd) for folder in self.crds for crd in documents(shared / "crds" / folder)]
+        return [self.amended(crd) for folder in self.crds for crd in documents(crds / folder)]
 
 
 def _with_topology_name(crd: Crd) -> Crd:

@@ -103,11 +103,11 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def start_cluster(servers: Servers, shared: Path, folder: Path) -> ApiServer:
+def start_cluster(servers: Servers, crds: Path, folder: Path) -> ApiServer:
     """An API server with the CRDs of Grove and KAI, which takes no workload before its topology."""
     cluster = apiserver.start(servers, folder)
     (revision,) = [one for one in REVISIONS if one.name == "grep-244-multi"]
-    cluster.install(*revision.definitions(shared))
+    cluster.install(*revision.definitions(crds))
     workload: dict[str, Any] = yaml.safe_load(SECOND)
     workload["metadata"]["namespace"] = "default"
     webhook.install(cluster, workload)

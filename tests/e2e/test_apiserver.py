@@ -49,11 +49,11 @@ def revision(request: pytest.FixtureRequest) -> Revision:
 
 @pytest.fixture(scope="module")
 def cluster(
-    revision: Revision, servers: Servers, shared: Path, tmp_path_factory: pytest.TempPathFactory
+    revision: Revision, servers: Servers, crds: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[ApiServer]:
     """A new API server for each revision: their CRDs have the same names."""
     server = apiserver.start(servers, tmp_path_factory.mktemp(revision.name) / "cluster")
-    server.install(*revision.definitions(shared))
+    server.install(*revision.definitions(crds))
     yield server
     servers.stop()
 

@@ -29,8 +29,8 @@ INSTALLATION, _, FROM_BRANCH = snippets_of("argocd.md")
 
 
 @pytest.fixture(scope="module")
-def cluster(servers: Servers, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
-    return start_cluster(servers, shared, tmp_path_factory.mktemp("argocd") / "cluster")
+def cluster(servers: Servers, crds: Path, tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
+    return start_cluster(servers, crds, tmp_path_factory.mktemp("argocd") / "cluster")
 
 
 @pytest.fixture(scope="module")

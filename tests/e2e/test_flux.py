@@ -26,8 +26,8 @@ REGISTRY = "127.0.0.1:5000"
 
 
 @pytest.fixture(scope="module")
-def cluster(servers: Servers, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
-    return start_cluster(servers, shared, tmp_path_factory.mktemp("flux") / "cluster")
+def cluster(servers: Servers, crds: Path, tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
+    return start_cluster(servers, crds, tmp_path_factory.mktemp("flux") / "cluster")
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,8 @@ from packwise.commands.explain import Emitted, EmittedValue, Explanation, explan
 from packwise.pipeline import render
 from packwise.select import Package
 from tests.examples import EXAMPLES
-from tests.places import SHARED, TESTDATA
+from tests.golden.cases import GOLDEN
+from tests.places import TESTDATA
 
 GITOPS = ("argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/")
 RELEASES = {"alpha7": "grep-244", "head": "upstream", "alpha12": "v0.1.0-alpha.12", "alpha14": "v0.1.0-alpha.14"}
@@ -102,18 +103,16 @@ def test_of_a_render_that_finds_its_own_output(example: str) -> None:
 
 def answers() -> Iterator[tuple[str, str, dict[str, str]]]:
     """What the operators' own code was asked: the release, the case, its files."""
-    root = SHARED / "golden"
     for name in RELEASES:
-        for folder in sorted((root / name).glob("*/")) if (root / name).is_dir() else ():
+        for folder in sorted((GOLDEN / name).glob("*/")) if (GOLDEN / name).is_dir() else ():
             yield name, folder.name, {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.yaml")}
-        listed = root / f"{name}.jsonl"
+        listed = GOLDEN / f"{name}.jsonl"
         for line in listed.read_text(encoding="utf-8").splitlines() if listed.exists() else ():
             record = json.loads(line)
             yield name, record["case"], record["files"]
 
 
 @pytest.mark.client
-@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("name", RELEASES)
 def test_of_what_the_operators_were_asked(name: str) -> None:
     count, wrong = 0, list[str]()
@@ -128,8 +127,8 @@ def test_of_what_the_operators_were_asked(name: str) -> None:
 
 
 @pytest.mark.client
-def test_of_what_osmo_was_asked(shared: Path, tmp_path: Path) -> None:
-    folders = sorted((shared / "golden" / "osmo").glob("*/"))
+def test_of_what_osmo_was_asked(tmp_path: Path) -> None:
+    folders = sorted((GOLDEN / "osmo").glob("*/"))
     explanations = [explained(of_osmo(folder, tmp_path / folder.name)) for folder in folders]
 
     assert [text for explanation in explanations for text in unexplained(explanation)] == []

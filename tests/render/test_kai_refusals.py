@@ -36,8 +36,8 @@ def descriptions(keys: list[str], *crds: KubeObject) -> list[str]:
 
 @pytest.mark.parametrize("kai", ["kai-v0.12.0", "kai-v0.17.0"])
 @pytest.mark.parametrize("keys", REFUSED.values(), ids=REFUSED)
-def test_the_answer_is_that_of_the_crd(shared: Path, keys: list[str], kai: str) -> None:
-    texts = [file.read_text(encoding="utf-8") for file in sorted((shared / "crds" / kai).glob("*.yaml"))]
+def test_the_answer_is_that_of_the_crd(crds: Path, keys: list[str], kai: str) -> None:
+    texts = [file.read_text(encoding="utf-8") for file in sorted((crds / kai).glob("*.yaml"))]
 
     assert descriptions(keys) == descriptions(keys, *[KubeObject.parse(text) for text in texts])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +11,14 @@ import pytest
 from krmfn import KubeObject
 from packwise.findings import Severity
 from packwise.schedulers.kai.level_search import Search, read_topology, searches
+from tests.golden.cases import GOLDEN
 from tests.schedulers.test_users_objects import findings_of_users
 
-GOLDEN = "golden/workloads/kai-topology.jsonl.gz"
+FILE = GOLDEN / "workloads" / "kai-topology.jsonl.gz"
 
 
-def rows(shared: Path, kind: str) -> list[dict[str, Any]]:
-    with gzip.open(shared / GOLDEN, "rt", encoding="utf-8") as file:
+def rows(kind: str) -> list[dict[str, Any]]:
+    with gzip.open(FILE, "rt", encoding="utf-8") as file:
         return [row for line in file if (row := json.loads(line))["kind"] == kind]
 
 
@@ -36,11 +36,11 @@ def answer_of(search: Search) -> dict[str, Any]:
 
 
 @pytest.mark.client
-def test_which_topologies_are_taken(shared: Path) -> None:
-    texts = {row["id"]: refusals(row["object"], row.get("old")) for row in rows(shared, "Topology")}
+def test_which_topologies_are_taken() -> None:
+    texts = {row["id"]: refusals(row["object"], row.get("old")) for row in rows("Topology")}
 
     expected: dict[str, list[str | None]] = {}
-    for row in rows(shared, "Topology"):
+    for row in rows("Topology"):
         answer = row["answer"]
         if "notServed" in answer:
             # Another rule says it of objects of any kind.
@@ -53,8 +53,8 @@ def test_which_topologies_are_taken(shared: Path) -> None:
 
 
 @pytest.mark.client
-def test_which_levels_are_tried(shared: Path) -> None:
-    for row in rows(shared, "Scheduler"):
+def test_which_levels_are_tried() -> None:
+    for row in rows("Scheduler"):
         topologies = {topology.name: topology for topology in map(read_topology, row["topologies"])}
 
         assert [answer_of(search) for search in searches(row["podGroup"], topologies)] == row["answer"], row["id"]

@@ -1,4 +1,4 @@
-"""Kueue's own answers, which stand beside the clone: refusals, pod sets, and the match with flavors."""
+"""Kueue's own answers: refusals, pod sets, and the match with flavors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.jobs import jobs_of
 from packwise.schedulers.kueue.request import Request, read_request
 from packwise.select import Package, index_package
-from tests.places import SHARED
+from tests.golden.cases import GOLDEN
 
-GOLDENS = SHARED / "golden" / "workloads" / "kueue.jsonl.gz"
-pytestmark = [
-    pytest.mark.client,
-    pytest.mark.skipif(not GOLDENS.exists(), reason="the goldens are not beside the clone"),
-]
+pytestmark = pytest.mark.client
+
+GOLDENS = GOLDEN / "workloads" / "kueue.jsonl.gz"
 
 CONFIGURATION = """\
 apiVersion: packwise.dev/v1alpha1
@@ -45,8 +43,6 @@ UNKNOWN = {
 
 @cache
 def rows() -> Mapping[str, Any]:
-    if not GOLDENS.exists():
-        return {}
     with gzip.open(GOLDENS, "rt") as lines:
         every = [json.loads(line) for line in lines]
     # What gates or the manager's configuration change is for neither packwise nor its settings to know.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +15,10 @@ from packwise.schedulers.kai.gang_podgroup import podgroup
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.topology_names import annotated_topology
 from packwise.schedulers.kai.versions import KNOWN, Versions, suited
-from tests.places import SHARED
+from tests.golden.cases import GOLDEN
 from tests.schedulers.gangs import gang_of
 
-GOLDENS = SHARED / "golden" / "head"
+GOLDENS = GOLDEN / "head"
 VERSIONS = [f"v0.{minor}" for minor in range(KNOWN.first, KNOWN.last + 1)]
 
 
@@ -38,7 +37,7 @@ def podgroup_of(
 
 @cache
 def pairs() -> list[Any]:
-    """PodGangs with the PodGroups that were made of them, by case; a parameter that skips where there are none."""
+    """PodGangs with the PodGroups that were made of them, by case."""
     found: list[Any] = []
     for file in sorted(GOLDENS.glob("*/expected.yaml")):
         expected: Any = read(file.read_text(encoding="utf-8")) or {}
@@ -46,8 +45,7 @@ def pairs() -> list[Any]:
         groups: list[Any] = built.get("items") or []
         if groups:
             found.append(pytest.param(expected["podGangs"], groups, id=file.parent.name))
-    skip = pytest.mark.skip(reason=f"no goldens at {GOLDENS}")
-    return found or [pytest.param([], [], id="goldens", marks=skip)]
+    return found
 
 
 def without_owner(group: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +96,6 @@ def test_kai_takes_the_operators_podgroups_from_the_version_on_that_they_are_for
         assert len(problems) == len(empty)
 
 
-@pytest.mark.skipif(not GOLDENS.is_dir(), reason=f"no goldens at {GOLDENS}")
 @pytest.mark.parametrize("by_operator", [False, True])
 @pytest.mark.parametrize("version", [None, *VERSIONS])
 def test_every_version_that_is_rendered_for_takes_the_podgroups(version: str | None, by_operator: bool) -> None:
@@ -206,4 +203,4 @@ def test_a_group_config_without_podgroups_is_no_subgroup() -> None:
 
 
 def test_paths_of_the_goldens_are_where_they_are_looked_for() -> None:
-    assert not SHARED.exists() or len(list(Path(GOLDENS).glob("*/expected.yaml"))) > 100
+    assert len(list(GOLDENS.glob("*/expected.yaml"))) > 100

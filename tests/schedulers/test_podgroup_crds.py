@@ -50,8 +50,8 @@ SPECS: list[Any] = [
 
 @pytest.mark.parametrize("minor", MINORS)
 @pytest.mark.parametrize("value", PODGROUPS, ids=str)
-def test_the_texts_are_the_crds(shared: Path, value: dict[str, Any], minor: int) -> None:
-    crd = definition(shared / "crds" / f"kai-v0.{minor}.0" / "scheduling.run.ai_podgroups.yaml")
+def test_the_texts_are_the_crds(crds: Path, value: dict[str, Any], minor: int) -> None:
+    crd = definition(crds / f"kai-v0.{minor}.0" / "scheduling.run.ai_podgroups.yaml")
     # Names are nobody's own rules.
     expected = [problem for problem in crd.problems(value) if problem.path[:1] != ("metadata",)]
 
@@ -67,9 +67,9 @@ def test_the_texts_are_the_crds(shared: Path, value: dict[str, Any], minor: int)
 
 
 @pytest.mark.parametrize("levels", TOPOLOGIES, ids=str)
-def test_the_texts_of_aliases_are_the_crds(shared: Path, levels: list[dict[str, Any]]) -> None:
+def test_the_texts_of_aliases_are_the_crds(crds: Path, levels: list[dict[str, Any]]) -> None:
     value = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "spec": {"levels": levels}}
-    crd = definition(shared / "crds" / "kai-v0.17.0" / "kai.scheduler_topologies.yaml")
+    crd = definition(crds / "kai-v0.17.0" / "kai.scheduler_topologies.yaml")
 
     problems = [problem for problem in alias_problems(value, Versions(17, 17)) if problem.stage is Stage.SCHEMA]
 
@@ -81,11 +81,11 @@ def test_the_texts_of_aliases_are_the_crds(shared: Path, levels: list[dict[str, 
 
 @pytest.mark.parametrize("minor", MINORS)
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_the_texts_of_topologies_are_the_crds(shared: Path, spec: Any, minor: int) -> None:
+def test_the_texts_of_topologies_are_the_crds(crds: Path, spec: Any, minor: int) -> None:
     head: dict[str, Any] = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": "t"}}
     value: dict[str, Any] = head if spec is None else {**head, "spec": spec}
     before = {**head, "spec": {"levels": [{"nodeLabel": "a"}, {"nodeLabel": "b"}]}}
-    crd = definition(shared / "crds" / f"kai-v0.{minor}.0" / "kai.scheduler_topologies.yaml")
+    crd = definition(crds / f"kai-v0.{minor}.0" / "kai.scheduler_topologies.yaml")
 
     for old in (None, before):
         ours = topology_problems(value, old, minor=minor, of_rules="array")

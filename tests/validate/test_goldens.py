@@ -13,12 +13,12 @@ import pytest
 from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import read
 from packwise.validate.definition import Definition, read_definition
-from tests.places import SHARED
+from tests.golden.cases import GOLDEN
+from tests.places import CRDS, NO_CRDS
 
-CRDS = SHARED / "crds"
-CASES = sorted(path.parent for path in (SHARED / "golden").glob("*/*/errors.json") if path.parts[-3] != "osmo")
+CASES = sorted(path.parent for path in GOLDEN.glob("*/*/errors.json") if path.parts[-3] != "osmo")
 
-pytestmark = pytest.mark.skipif(not CASES, reason=f"no goldens at {SHARED}")
+pytestmark = pytest.mark.skipif(not CRDS.is_dir(), reason=NO_CRDS)
 
 KAI = CRDS / "kai-v0.12.0"
 

@@ -220,25 +220,23 @@ def refused(value: dict[str, Any], crds: tuple[KubeObject, ...]) -> bool:
     return any(result.tags["rule"] in SCHEMA_RULES for result in render(Package(items, crds=crds)).results)
 
 
-def given(shared: Path) -> tuple[KubeObject, ...]:
-    folders = (shared / "crds" / "alpha7", shared / "crds" / "kai-v0.12.0")
+def given(crds: Path) -> tuple[KubeObject, ...]:
+    folders = (crds / "alpha7", crds / "kai-v0.12.0")
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
     return tuple([KubeObject.parse(file.read_text(encoding="utf-8"), file=str(file)) for file in files])
 
 
-def test_objects_of_upstreams_kinds(shared: Path, kubectl_validate: Path, tmp_path: Path) -> None:
+def test_objects_of_upstreams_kinds(crds: Path, kubectl_validate: Path, tmp_path: Path) -> None:
     table = [*OBJECTS, *HEALED, *UNDECODED]
     objects = [edited(kind, edits) for kind, edits in table]
-    crds = given(shared)
+    definitions = given(crds)
 
-    theirs = verdicts(
-        kubectl_validate, tmp_path / "objects", objects, shared / "crds" / "alpha7", shared / "crds" / "kai-v0.12.0"
-    )
+    theirs = verdicts(kubectl_validate, tmp_path / "objects", objects, crds / "alpha7", crds / "kai-v0.12.0")
 
     differing = [
         row
         for row, value, said in zip(table, objects, theirs, strict=True)
-        if refused(value, crds) != bool(said is not None)
+        if refused(value, definitions) != bool(said is not None)
     ]
     assert differing == [*HEALED, *UNDECODED]
     assert sum(said is None for said in theirs) > 8, "too few were taken to show anything"

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "key_findings", "where"]
 
 _SPELLING = Rule(
-    "key-spelling", "A label or annotation has the key that is read.", "spec/pod-grouper.md#10", Severity.WARNING
+    "key-spelling", "A label or annotation has the key that is read.", "spec/podgrouper.md#10", Severity.WARNING
 )
-_PLACE = Rule("key-place", "A label or annotation stands where it is read.", "spec/pod-grouper.md#2", Severity.WARNING)
+_PLACE = Rule("key-place", "A label or annotation stands where it is read.", "spec/podgrouper.md#2", Severity.WARNING)
 _VALUE = Rule("key-value", "A label or annotation has a value that counts.", "spec/dynamo.md#2.4", Severity.WARNING)
 _REFUSED = Rule("key-refused", "A label or annotation has a value that the webhook takes.", "spec/dynamo.md#2.4")
 RULES = (_SPELLING, _PLACE, _VALUE, _REFUSED)

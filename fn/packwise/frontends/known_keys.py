@@ -2,7 +2,7 @@
 
 Who reads one, where it stands, which values count, and since or until which release. A front end of other workloads
 adds its places to `PARTS`, and to the rows that are read there.
-Source: spec/grove.md, spec/grove-releases.md, spec/pod-grouper.md#2,
+Source: spec/grove.md, spec/grove-releases.md, spec/podgrouper.md#2,
 spec/dynamo.md#2.4 and #3.9; Grove's labels.go, KAI's constants.go, Dynamo's consts.go.
 """
 

@@ -11,7 +11,7 @@ from krmfn.fieldpath import parse_path
 from krmfn.yamltext import read
 from packwise.frontends.grove.default import default
 from packwise.revisions import REVISIONS
-from tests.places import SHARED
+from tests.golden.cases import GOLDEN
 
 from .cases import edited
 
@@ -71,9 +71,7 @@ def test_defaults(release: str, edits: dict[str, Any], expected: dict[str, Any])
 
 @pytest.mark.parametrize("release", ["alpha12", "alpha14"])
 def test_goldens_of_releases(release: str) -> None:
-    path = SHARED / "golden" / f"{release}.jsonl"
-    if not path.exists():
-        pytest.skip(f"no goldens at {path}")
+    path = GOLDEN / f"{release}.jsonl"
     records: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for record in records:
         if "defaulted" in record["expected"]:

@@ -25,26 +25,24 @@ from packwise.placement.plan import Schedulers
 from packwise.revisions import GREP_244, UPSTREAM, Revision
 from packwise.schedulers.grove.podgang import podgang_value
 from packwise.topology import ClusterTopology, Level, sort_levels
+from tests.golden.cases import GOLDEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from krmfn.value import Value
 
-ROOT = Path(__file__).parents[3].parent / "shared" / "golden"
 REVISIONS = {"alpha7": GREP_244, "head": UPSTREAM}
 CASES = sorted(
     p.parent
     for name in REVISIONS
-    for p in (ROOT / name).glob("*/errors.json")
+    for p in (GOLDEN / name).glob("*/errors.json")
     if (p.parent / "input.yaml").exists() or (p.parent / "new.yaml").exists()
 )
 BOOKKEEPING = ("argocd.argoproj.io/", "kubectl.kubernetes.io/")
 """What the operator copies to PodGangs and packwise does not."""
 
 RANDOM = ("unknown clique names found", "circular dependencies", "label")
-
-pytestmark = pytest.mark.skipif(not CASES, reason=f"no goldens at {ROOT}")
 
 
 def cases(folders: Iterable[Path]) -> pytest.MarkDecorator:

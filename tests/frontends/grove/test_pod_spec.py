@@ -159,9 +159,9 @@ SHAPES: dict[type, tuple[str | None, bool]] = {
 }
 
 
-def pod_spec_of(shared: Path) -> dict[str, Any]:
+def pod_spec_of(crds: Path) -> dict[str, Any]:
     """The schema of `podSpec` in the CRD of PodCliqueSets."""
-    text = (shared / "crds" / "alpha7" / "grove.io_podcliquesets.yaml").read_text(encoding="utf-8")
+    text = (crds / "alpha7" / "grove.io_podcliquesets.yaml").read_text(encoding="utf-8")
     found: Any = yaml.load(text, Loader=yaml.CSafeLoader)
     schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     for step in ("spec", "template", "cliques"):
@@ -205,8 +205,8 @@ def is_left_out(go: str, name: str, field: Field) -> bool:
     return isinstance(field.kind, Array) or f"{go}.{name}" == "v1.ScaleIOVolumeSource.secretRef"
 
 
-def test_the_types_are_those_of_the_crd(shared: Path) -> None:
-    assert list(differences(Reference("v1.PodSpec"), pod_spec_of(shared), "podSpec")) == []
+def test_the_types_are_those_of_the_crd(crds: Path) -> None:
+    assert list(differences(Reference("v1.PodSpec"), pod_spec_of(crds), "podSpec")) == []
 
 
 @pytest.mark.parametrize("names", [KEYS, REQUIRED], ids=["keys", "required"])

@@ -1,7 +1,7 @@
 """OSMO's goldens, whole: every object as OSMO built it, and the design's trees.
 
-`run_goldens.py` leaves a case out where a defect of OSMO shows. Here none is: what differs stands in the table of
-exceptions with its reason. Names are compared as the goldens have them, without what is random in OSMO.
+`tests/golden/compare.py` leaves a case out where a defect of OSMO shows. Here none is: what differs stands in the table
+of exceptions with its reason. Names are compared as the goldens have them, without what is random in OSMO.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from typing import Any
 from krmfn.yamltext import read, split_documents
 from tests.frontends.osmo.rendering import ALL, Rendered, of_kind, rendered
 from tests.frontends.osmo.rendering import marks_removed as bare
-from tests.goldens import comparer
-from tests.places import SHARED
+from tests.golden.cases import GOLDEN
+from tests.golden.compare import first_difference
 
 __all__ = ["aspects", "is_binding"]
 
-GOLDEN = SHARED / "golden" / "osmo"
-GOLDENS = comparer()
+CASES = GOLDEN / "osmo"
 
 
 def aspects(record: Any) -> list[tuple[str, str | None]]:
@@ -34,7 +33,7 @@ def aspects(record: Any) -> list[tuple[str, str | None]]:
 
 def is_binding(case: str) -> bool:
     """Source: spec/osmo.md#decisions-3: the first line says so, and two cases show the lost level."""
-    path = GOLDEN / case / "expected-design.yaml"
+    path = CASES / case / "expected-design.yaml"
     if not path.exists() or case in {"mix-passthrough-loses-required", "mix-zone-required-rack-preferred-shared"}:
         return False
     first = path.read_text(encoding="utf-8").partition("\n")[0]
@@ -103,12 +102,12 @@ def normal(one: Any, names: dict[str, str]) -> Any:
 
 def difference(want: Any, have: Any) -> str | None:
     """The first difference; the order of keys does not count."""
-    return GOLDENS.first_difference(want, have)
+    return first_difference(want, have)
 
 
 def design(record: Any) -> str | None:
     """Constraints, parents, how many pods a leaf has, which tasks share one; names and the Topology do not count."""
-    text = (GOLDEN / record.case / "expected-design.yaml").read_text(encoding="utf-8")
+    text = (CASES / record.case / "expected-design.yaml").read_text(encoding="utf-8")
     want = [read(one.text) for one in split_documents(text)]
     answer = answer_to(record, "{keySets: Pad}")
     if not answer.accepted:

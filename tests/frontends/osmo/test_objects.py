@@ -14,10 +14,11 @@ from krmfn.kubeobject import KubeObject
 from packwise.kubernetes.validation import dns_label, dns_subdomain, label_value, qualified_name
 from packwise.validate.definition import Definition, read_definition
 from tests.frontends.osmo.rendering import HOST, POOL, Rendered, of_kind, rendered, webhook_refusals
-from tests.places import SHARED
+from tests.golden.cases import GOLDEN
+from tests.places import CRDS, NO_CRDS
 
-VERSIONS = sorted(path.name for path in (SHARED / "crds").glob("kai-*"))
-GOLDENS = sorted(path.parent for path in (SHARED / "golden" / "osmo").glob("*/workflow.yaml"))
+VERSIONS = sorted(path.name for path in CRDS.glob("kai-*"))
+GOLDENS = sorted(path.parent for path in (GOLDEN / "osmo").glob("*/workflow.yaml"))
 
 DEEP_POOL = POOL + HOST
 
@@ -25,7 +26,7 @@ DEEP_POOL = POOL + HOST
 @cache
 def definition(version: str, kind: str) -> Definition:
     file = {"Topology": "kai.scheduler_topologies.yaml", "PodGroup": "scheduling.run.ai_podgroups.yaml"}[kind]
-    path = SHARED / "crds" / version / file
+    path = CRDS / version / file
     return read_definition(KubeObject.parse(path.read_text(encoding="utf-8"), file=str(path)))
 
 
@@ -65,7 +66,7 @@ def placed_wrong(group: Any, pods: list[Any], topologies: list[Any]) -> list[str
     return said + [f"a pod in {name}" for name in inside if name not in leaves]
 
 
-@pytest.mark.skipif(not GOLDENS, reason=f"no goldens at {SHARED}")
+@pytest.mark.skipif(not VERSIONS, reason=NO_CRDS)
 @pytest.mark.parametrize("policy", ["Uniform", "Pad"])
 @pytest.mark.parametrize("folder", GOLDENS, ids=lambda folder: folder.name)
 def test_the_goldens_become_objects_that_kai_takes(folder: Path, policy: str) -> None:
@@ -99,7 +100,7 @@ def workflows(draw: st.DrawFn) -> Any:
     return {"workflow": {"name": workflow, "groups": [{"name": group, "tasks": tasks}], "resources": resources}}
 
 
-@pytest.mark.skipif(not VERSIONS, reason=f"no CRDs at {SHARED}")
+@pytest.mark.skipif(not VERSIONS, reason=NO_CRDS)
 @given(workflows(), st.sampled_from(["Uniform", "Pad"]))
 def test_whatever_is_rendered_is_taken(workflow: Any, policy: str) -> None:
     found = rendered(DEEP_POOL, KubeObject.new(workflow).text, osmo=f"{{keySets: {policy}}}")

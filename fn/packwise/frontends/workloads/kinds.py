@@ -1,7 +1,6 @@
 """The kinds of workloads that KAI's pod-grouper knows, by row: their API versions, pod templates and metadata.
 
-A kind of another version, or of no row, is grouped by the default rule.
-Source: spec/podgrouper.md#1, spec/podgrouper.md#4.
+A kind of another version, or of no row, is grouped by the default rule. Source: spec/podgrouper.md#1 and #4.
 """
 
 from __future__ import annotations

@@ -49,14 +49,8 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "advice", "refusal", "unscheduled"]
 
 _REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
-_DEADLOCK = Rule(
-    "workload-deadlock",
-    "A gang waits for no pod that is made only once it runs.",
-    "spec/podgrouper.md#5, spec/podgrouper.md#6",
-)
-_SHORT = Rule(
-    "workload-short", "A gang needs no more pods than there are.", "spec/podgrouper.md#4, spec/podgrouper.md#8"
-)
+_DEADLOCK = Rule("workload-deadlock", "A gang waits for no pod that is made only once it runs.", "spec/podgrouper.md#6")
+_SHORT = Rule("workload-short", "A gang needs no more pods than there are.", "spec/podgrouper.md#4")
 _ALONE = Rule("workload-alone", "Pods that belong together are one gang.", "spec/podgrouper.md#10", Severity.WARNING)
 _DIFFERENT = Rule(
     "workload-pods-differ",

@@ -31,7 +31,7 @@ _PARENT = Rule("queue-parent", "The parent of a Queue is there.", "spec/placemen
 _KNOWN = Rule("queue-known", "The queue of a workload is there.", "spec/placement.md#9", Severity.WARNING)
 _LEAF = Rule("queue-leaf", "A workload is in a queue that has none below it.", "spec/placement.md#9", Severity.WARNING)
 _CLASS = Rule(
-    "priority-class-known", "The PriorityClass of a workload is there.", "spec/pod-grouper.md#3", Severity.WARNING
+    "priority-class-known", "The PriorityClass of a workload is there.", "spec/podgrouper.md#3", Severity.WARNING
 )
 RULES = (_PARENT, _KNOWN, _LEAF, _CLASS)
 """Rules of what workloads and Queues name."""

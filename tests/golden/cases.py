@@ -1,0 +1,41 @@
+"""The cases that the operators' own code answered: those of the repository, and upstream's own beside the clone.
+
+They are unpacked once, into `.cache/golden/`: docs in `testdata/golden/README.md`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+
+from tests.golden.packing import FOLDERS, PACKED, UPSTREAMS, unpack
+from tests.places import ROOT, SHARED
+
+__all__ = ["GOLDEN"]
+
+BESIDE = SHARED / "golden"
+
+
+def unpacked() -> Path:
+    """The folder of all cases that are there; it has another name where others are."""
+    content = hashlib.sha256()
+    for path in sorted(PACKED.rglob("*.gz")):
+        content.update(path.name.encode() + path.read_bytes())
+    upstreams = [path for name in FOLDERS for path in (BESIDE / name).glob("*/") if path.name.startswith(UPSTREAMS)]
+    content.update("\n".join(sorted(map(str, upstreams))).encode())
+    folder = ROOT / ".cache" / "golden" / content.hexdigest()[:16]
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+            unpack(PACKED, BESIDE, Path(work, "golden"))
+            try:
+                Path(work, "golden").rename(folder)
+            except OSError:
+                # Another process was quicker, and has written the same.
+                if not folder.is_dir():
+                    raise
+    return folder
+
+
+GOLDEN = unpacked()
