@@ -11,6 +11,10 @@ from packwise.objects.spelling import is_nearly_known, spelling_findings
 SET = '"PodCliqueSet" of "grove.io/v1alpha1"'
 
 MISSES = {
+    ("kueue.x-k8s.io/v1alpha1", "Topology"): (
+        "apiVersion",
+        '"kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2"',
+    ),
     ("grove.io/v1alpha1", "PodcliqueSet"): ("kind", SET),
     ("grove.io/v1alpha1", "PodCliqeSet"): ("kind", SET),
     ("grove.io/v1alpha1", "PodCliqueSets"): ("kind", SET),
@@ -55,7 +59,7 @@ def test_a_near_miss_is_an_error_with_the_right_spelling(api: tuple[str, str]) -
         ("scheduling.run.ai/v2", "Queue"),
         ("scheduling.run.ai/v1", "BindRequest"),
         ("kai.scheduler/v1", "SchedulingShard"),
-        ("kueue.x-k8s.io/v1alpha1", "Topology"),
+        ("kueue.x-k8s.io/v1beta1", "Topology"),
         ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
         ("scheduling.k8s.io/v1alpha1", "PodGroup"),
         ("scheduling.volcano.sh/v1beta1", "Queue"),

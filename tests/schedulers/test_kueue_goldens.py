@@ -35,6 +35,11 @@ spec:
   topologyAwareScheduling: {enabled: true}
 """
 
+TOLD = {
+    # KAI schedules the pod, and does not read Kueue's annotation: nobody refuses it, and it is told all the same.
+    "pod-kai",
+}
+
 UNKNOWN = {
     # The runtimes of Kubeflow's charts are in the cluster, not in the repository: that one is missing cannot be told.
     "trainjob-no-runtime",
@@ -61,6 +66,10 @@ def check(row: Mapping[str, Any], *values: Any) -> list[Result]:
     return [result for result in sort_results(render(package).results) if result.tags.get("rule") != "no-workloads"]
 
 
+def of_kinds(*kinds: str) -> list[str]:
+    return [name for name, row in rows().items() if row["kind"] in kinds]
+
+
 def others(*kinds: str) -> list[str]:
     return [name for name, row in rows().items() if row["kind"] not in kinds]
 
@@ -79,6 +88,14 @@ def test_refusals_are_those_of_the_webhooks_and_of_the_api_server_in_their_order
         assert None not in texts
 
 
+@pytest.mark.parametrize("name", [name for name in others("ClusterQueue", "TASMatch") if rows()[name].get("slip")])
+def test_slips_that_kueue_takes_are_reported(name: str) -> None:
+    row = rows()[name]
+    if row["answer"]["allowed"]:
+        group = row.get("group") or [row["object"]]
+        assert check(row, *group, *row.get("cluster", ())) != []
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -90,7 +107,7 @@ def test_refusals_are_those_of_the_webhooks_and_of_the_api_server_in_their_order
 def test_what_kueue_takes_and_is_no_slip_is_silent(name: str) -> None:
     row = rows()[name]
 
-    assert check(row, row["object"], *row.get("cluster", ())) == []
+    assert bool(check(row, row["object"], *row.get("cluster", ()))) == (name in TOLD)
 
 
 def of_request(request: Request | None) -> dict[str, Any]:
@@ -137,3 +154,57 @@ def test_pod_sets_are_those_that_kueue_makes(name: str) -> None:
     assert sets == [
         (each["name"], each["count"], of_golden(each.get("topologyRequest"))) for each in row["answer"]["podSets"]
     ]
+
+
+@pytest.mark.parametrize("name", of_kinds("ClusterQueue"))
+def test_why_a_queue_is_inactive_is_told_in_the_words_of_its_condition(name: str) -> None:
+    row = rows()[name]
+
+    said = [result.message for result in check(row, row["object"], *row.get("cluster", ()))]
+
+    active = row["answer"]["active"]
+    assert len(said) == (active["status"] == "False")
+    assert all(active["message"] in message for message in said)
+
+
+def job_of(pod_set: Mapping[str, Any]) -> dict[str, Any]:
+    """A Job that Kueue makes this pod set of."""
+    request = pod_set.get("topologyRequest", {})
+    keys = {
+        "required": "podset-required-topology",
+        "preferred": "podset-preferred-topology",
+        "unconstrained": "podset-unconstrained-topology",
+        "podSetSliceRequiredTopology": "podset-slice-required-topology",
+        "podSetSliceSize": "podset-slice-size",
+        "podsetSliceRequiredTopologyConstraints": "podset-slice-required-topology-constraints",
+        "podSetGroupName": "podset-group-name",
+    }
+    annotations = {
+        f"kueue.x-k8s.io/{keys[field]}": value if isinstance(value, str) else json.dumps(value)
+        for field, value in request.items()
+        if field in keys
+    }
+    template = {"metadata": {"annotations": annotations}, "spec": pod_set["template"]["spec"]}
+    labels = {"kueue.x-k8s.io/queue-name": "lq"}
+    metadata = {"name": "train", "namespace": "team-a", "labels": labels}
+    spec = {"parallelism": pod_set["count"], "template": template}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize("name", of_kinds("TASMatch"))
+def test_a_pod_set_that_no_flavor_takes_is_told_in_the_words_of_the_scheduler(name: str) -> None:
+    row = rows()[name]
+    metadata = {"name": "lq", "namespace": "team-a"}
+    queue = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": metadata}
+    queue["spec"] = {"clusterQueue": row["object"]["metadata"]["name"]}
+
+    said = check(row, row["object"], *row["cluster"], queue, job_of(row["podSet"]))
+
+    # What the nodes have room for is not for packwise to say.
+    reasons = [each.get("mismatch") or each.get("placement", "fits") for each in row["answer"]["match"]]
+    reasons = [reason for reason in reasons if not reason.startswith("topology ")]
+    told = " ".join(result.message for result in said)
+    if "fits" in reasons or len(reasons) < len(row["answer"]["match"]):
+        assert said == []
+    else:
+        assert [reason for reason in reasons if reason not in told] == []

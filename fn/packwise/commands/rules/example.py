@@ -97,10 +97,10 @@ def _objects(example: str) -> tuple[KubeObject, ...]:
 def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
     """What `item` is completed by; a topology section that is spelt another way, by the one of the base.
 
-    Nothing, where no base is of its kind or where it names the API of another one: it is whole then.
+    Nothing, where no base is of its kind or where it names the API group of another one: it is whole then.
     """
     known = bases.get(_kind(item))
-    if known is None or (item.api_version and item.api_version != known.api_version):
+    if known is None or (item.api_version and _group(item) != _group(known)):
         return {}
     base, spec = known.value, item.get("spec")
     keys = [key for key in DIALECTS if key in spec] if item.kind == _SETTINGS and isinstance(spec, dict) else []
@@ -109,6 +109,10 @@ def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Val
     parts = cast("Mapping[str, Value]", base["spec"])
     sections = {keys[0] if key in DIALECTS else key: part for key, part in parts.items()}
     return {**base, "spec": sections}
+
+
+def _group(item: KubeObject) -> str:
+    return item.api_version.partition("/")[0]
 
 
 @cache

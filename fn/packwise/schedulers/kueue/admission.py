@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import JobKind, PodSet
 
-__all__ = ["ELASTIC", "QUEUE_NAME", "admission_problems", "is_managed", "name_problems", "pod_set_problems"]
+__all__ = ["QUEUE_NAME", "admission_problems", "group_problems_of"]
 
 QUEUE_NAME = f"{PREFIX}queue-name"
-ELASTIC = f"{PREFIX}elastic-job"
+_ELASTIC = f"{PREFIX}elastic-job"
 _PRIORITY = f"{PREFIX}priority-class"
 _MAX_TIME = f"{PREFIX}max-exec-time-seconds"
 _MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
@@ -93,16 +93,16 @@ def _of_kind(
         yield from _job(kind, value, before, sets, release)
     elif kind.name in _RAY or kind.name == "SparkApplication":
         # Updates of jobs that Kueue manages neither before nor after are not looked at.
-        if before is None or is_managed(value) or is_managed(before):
+        if before is None or _is_managed(value) or _is_managed(before):
             updated = _updated(kind, value, before, release)
             yield from (*updated, *_managed(kind, value, release), *_created(kind, value, release))
-            yield from pod_set_problems(kind, sets, release)
+            yield from _pod_set_problems(kind, sets, release)
     else:
         yield from _updated(kind, value, before, release)
         # Kubeflow's webhook, which Kueue's integrations share, does not repeat the rules of new objects for updates.
         if before is None or kind.checks_groups or kind.builds_first:
             yield from _created(kind, value, release)
-        yield from pod_set_problems(kind, sets, release)
+        yield from _pod_set_problems(kind, sets, release)
 
 
 def _labels(value: Mapping[str, Value]) -> Mapping[str, str]:
@@ -113,13 +113,13 @@ def _annotations(value: Mapping[str, Value]) -> Mapping[str, str]:
     return annotations_of(value.get("metadata"))
 
 
-def is_managed(value: Mapping[str, Value]) -> bool:
+def _is_managed(value: Mapping[str, Value]) -> bool:
     """Whether the job names a queue, so that Kueue manages it by its defaults."""
     return bool(_labels(value).get(QUEUE_NAME))
 
 
 def _is_elastic(value: Mapping[str, Value], release: KueueRelease) -> bool:
-    return release.elastic_jobs and _annotations(value).get(ELASTIC) == "true"
+    return release.elastic_jobs and _annotations(value).get(_ELASTIC) == "true"
 
 
 def _is_suspended(kind: JobKind, value: Mapping[str, Value]) -> bool:
@@ -138,7 +138,7 @@ def _meta(form: str, key: str, message: str, error: OperatorError) -> Problem:
     return refusal(("metadata", form, key), message, error._replace(field=f"metadata.{form}[{key}]"))
 
 
-def name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[Problem]:
+def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[Problem]:
     """A label whose value must be the name of an object."""
     if key in labels:
         wrong = ",".join(dns_subdomain(labels[key], "bytes"))
@@ -149,8 +149,8 @@ def name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[P
 def _created(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
     """The rules of new objects that all kinds share."""
     labels = _labels(value)
-    yield from name_problems(QUEUE_NAME, labels, "a LocalQueue")
-    yield from name_problems(_PREBUILT, labels, "a Workload")
+    yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
+    yield from _name_problems(_PREBUILT, labels, "a Workload")
     if _MAX_TIME in labels:
         yield from _max_time(labels[_MAX_TIME])
     yield from _elastic_kind(kind, value, release)
@@ -169,7 +169,7 @@ def _elastic_kind(kind: JobKind, value: Mapping[str, Value], release: KueueRelea
     if _is_elastic(value, release) and kind.name not in _ELASTIC_KINDS:
         group = f"{kind.group}/{kind.version}" if kind.group else f"/{kind.version}"
         detail = f'elastic job is not supported for "{group}, Kind={kind.name}"'
-        yield _annotation(ELASTIC, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
+        yield _annotation(_ELASTIC, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
 
 
 def _updated(
@@ -189,7 +189,7 @@ def _updated(
     problems += _priority(labels, old, suspended=suspended)
     elastic = _is_elastic(value, release)
     if elastic != _is_elastic(before, release):
-        problems.append(_annotation(ELASTIC, elastic, "cannot come or go", _IMMUTABLE))
+        problems.append(_annotation(_ELASTIC, elastic, "cannot come or go", _IMMUTABLE))
     return problems
 
 
@@ -212,12 +212,12 @@ def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: b
         yield refusal(("metadata", "labels"), f'must keep {_PRIORITY}, which was "{then}"', error)
 
 
-def pod_set_problems(kind: JobKind, sets: Sequence[PodSet], release: KueueRelease) -> list[Problem]:
+def _pod_set_problems(kind: JobKind, sets: Sequence[PodSet], release: KueueRelease) -> list[Problem]:
     """The rules of topology of all pod sets of a job, in the order of its webhook."""
     errors = [unparsable(each.template.annotations, release) for each in sets]
     broken = next((error for error in errors if error), "")
     problems: list[Problem] = []
-    groups = [] if broken or not kind.checks_groups else list(_groups(sets, release))
+    groups = [] if broken or not kind.checks_groups else list(group_problems_of(sets, release))
     is_cluster = kind.name == "RayCluster"
     for position, each in enumerate(sets):
         if not each.is_validated or (is_cluster and broken and position):
@@ -239,7 +239,7 @@ def pod_set_problems(kind: JobKind, sets: Sequence[PodSet], release: KueueReleas
     return problems
 
 
-def _groups(sets: Sequence[PodSet], release: KueueRelease) -> Iterator[Problem]:
+def group_problems_of(sets: Sequence[PodSet], release: KueueRelease) -> Iterator[Problem]:
     """What is wrong with the groups of pod sets, in their order."""
     members: dict[str, list[PodSet]] = {}
     for each in sets:
@@ -371,7 +371,7 @@ def _leader_worker_set(
     release: KueueRelease,
 ) -> Iterator[Problem]:
     labels = _labels(value)
-    yield from name_problems(QUEUE_NAME, labels, "a LocalQueue")
+    yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
     yield from _elastic_kind(kind, value, release)
     replicas = integer(value_at(value, "spec", "replicas"), 1)
     if not 0 <= replicas <= _MOST_REPLICAS:
@@ -379,7 +379,7 @@ def _leader_worker_set(
         detail = f"invalid LeaderWorkerSet replicas: must be {bound}, got {replicas}"
         error = OperatorError("spec.replicas", ErrorType.INVALID, replicas, detail)
         yield refusal(("spec", "replicas"), f"must be 0 to {_MOST_REPLICAS}; got {replicas}", error)
-    yield from pod_set_problems(kind, sets, release)
+    yield from _pod_set_problems(kind, sets, release)
     if before is None:
         return
     old = _labels(before)
@@ -387,7 +387,7 @@ def _leader_worker_set(
     if not waits or not labels.get(QUEUE_NAME):
         yield from _immutable_label(QUEUE_NAME, labels, old)
     yield from _priority(labels, old, suspended=waits)
-    if is_managed(value):
+    if _is_managed(value):
         yield from group_problems(value, before)
 
 
@@ -432,7 +432,7 @@ def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Ite
             path: FieldPath = ("metadata", "annotations", _POD_COUNT)
             yield refusal(path, f"must go with the label {_POD_GROUP}", error, at_key=True)
         return
-    yield from name_problems(_POD_GROUP, labels, "a group")
+    yield from _name_problems(_POD_GROUP, labels, "a group")
     if total is None:
         error = OperatorError(f"metadata.annotations[{_POD_COUNT}]", ErrorType.REQUIRED, None, both)
         path = ("metadata", "labels", _POD_GROUP)
@@ -447,7 +447,7 @@ def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Ite
 
 def _managed(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterable[Problem]:
     """The rules of the kind for jobs that name a queue."""
-    if not is_managed(value):
+    if not _is_managed(value):
         return ()
     if kind.name == "SparkApplication":
         return _spark(value)
@@ -460,10 +460,10 @@ def _ray_cluster(value: Mapping[str, Value], release: KueueRelease) -> Iterator[
     if value_at(value, "spec", "enableInTreeAutoscaling") is True and not _is_elastic(value, release):
         detail = (
             "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the "
-            f'ElasticJobsViaWorkloadSlices feature gate and set the "{ELASTIC}": "true" annotation'
+            f'ElasticJobsViaWorkloadSlices feature gate and set the "{_ELASTIC}": "true" annotation'
         )
         error = OperatorError("spec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
-        message = f'must be false, or {ELASTIC} be "true": Kueue keeps the resources of a RayCluster as they are'
+        message = f'must be false, or {_ELASTIC} be "true": Kueue keeps the resources of a RayCluster as they are'
         yield refusal(("spec", "enableInTreeAutoscaling"), message, error)
     yield from _worker_groups(value, ("spec",), "spec")
 
@@ -479,7 +479,7 @@ def _ray_cluster_of(kind: JobKind, value: Mapping[str, Value], release: KueueRel
     if value_at(value, *path, "enableInTreeAutoscaling") is True and not _is_elastic(value, release):
         detail = "a kueue managed job should only use autoscaling when workload slicing is enabled"
         error = OperatorError("spec.rayClusterSpec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
-        yield refusal((*path, "enableInTreeAutoscaling"), f'must be false, or {ELASTIC} be "true"', error)
+        yield refusal((*path, "enableInTreeAutoscaling"), f'must be false, or {_ELASTIC} be "true"', error)
     yield from _worker_groups(value, path, "spec.rayClusterSpec")
 
 
@@ -507,7 +507,7 @@ def _spark(value: Mapping[str, Value]) -> Iterator[Problem]:
             "spec.mode", ErrorType.INVALID, TypedText(text), "only Cluster mode is supported for a kueue managed job"
         )
         yield refusal(("spec", "mode"), f'must be "cluster" for a job with a queue; got "{text}"', error)
-    if value_at(value, "spec", "dynamicAllocation", "enabled") is True and _annotations(value).get(ELASTIC) != "true":
+    if value_at(value, "spec", "dynamicAllocation", "enabled") is True and _annotations(value).get(_ELASTIC) != "true":
         detail = (
             "a kueue managed job can use dynamicAllocation only when the ElasticJobsViaWorkloadSlices feature gate is "
             "on and the job is an elastic job"

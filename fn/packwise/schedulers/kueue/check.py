@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.schedulers.kueue.chain import check_chain
+from packwise.schedulers.kueue.ignored import check_ignored
 from packwise.schedulers.kueue.jobs import check_jobs, jobs_of
 from packwise.schedulers.kueue.objects import check_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from packwise.findings.finding import Finding
+    from packwise.objects.generated import Generated
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.scheduler import SchedulerInput
 
 __all__ = ["check"]
 
 
-def check(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    """What Kueue refuses or ignores in users' objects."""
+def check(source: SchedulerInput, generated: Sequence[Generated], release: KueueRelease) -> Iterator[Finding]:
+    """What Kueue refuses or ignores in users' objects; `generated` are those of its kinds that are rendered."""
     yield from check_objects(source, release)
     jobs = jobs_of(source.inventory.items)
     yield from check_jobs(jobs, source.inventory, release)
+    yield from check_chain(source, jobs, generated, release)
+    yield from check_ignored(source.inventory.items, jobs, release)

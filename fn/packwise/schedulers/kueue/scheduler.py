@@ -32,7 +32,7 @@ class _Kueue:
 
         release = kueue_release(source.settings.kueue.version)
         generated, refused = rendered(source, release) if writes else ([], [])
-        return SchedulerObjects(tuple(generated), (*refused, *check(source, release)))
+        return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)))
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Itself: Kueue needs nothing of users' objects."""

@@ -1,0 +1,356 @@
+"""What a job's queue leads to: LocalQueue, ClusterQueue, ResourceFlavor and Topology, as far as they are in the input.
+
+No webhook looks at any of it: what is missing, or asked for and not there, shows as a job that waits for ever. Kueue's
+own conditions are told in its words. Source: spec/kueue.md#5.3, #6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.objects.identity import is_placeholder
+from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
+from packwise.schedulers.kueue.admission import QUEUE_NAME
+from packwise.schedulers.kueue.objects import node_labels
+from packwise.schedulers.kueue.podsets import mapping, value_at
+from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, read_request, unparsable
+from packwise.wording import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects.generated import Generated
+    from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers.kueue.jobs import Job
+    from packwise.schedulers.kueue.podsets import PodSet
+    from packwise.schedulers.kueue.request import Request
+    from packwise.schedulers.scheduler import SchedulerInput
+
+__all__ = ["RULES", "check_chain"]
+
+QUEUE = Rule("kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#8", Severity.WARNING)
+INACTIVE = Rule(
+    "kueue-inactive",
+    "The flavors of a ClusterQueue, and their Topologies, are there.",
+    "spec/kueue.md#5.3",
+    Severity.WARNING,
+)
+UNMATCHED = Rule(
+    "kueue-unmatched",
+    "A flavor of the queue takes what a pod set asks of the topology.",
+    "spec/kueue.md#6.3",
+    Severity.WARNING,
+)
+NO_NODES = Rule("kueue-flavor-nodes", "A flavor with a topology has nodes.", "spec/kueue.md#6.6", Severity.WARNING)
+FALSE = Rule("kueue-unconstrained-false", 'No pod set asks for `unconstrained: "false"`.', "spec/kueue.md#6.4")
+RULES = (QUEUE, INACTIVE, UNMATCHED, NO_NODES, FALSE)
+"""Rules of what stands between a job and its nodes."""
+
+_GROUP = "kueue.x-k8s.io"
+_LOCAL_QUEUE = (_GROUP, "LocalQueue")
+_CLUSTER_QUEUE = (_GROUP, "ClusterQueue")
+
+
+@dataclass(frozen=True, slots=True)
+class _Flavor:
+    """A flavor of a ClusterQueue at `path`; `value` is its ResourceFlavor, None where the input has none."""
+
+    name: str
+    path: FieldPath
+    value: Mapping[str, Value] | None
+
+    @property
+    def topology(self) -> str | None:
+        """The Topology that it names."""
+        name = value_at(self.value, "spec", "topologyName") if self.value is not None else None
+        return name if isinstance(name, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Resources:
+    """A resource group of a ClusterQueue: the resources that it covers and its flavors."""
+
+    covered: frozenset[str]
+    flavors: tuple[_Flavor, ...]
+
+
+class _Chain:
+    """The objects of the input, and those that are rendered, by name."""
+
+    def __init__(self, source: SchedulerInput, generated: Iterable[Generated]) -> None:
+        values = [each.value for each in generated]
+        items = source.inventory.items
+        self.flavors = _by_name(
+            [*_values(items.of_kind(*RESOURCE_FLAVOR.key)), *_of_kind(values, RESOURCE_FLAVOR.name)]
+        )
+        topologies = [*_values(items.of_kind(*KUEUE_TOPOLOGY.key)), *_of_kind(values, KUEUE_TOPOLOGY.name)]
+        by_name = _by_name(topologies)
+        self.levels: dict[str, list[str] | None] = {
+            name: None if value is None else node_labels(value) for name, value in by_name.items()
+        }
+        self.of_kai = [item.name for item in items.of_kind(*TOPOLOGY.key)]
+        self.local_queues = items.of_kind(*_LOCAL_QUEUE)
+        self.nodes = [_labels(node) for node in source.nodes if node.get("kind") == "Node"]
+        self.cluster_queues = items.of_kind(*_CLUSTER_QUEUE)
+
+    def resources(self, queue: KubeObject) -> list[_Resources]:
+        """The resource groups of a ClusterQueue."""
+        groups = queue.get("spec.resourceGroups")
+        return [
+            self._group(mapping(group), ("spec", "resourceGroups", position))
+            for position, group in enumerate(groups if isinstance(groups, list) else [])
+        ]
+
+    def _group(self, group: Mapping[str, Value], path: FieldPath) -> _Resources:
+        covered, flavors = group.get("coveredResources"), group.get("flavors")
+        named = [
+            (position, name)
+            for position, flavor in enumerate(flavors if isinstance(flavors, list) else [])
+            if isinstance(name := mapping(flavor).get("name"), str)
+        ]
+        return _Resources(
+            frozenset([each for each in covered if isinstance(each, str)] if isinstance(covered, list) else []),
+            tuple([
+                _Flavor(name, (*path, "flavors", position, "name"), self.flavors.get(name)) for position, name in named
+            ]),
+        )  # fmt: skip
+
+    def cluster_queue(self, name: str, namespace: str) -> KubeObject | None:
+        """The ClusterQueue of a LocalQueue; None where the input has none, or several that are not the same."""
+        queues = [each for each in self.local_queues if each.name == name and _is_near(each, namespace)]
+        leads = {str(each.get("spec.clusterQueue")) for each in queues}
+        known = [each for each in self.cluster_queues if each.name in leads]
+        is_clear = len(leads) == 1 and all(each.get("spec") == known[0].get("spec") for each in known)
+        return known[0] if known and is_clear else None
+
+    def names_of_queues(self, namespace: str) -> list[str]:
+        """The LocalQueues of a namespace."""
+        return [each.name for each in self.local_queues if _is_near(each, namespace)]
+
+
+def _labels(node: Mapping[str, Value]) -> Mapping[str, Value]:
+    return mapping(value_at(node, "metadata", "labels"))
+
+
+def _is_near(queue: KubeObject, namespace: str) -> bool:
+    return not queue.namespace or not namespace or queue.namespace == namespace
+
+
+def _values(items: Iterable[KubeObject]) -> list[Mapping[str, Value]]:
+    return [item.value for item in items]
+
+
+def _of_kind(values: Iterable[Mapping[str, Value]], kind: str) -> list[Mapping[str, Value]]:
+    return [value for value in values if value["kind"] == kind]
+
+
+def _by_name(values: Iterable[Mapping[str, Value]]) -> dict[str, Mapping[str, Value] | None]:
+    """The objects by name; None for a name of several with another spec, of which nobody knows which one counts."""
+    by_name: dict[str, Mapping[str, Value] | None] = {}
+    for value in values:
+        name = value_at(value, "metadata", "name")
+        if isinstance(name, str):
+            before = by_name.setdefault(name, value)
+            if before is not None and before.get("spec") != value.get("spec"):
+                by_name[name] = None
+    return by_name
+
+
+def check_chain(
+    source: SchedulerInput, jobs: Sequence[Job], generated: Iterable[Generated], release: KueueRelease
+) -> Iterator[Finding]:
+    """What is missing between the jobs of the input and the topologies of their flavors, and what does not match."""
+    chain = _Chain(source, generated)
+    yield from _queues(chain)
+    yield from _without_nodes(source.inventory.items.of_kind(*RESOURCE_FLAVOR.key), chain)
+    for job in jobs:
+        yield from _job(job, chain, release)
+
+
+def _queues(chain: _Chain) -> Iterator[Finding]:
+    for item in chain.local_queues:
+        name, names = item.get("spec.clusterQueue"), [queue.name for queue in chain.cluster_queues]
+        if isinstance(name, str) and names and name not in names and not is_placeholder(name):
+            message = (
+                f'names the ClusterQueue "{name}", which is not among those of the input{closest(name, names)}: jobs '
+                "of this queue wait while there is none"
+            )
+            yield Finding.of(QUEUE, item, ("spec", "clusterQueue"), message)
+    for queue in chain.cluster_queues:
+        yield from _inactive(queue, chain)
+
+
+def _inactive(queue: KubeObject, chain: _Chain) -> Iterator[Finding]:
+    """Why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
+    flavors = [
+        flavor for group in chain.resources(queue) for flavor in group.flavors if not is_placeholder(flavor.name)
+    ]
+    missing = [flavor for flavor in flavors if flavor.name not in chain.flavors]
+    homeless = [flavor for flavor in flavors if flavor.topology is not None and flavor.topology not in chain.levels]
+    if not missing and not homeless:
+        return
+    parts: list[str] = []
+    if missing:
+        parts.append(f"references missing ResourceFlavor(s): {','.join(dict.fromkeys(each.name for each in missing))}")
+    parts += [f'there is no Topology "{each.topology}" for TAS flavor "{each.name}"' for each in homeless]
+    text = f"Can't admit new workloads: {', '.join(dict.fromkeys(parts))}."
+    hint = _hint(missing, homeless, chain)
+    first = min((*missing, *homeless), key=flavors.index)
+    message = f"is not among the input; Kueue says of the ClusterQueue: {text}{hint}"
+    if first.value is not None:
+        message = (
+            f"has a topology that is not among the input, while which Kueue says of the ClusterQueue: {text}{hint}"
+        )
+    yield Finding.of(INACTIVE, queue, first.path, message)
+
+
+def _hint(missing: Sequence[_Flavor], homeless: Sequence[_Flavor], chain: _Chain) -> str:
+    for flavor in missing:
+        near = closest(flavor.name, list(chain.flavors))
+        if near:
+            return near
+    for flavor in homeless:
+        name = flavor.topology or ""
+        if name in chain.of_kai:
+            return f' The Topology "{name}" of the input is KAI\'s, which Kueue does not read.'
+        near = closest(name, list(chain.levels))
+        if near:
+            return near
+    return ""
+
+
+def _without_nodes(items: Iterable[KubeObject], chain: _Chain) -> Iterator[Finding]:
+    """Flavors with a topology whose labels no node of the input has."""
+    for item in items if chain.nodes else ():
+        labels = mapping(item.get("spec.nodeLabels"))
+        if item.get("spec.topologyName") is not None and not any(
+            labels.items() <= node.items() for node in chain.nodes
+        ):
+            message = f"match none of the {len(chain.nodes)} nodes of the input: nothing fits into the flavor"
+            yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
+
+
+def _job(job: Job, chain: _Chain, release: KueueRelease) -> Iterator[Finding]:
+    for each in job.sets:
+        yield from _false(job, each, release)
+    name = job.item.labels.get(QUEUE_NAME)
+    if not name or is_placeholder(name):
+        return
+    namespace = job.item.namespace or ""
+    names = chain.names_of_queues(namespace)
+    if name not in names:
+        if names:
+            message = (
+                f'names the queue "{name}", which is not among the LocalQueues of the namespace{closest(name, names)}: '
+                "the job waits while there is none"
+            )
+            yield Finding.of(QUEUE, job.item, ("metadata", "labels", QUEUE_NAME), message)
+        return
+    cluster_queue = chain.cluster_queue(name, namespace)
+    if cluster_queue is not None:
+        groups = chain.resources(cluster_queue)
+        for each in job.sets:
+            yield from _unmatched(job, each, groups, chain, release)
+
+
+def _false(job: Job, each: PodSet, release: KueueRelease) -> Iterator[Finding]:
+    """A pod set that asks for topology-aware scheduling and names no level; later releases refuse it themselves."""
+    annotations = each.template.annotations
+    request = None if unparsable(annotations, release) else read_request(annotations, release)
+    if request is not None and request.unconstrained is False and not release.refuses_false:
+        message = (
+            f'must be "true", or not be there: with "{annotations[UNCONSTRAINED]}" the pod set asks for a topology and '
+            "names no level, so that no flavor ever matches"
+        )
+        yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
+
+
+def _unmatched(
+    job: Job, each: PodSet, groups: Sequence[_Resources], chain: _Chain, release: KueueRelease
+) -> Iterator[Finding]:
+    """That no flavor takes the pod set, by one of its resources; nothing where a flavor or its Topology is unknown."""
+    annotations = each.template.annotations
+    if unparsable(annotations, release):
+        return
+    request = read_request(annotations, release)
+    flavors = [flavor for group in groups for flavor in group.flavors]
+    if not all(_is_known(flavor, chain) for flavor in flavors):
+        return
+    is_asked = request is not None and request.is_asked
+    is_implied = not is_asked and all(flavor.topology is not None for flavor in flavors)
+    resources = _requested(each.pod_spec)
+    for group in groups:
+        if not group.flavors or is_implied or (resources and group.covered.isdisjoint(resources)):
+            continue
+        reasons = [_mismatch(flavor, request, chain) for flavor in group.flavors]
+        if all(reasons):
+            known = {level for flavor in group.flavors for level in chain.levels.get(flavor.topology or "") or ()}
+            unknown = [level for level in (request.levels if request is not None else ()) if level not in known]
+            near = closest(unknown[0], sorted(known)) if unknown and known else ""
+            reason = "; ".join(reasons)
+            message = f"asks for what no flavor of its queue has, and waits for ever: {reason}{near}"
+            yield Finding.of(UNMATCHED, job.item, _place(each), message)
+            return
+
+
+def _place(each: PodSet) -> FieldPath:
+    """The first annotation that asks for a topology; of a pod set without any, its metadata's place."""
+    annotations = each.template.annotations
+    first = next((key for key in TOPOLOGY_KEYS if key in annotations), None)
+    return ("metadata", "labels", QUEUE_NAME) if first is None else each.template.key_path(first)
+
+
+def _is_known(flavor: _Flavor, chain: _Chain) -> bool:
+    return flavor.value is not None and (flavor.topology is None or chain.levels.get(flavor.topology) is not None)
+
+
+def _requested(pod_spec: Mapping[str, Value]) -> set[str]:
+    """The resources that pods request, and limits where they have no requests."""
+    names: set[str] = set()
+    for part in ("initContainers", "containers"):
+        containers = pod_spec.get(part)
+        for container in containers if isinstance(containers, list) else []:
+            resources = mapping(mapping(container).get("resources"))
+            names |= {*mapping(resources.get("requests")), *mapping(resources.get("limits"))}
+    return names
+
+
+def _mismatch(flavor: _Flavor, request: Request | None, chain: _Chain) -> str:
+    """Kueue's reason for not placing a pod set in a flavor; "" where it takes it."""
+    if request is None or not request.is_asked:
+        return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling' if flavor.topology is not None else ""
+    if flavor.topology is None:
+        return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
+    levels = chain.levels.get(flavor.topology) or ()
+    names_none = not request.levels and not request.unconstrained
+    if names_none or any(level not in levels for level in request.levels):
+        return f'Flavor "{flavor.name}" does not contain the requested level'
+    return _wrong_order(request, levels) or _without_domains(flavor, request, levels, chain)
+
+
+def _without_domains(flavor: _Flavor, request: Request, levels: Sequence[str], chain: _Chain) -> str:
+    """That the nodes of the input, where it has any, have no domain of the flavor at the level."""
+    labels = mapping(value_at(flavor.value, "spec", "nodeLabels") if flavor.value is not None else None)
+    inside = [node for node in chain.nodes if labels.items() <= node.items() and all(level in node for level in levels)]
+    if inside or not chain.nodes:
+        return ""
+    bound = request.required or request.preferred or levels[0 if request.layers else -1]
+    return f"no topology domains at level: {bound}"
+
+
+def _wrong_order(request: Request, levels: Sequence[str]) -> str:
+    """Slices above the level that the pod set is bound to, and layers that do not go from coarse to fine."""
+    bound = request.required or request.preferred
+    layers = request.layers
+    if bound is not None and layers and levels.index(layers[0].level) < levels.index(bound):
+        return f"podset slice topology {layers[0].level} is above the podset topology {bound}"
+    for above, layer in pairwise(layers):
+        if levels.index(layer.level) <= levels.index(above.level):
+            return f"additional slice layer topology {layer.level} must be at a lower level than {above.level}"
+    return ""

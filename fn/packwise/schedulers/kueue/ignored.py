@@ -1,0 +1,317 @@
+"""What Kueue passes over in silence: keys that nobody reads where they stand, and requests that nobody checks.
+
+Source: spec/kueue.md#1, #3 and #8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Finding, Rule, Severity
+from packwise.objects.identity import is_placeholder
+from packwise.schedulers.kueue.admission import QUEUE_NAME, group_problems_of
+from packwise.schedulers.kueue.podsets import mapping, value_at
+from packwise.schedulers.kueue.request import (
+    PREFIX,
+    TOPOLOGY_KEYS,
+    Template,
+    annotations_of,
+    template_problems,
+)
+from packwise.schedulers.kueue.trainjobs import TRAIN_JOB
+from packwise.wording import letters_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects.index import Index
+    from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers.kueue.jobs import Job
+
+__all__ = ["RULES", "check_ignored"]
+
+KEY = Rule(
+    "kueue-key", "Kueue's labels and annotations are spelt right, and stand where they are read.", "spec/kueue.md#1",
+    Severity.WARNING,
+)  # fmt: skip
+UNCHECKED = Rule(
+    "kueue-unchecked", "What no webhook checks of a job keeps the rules all the same.", "spec/kueue.md#3",
+    Severity.WARNING,
+)  # fmt: skip
+PODS = Rule(
+    "kueue-pod-group", "The pods of a group are all there and ask for the same.", "spec/kueue.md#3", Severity.WARNING
+)
+SCHEDULER = Rule(
+    "kueue-scheduler", "The scheduler of the pods reads the topology that they ask for.", "spec/kueue.md#8",
+    Severity.WARNING,
+)  # fmt: skip
+RULES = (KEY, UNCHECKED, PODS, SCHEDULER)
+"""Rules of what nobody says."""
+
+_NAMES = tuple([key.removeprefix(PREFIX) for key in (*TOPOLOGY_KEYS, QUEUE_NAME)])
+_OTHERS = frozenset({
+    "admission", "admission-gated-by", "cluster-queue-name", "component-workload-index", "concurrent-admission",
+    "concurrent-admission-parent", "elastic-job", "is-group-workload", "job-completions-equal-parallelism",
+    "job-min-parallelism", "job-owner-gvk", "job-owner-name", "job-uid", "local-queue-name", "managed", "manager",
+    "max-exec-time-seconds", "multikueue", "multikueue-origin", "multikueue-origin-uid", "pod-group-fast-admission",
+    "pod-group-name", "pod-group-pod-index", "pod-group-pod-index-label", "pod-group-serving", "pod-group-total-count",
+    "pod-index-offset", "pod-suspending-parent", "podset", "podset-topology-spreading", "prebuilt-workload-name",
+    "priority-boost", "priority-class", "provisioning-request", "raycluster-generation",
+    "raycluster-podset-replica-sizes", "resource-in-use", "retriable-in-group", "role-hash",
+    "safe-to-forcefully-delete", "stopping", "topology", "workload", "workload-allowed-resource-flavors",
+    "workload-slice-name", "workload-slice-replacement-for", "workloadpriorityclass",
+})  # fmt: skip
+"""The names of Kueue's other keys."""
+_WORD = "kueue"
+_FEW = 2
+"""How many letters of a name may be wrong for it to be a slip."""
+_LONGEST = 100
+
+_PODS_OF = {
+    ("apps", "Deployment"): ("spec", "template"),
+    ("apps", "StatefulSet"): ("spec", "template"),
+    ("apps", "ReplicaSet"): ("spec", "template"),
+    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
+}
+"""Pod templates of kinds that no webhook of Kueue checks; it checks the pods, and the Jobs of a CronJob."""
+
+_JOB_METADATA = ("spec", "jobTemplate", "metadata")
+
+_SERVING = ("Deployment", "StatefulSet", "ReplicaSet")
+"""Kinds whose pods Kueue queues one by one, or as a group."""
+
+_GROUP_NAME = f"{PREFIX}pod-group-name"
+_TOTAL = f"{PREFIX}pod-group-total-count"
+_KAI = "kai-scheduler"
+_OF_KAI = (
+    "kai.scheduler/topology",
+    "kai.scheduler/topology-required-placement",
+    "kai.scheduler/topology-preferred-placement",
+)
+_ROLE_FIELDS = (
+    "initContainers", "containers", "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority",
+    "topologySpreadConstraints", "overhead", "resourceClaims",
+)  # fmt: skip
+"""The fields of a pod that tell the roles of a group apart; annotations do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A metadata of an object, at `path`: that of the object itself, of a pod template, or of something between."""
+
+    path: FieldPath
+    metadata: Mapping[str, Value]
+    is_owner: bool = False
+    has_pods: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """An object with its parts; `pod_specs` are those of its pod templates, `pods` says where those stand."""
+
+    item: KubeObject
+    parts: tuple[_Part, ...]
+    pod_specs: tuple[tuple[FieldPath, Mapping[str, Value]], ...]
+
+    @property
+    def place_of_pods(self) -> str:
+        """Where the annotations of pods stand, in words."""
+        named = [part for part in self.parts if part.has_pods]
+        return ".".join(str(step) for step in (*named[0].path, "annotations")) if named else ""
+
+
+def check_ignored(index: Index, jobs: Sequence[Job], release: KueueRelease) -> Iterator[Finding]:
+    """What Kueue reads otherwise than its author means, or not at all."""
+    for owner in _owners(index, jobs):
+        yield from _keys(owner)
+        yield from _schedulers(owner)
+    for job in jobs:
+        if not job.kind.checks_groups:
+            yield from _unchecked_groups(job, release)
+    for key, path in _PODS_OF.items():
+        for item in index.of_kind(*key):
+            yield from _unchecked_template(item, path, release)
+    yield from _pod_groups(index)
+
+
+def _owners(index: Index, jobs: Sequence[Job]) -> Iterator[_Owner]:
+    for job in jobs:
+        if job.kind.key != TRAIN_JOB:
+            yield _owner(job.item, [each.template.path for each in job.sets])
+    for item in index.of_kind(*TRAIN_JOB):
+        yield _owner(item, [])
+    for key, path in _PODS_OF.items():
+        for item in index.of_kind(*key):
+            yield _owner(item, [(*path, "metadata")])
+
+
+def _owner(item: KubeObject, pods: Sequence[FieldPath]) -> _Owner:
+    """The object with all metadata on the way to its pod templates, whose metadata stand at `pods`."""
+    # What Kueue queues of a CronJob are its Jobs.
+    job = _JOB_METADATA if item.kind == "CronJob" else ("metadata",)
+    paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), job))
+    parts = {path: _Part(path, mapping(item.get(path)), is_owner=path == job) for path in paths}
+    specs: list[tuple[FieldPath, Mapping[str, Value]]] = []
+    for path in pods:
+        # Spark's roles have their annotations beside the rest.
+        is_metadata = path[-1:] == ("metadata",)
+        above = path[:-1] if is_metadata else path
+        for length in range(1, len(above)):
+            between = (*above[:length], "metadata")
+            if isinstance(item.get(between), dict):
+                parts.setdefault(between, _Part(between, mapping(item.get(between))))
+        parts[path] = _Part(path, mapping(item.get(path)), is_owner=path == ("metadata",), has_pods=True)
+        spec = (*above, "spec") if above else ("spec",)
+        specs.append((spec, mapping(item.get(spec))))
+    return _Owner(item, tuple(parts.values()), tuple(specs))
+
+
+def _keys(owner: _Owner) -> Iterator[Finding]:
+    for part in owner.parts:
+        for form in ("labels", "annotations"):
+            for key in annotations_of(part.metadata, form):
+                message = _wrong_key(owner, part, form, key)
+                if message:
+                    yield Finding.of(KEY, owner.item, (*part.path, form, key), message, at_key=True)
+
+
+def _wrong_key(owner: _Owner, part: _Part, form: str, key: str) -> str:
+    """Why nobody reads a key where it stands; "" where somebody does, or where it is none of Kueue's."""
+    if key in TOPOLOGY_KEYS:
+        return _misplaced_request(owner, part, form)
+    if key == QUEUE_NAME:
+        return _misplaced_queue(owner.item, part, form)
+    right = _nearest(key)
+    return f'is a key that nobody is known to read; did you mean "{right}"?' if right else ""
+
+
+def _misplaced_request(owner: _Owner, part: _Part, form: str) -> str:
+    if part.has_pods:
+        return "must be an annotation: Kueue reads no label of that name" if form == "labels" else ""
+    place = owner.place_of_pods or "the annotations of the pod templates of the runtime"
+    return f"is not read here: Kueue reads it in {place}"
+
+
+def _misplaced_queue(item: KubeObject, part: _Part, form: str) -> str:
+    if part.is_owner:
+        is_label = form == "labels"
+        return "" if is_label else "must be a label: Kueue reads no annotation of that name, and does not queue the job"
+    owner = _JOB_METADATA if item.kind == "CronJob" else ("metadata",)
+    if item.kind in _SERVING or QUEUE_NAME in annotations_of(item.get(owner), "labels"):
+        return ""
+    return f"is not read here: of a {item.kind} it is a label in {'.'.join(owner)}.labels"
+
+
+def _nearest(key: str) -> str:
+    """The key of Kueue's that was meant; "" for keys of others."""
+    domain, slash, name = key.rpartition("/")
+    if len(key) > _LONGEST or not slash or is_placeholder(key):
+        return ""
+    is_own = domain == PREFIX.rstrip("/")
+    if is_own and (name in _NAMES or name in _OTHERS):
+        return ""
+    if not is_own and not _is_near_domain(domain):
+        return ""
+    name = name.casefold()
+    if not is_own and name in _OTHERS:
+        return PREFIX + name
+    if f"podset-{name}" in _NAMES:
+        return f"{PREFIX}podset-{name}"
+    best, right = min([(letters_apart(name, each), each) for each in _NAMES])
+    return PREFIX + right if best <= _FEW else ""
+
+
+def _is_near_domain(domain: str) -> bool:
+    """Whether somebody meant Kueue's domain: a slip away, or another one with its name."""
+    own = PREFIX.rstrip("/")
+    return _WORD in domain.partition(".")[0] or letters_apart(domain.casefold(), own) <= _FEW
+
+
+def _schedulers(owner: _Owner) -> Iterator[Finding]:
+    """Pods for KAI that ask Kueue for a topology, and jobs of Kueue that ask KAI for one."""
+    is_queued = bool(annotations_of(owner.item.get("metadata"), "labels").get(QUEUE_NAME))
+    pods = [part for part in owner.parts if part.has_pods]
+    for part, (path, spec) in zip(pods, owner.pod_specs, strict=True):
+        asked = next((key for key in TOPOLOGY_KEYS if key in annotations_of(part.metadata)), None)
+        if spec.get("schedulerName") == _KAI and asked is not None:
+            message = (
+                f'is "{_KAI}", which does not read {asked}: Kueue chooses the nodes by it, and KAI places the pods by '
+                "annotations of its own"
+            )
+            yield Finding.of(SCHEDULER, owner.item, (*path, "schedulerName"), message)
+    if not is_queued or not pods or any(spec.get("schedulerName") for _, spec in owner.pod_specs):
+        return
+    for part in owner.parts:
+        for key in _OF_KAI:
+            if key in annotations_of(part.metadata):
+                message = (
+                    "is read by KAI, and the pods of this job, which Kueue queues, are not for KAI: Kueue reads "
+                    f"{TOPOLOGY_KEYS[0]} and the like"
+                )
+                yield Finding.of(SCHEDULER, owner.item, (*part.path, "annotations", key), message, at_key=True)
+
+
+def _unchecked_groups(job: Job, release: KueueRelease) -> Iterator[Finding]:
+    """Groups that make no sense, of kinds whose webhooks do not look at them."""
+    if len(job.sets) < 2 and job.kind.key in (("batch", "Job"), ("", "Pod")):
+        return
+    for problem in group_problems_of(job.sets, release):
+        message = f"{problem.message}; Kueue's webhook does not check it of a {job.item.kind}"
+        yield Finding.of(UNCHECKED, job.item, problem.path, message)
+
+
+def _unchecked_template(item: KubeObject, path: FieldPath, release: KueueRelease) -> Iterator[Finding]:
+    """What is refused in each pod, where the webhooks do not see the template."""
+    template = Template((*path, "metadata"), "metadata", mapping(item.get((*path, "metadata"))))
+    each = "Job" if item.kind == "CronJob" else "pod"
+    for problem in template_problems(template, release):
+        message = f"{problem.message}: Kueue refuses each {each} of it, while the {item.kind} itself is taken"
+        yield Finding.of(UNCHECKED, item, problem.path, message)
+
+
+def _pod_groups(index: Index) -> Iterator[Finding]:
+    groups: dict[tuple[str, str], list[KubeObject]] = {}
+    for item in index.of_kind("", "Pod"):
+        name = item.labels.get(_GROUP_NAME)
+        if name:
+            groups.setdefault((item.namespace or "", name), []).append(item)
+    for (_, name), pods in groups.items():
+        # Pods with a generated name have none here.
+        unique = {pod.name or position: pod for position, pod in enumerate(pods)}
+        yield from _unlike_pods(sorted(unique.values(), key=lambda pod: pod.name), name)
+
+
+def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
+    """Pods of one role that ask for another topology than the first of them, which counts for all."""
+    first: dict[str, KubeObject] = {}
+    for pod in pods:
+        before = first.setdefault(repr([value_at(pod.value, "spec", each) for each in _ROLE_FIELDS]), pod)
+        ours, theirs = _asked(pod), _asked(before)
+        if ours != theirs:
+            key = next(key for key in TOPOLOGY_KEYS if ours.get(key) != theirs.get(key))
+            message = (
+                f'must ask for the same topology as the pod "{before.name}" of the group "{name}", which counts for '
+                f"all pods like it: {key} is {_shown(ours.get(key))} here and {_shown(theirs.get(key))} there"
+            )
+            path = ("metadata", "annotations", *((key,) if key in ours else ()))
+            yield Finding.of(PODS, pod, path, message)
+    totals = {total for pod in pods if (total := pod.annotations.get(_TOTAL)) is not None}
+    if len(totals) == 1 and (total := totals.pop()).isdecimal() and len(total) < _FEW * 4 and len(pods) < int(total):
+        message = (
+            f"is {total}, and the input has {len(pods)} pods of the group; while there are no more, Kueue says: "
+            f"'{name}' group has fewer runnable pods than expected"
+        )
+        yield Finding.of(PODS, pods[0], ("metadata", "annotations", _TOTAL), message)
+
+
+def _asked(pod: KubeObject) -> dict[str, str]:
+    annotations = annotations_of(pod.get("metadata"))
+    return {key: annotations[key] for key in TOPOLOGY_KEYS if key in annotations}
+
+
+def _shown(text: str | None) -> str:
+    return "not there" if text is None else f'"{text}"'
