@@ -67,6 +67,7 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 	@PATH="$(CURDIR)/$(BIN):$$PATH"; command -v cargo >/dev/null \
 	  && $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --force-reinstall ./$(NATIVE) \
 	  || { echo "krmfn runs without its native core, more slowly: building it takes cargo (Rust 1.88 or newer) and crates.io" >&2; [ -z "$$CI" ]; }
+	@command -v $(GO) >/dev/null || echo "Go is not on PATH: tests of kustomize, kubectl-validate and kyaml are skipped, each with its reason" >&2
 # Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
 	$(BIN)/python -m compileall -q fn
 	$(BIN)/python -I -m packwise.start
