@@ -47,13 +47,7 @@ def sources(root: Path, workload: str) -> None:
 def test_a_full_disk_changes_nothing(command: str, call: Call, small_disk: Path) -> None:
     sources(small_disk, BROKEN if command == "check --fix" else WORKLOAD)
     os.chdir(small_disk)
-    filler = small_disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"x" * 4096)
-        except OSError:
-            pass
+    filler = fill(small_disk)
     before = state_without(small_disk, "filler")
 
     ran = call(*COMMANDS[command].split())
@@ -68,8 +62,63 @@ def test_a_full_disk_changes_nothing(command: str, call: Call, small_disk: Path)
     os.chdir("/")
 
 
+def fill(disk: Path) -> Path:
+    """A file that takes all that is left of a disk."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError:
+            pass
+    return filler
+
+
+@pytest.mark.parametrize("full", ["output", "cache"])
+def test_a_fleet_on_a_full_disk(full: str, call: Call, small_disk: Path, tmp_path: Path) -> None:
+    """A package is written whole or not at all; without room in the cache, the run goes on and says so."""
+    sources(tmp_path, WORKLOAD)
+    (tmp_path / ".git").mkdir()
+    filler = fill(small_disk)
+    output, cache = (str(small_disk / full if full == name else tmp_path / name) for name in ("output", "cache"))
+
+    ran = call("fleet", "render", "in", "-o", output, "--cache", cache)
+
+    filler.unlink()
+    if full == "cache":
+        assert ran.code == 0
+        assert ran.stderr == (
+            f"warning: the cache {cache} cannot be written: No space left on device; nothing more is kept\n"
+        )
+        assert [path.name for path in (small_disk / full).rglob("part-*")] == []
+    else:
+        assert ran.code == 1
+        assert 'that can be written; got "No space left on device" [fleet-output]' in ran.stdout
+        assert not any(path.is_file() for path in small_disk.rglob("*"))
+    assert call("fleet", "render", "in", "-o", output, "--cache", cache).code == 0
+    assert len(list(Path(output).rglob("*.yaml"))) > 4
+
+
 def state_without(root: Path, name: str) -> dict[str, str]:
     return {path: text for path, text in state(root).items() if path != name}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_disk_that_is_read_only_is_named(command: str, call: Call, small_disk: Path) -> None:
+    """By the same words each time: no file that is packwise's own of this run."""
+    sources(small_disk, BROKEN if command == "check --fix" else WORKLOAD)
+    before = state(small_disk)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    os.chdir(small_disk)
+
+    first, second = (call(*COMMANDS[command].split()) for _ in range(2))
+
+    os.chdir("/")
+    assert first == second
+    assert (first.code, first.stdout) == (1, "")
+    assert first.stderr.endswith('must be a file that can be written; got "Read-only file system"\n')
+    assert ".new" not in first.stderr
+    assert state(small_disk) == before
 
 
 @pytest.mark.parametrize("command", COMMANDS)

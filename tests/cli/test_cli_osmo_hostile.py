@@ -17,7 +17,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must
 
 LONG = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 LARGE = "{{ 'a' * 999999999 }}"
-NODES = "apiVersion: v1\nkind: Node\nmetadata: {name: n, labels: {example.com/rack: r}}\n"
+NODES = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n, labels: {topology.kubernetes.io/zone: z, example.com/rack: r}}
+status: {allocatable: {cpu: 8, memory: 8Gi, pods: 10}}
+"""
 
 COMMANDS = {
     "check of many": "check in",

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.calling import CONFIG, WORKLOAD, listing, write
+from tests.cli.test_cli_interrupted import BROKEN
+from tests.cli.test_cli_osmo_hostile import NODES, embedded
 from tests.places import ROOT, TESTDATA, missing
 
 pytestmark = pytest.mark.client
@@ -61,11 +64,14 @@ CHANGES = {
     *("mount", "umount2", "chroot", "setuid", "setgid", "utimensat", "memfd_create"),
 }
 
-READ_ONLY = """
+NOBODY = (
+    "--reuid=65534 --regid=65534 --clear-groups --bounding-set=-all,+dac_read_search "
+    "--inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search"
+)
+READ_ONLY = f"""
 mount --make-rprivate /
 mount -o remount,bind,ro /
-exec setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all,+dac_read_search \\
-  --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search "$@"
+exec setpriv {NOBODY} "$@"
 """
 """As nobody, who changes nothing; the interpreter may stand in somebody's home, so that everything can be read."""
 
@@ -168,6 +174,74 @@ def test_a_template_is_filled_in_by_a_copy_that_reaches_nothing(alone: bool, pac
     assert called & NETWORK == set()
     assert called & PROCESSES <= {"fork", "clone", "clone3", "kill"}
     assert set(CALLED.findall("\n".join(copies))) & (PROCESSES | CHANGES) == set()
+
+
+ELSEWHERE = (
+    "check in",
+    "check in -o sarif --baseline before",
+    "render in",
+    "explain in",
+    "topologies in",
+    "diff before in",
+    "doctor in",
+    "place in --nodes nodes.yaml",
+    "comment in --baseline before",
+    "fleet check in --no-cache",
+    "fleet diff in --baseline before --no-cache -o json",
+)
+
+
+@pytest.mark.parametrize("words", ELSEWHERE)
+def test_commands_need_no_file_of_their_own(words: str, packwise: Path, tmp_path: Path) -> None:
+    """As nobody, without network and home, where nothing can be written: the same answer, by templates too."""
+    if os.geteuid() != 0:
+        missing("only root can become another user in a network of its own")
+    flow = embedded("x\n  tasks: [{name: t, image: i, command: [sleep], args: ['{{ 1 + 1 }}']}]", 1)
+    files = {"topology.yaml": CONFIG, "web.yaml": WORKLOAD, "flow.yaml": flow}
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, {f"{top}/{name}": text for top in ("in", "before") for name, text in files.items()})
+    write(tmp_path, {"before/web.yaml": WORKLOAD.replace("replicas: 1", "replicas: 2"), "nodes.yaml": NODES})
+    around = [needed("unshare"), "--net", "--mount", "sh", "-c", f"set -e\n{READ_ONLY}", "sh"]
+    nowhere = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "TMPDIR": "/nonexistent"}
+
+    here, there = (
+        subprocess.run(
+            [*prefix, packwise, *words.split()], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        )
+        for prefix, env in (([], dict(os.environ)), (around, nowhere))
+    )
+
+    assert (there.returncode, there.stdout, there.stderr) == (here.returncode, here.stdout, here.stderr)
+    assert here.returncode in (0, 1)
+    assert "osmo-template" not in here.stdout + here.stderr
+
+
+@pytest.mark.parametrize(
+    "words", ["render in -o out", "check in --fix", "fleet render in -o out", "render --in-place in"]
+)
+def test_another_user_changes_nothing_and_is_told(words: str, packwise: Path, tmp_path: Path) -> None:
+    """Nobody, in folders of root that it may read; the cache of a home that is not there is one warning."""
+    if os.geteuid() != 0:
+        missing("only root can become another user")
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, {"in/topology.yaml": CONFIG, "in/web.yaml": BROKEN if "--fix" in words else WORKLOAD})
+    before = listing(tmp_path)
+    become = [needed("setpriv"), *NOBODY.split()]
+
+    done = subprocess.run(
+        [*become, packwise, *words.split()],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "Permission denied" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("warning: the cache") == (1 if "fleet" in words else 0)
+    assert listing(tmp_path) == before
 
 
 def is_own(path: Path) -> bool:

@@ -247,9 +247,9 @@ def _take_back(journal: _Journal, state: str) -> None:
     for number, entry in enumerate(journal.entries):
         if state == _UNDO and not os.path.lexists(journal.new(number)):
             _restore(journal, number, entry)
-        journal.new(number).unlink(missing_ok=True)
+        _remove(journal.new(number))
         # Two names of one file stay both when one replaces the other.
-        journal.old(number).unlink(missing_ok=True)
+        _remove(journal.old(number))
     for folder in reversed(journal.folders):
         with suppress(OSError):
             (journal.root / folder).rmdir()
@@ -270,9 +270,15 @@ def _rename(journal: _Journal, before: str, after: str) -> None:
 
 def _forget(root: Path) -> None:
     for state in (_PREPARE, _COMMIT, _UNDO):
-        (root / JOURNAL / state).unlink(missing_ok=True)
-    with suppress(FileNotFoundError):
+        _remove(root / JOURNAL / state)
+    if os.path.lexists(root / JOURNAL):
         (root / JOURNAL).rmdir()
+
+
+def _remove(file: Path) -> None:
+    """Removes a file where it is there: a disk that is read-only refuses to remove even what is not."""
+    if os.path.lexists(file):
+        file.unlink(missing_ok=True)
 
 
 def _left(root: Path) -> tuple[str, _Journal]:
