@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 from packwise.revisions.tags import PATTERN, wrong_name
 from packwise.settings.globs import wrong_glob
 from packwise.settings.plain import CHOICES, LISTS, OSMO_CHOICES
-from packwise.settings.topologyrender import Dynamo, Osmo, RunLimits, no_configuration
+from packwise.settings.topologyrender import KAI_PROFILE, Dynamo, Osmo, RunLimits, no_configuration
 
 __all__ = ["TopologyRenderSpec", "json_schema"]
 
@@ -154,6 +154,12 @@ class KaiModel(_Model):
         pattern=r"^v0\.1[2-8]$",
         description="The release that runs, v0.12 to v0.18; of several clusters, the oldest. Unset: rendered objects "
         "suit all of them, and the groups of workloads are those of v0.17.",
+    )
+    schedulerName: str = Field(
+        default=KAI_PROFILE,
+        min_length=1,
+        max_length=253,
+        description="The name by which pods of workloads that KAI groups itself ask for it (`--scheduler-name`).",
     )
 
 

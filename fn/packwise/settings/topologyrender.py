@@ -112,7 +112,8 @@ class TopologyRender(NamedTuple):
 
     `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
     data of a ConfigMap. `emit_is_set`: whether the user wrote `emit`; `apply_is_set` and `podgang_epoch_is_set`
-    likewise. `kai_version` is the oldest KAI that the output must suit, None: every known one. `podgang_epoch` is the
+    likewise. `kai_version` is the oldest KAI that the output must suit, None: every known one; `kai_name` is
+    the scheduler that pods of workloads name for it. `podgang_epoch` is the
     first epoch where nothing tells those of the cluster; by default it has as many digits as they have.
     """
 
@@ -134,6 +135,7 @@ class TopologyRender(NamedTuple):
     limits: RunLimits = RunLimits()
     emit_is_set: bool = False
     kai_version: str | None = None
+    kai_name: str = KAI_PROFILE
     apply_is_set: bool = False
     podgang_epoch: int = 1_000_000_000_000_000_000
     podgang_epoch_is_set: bool = False
@@ -200,6 +202,7 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         limits=_limits(spec.get("limits") or {}),
         emit_is_set="emit" in spec,
         kai_version=_kai_version(spec.get("kai") or {}),
+        kai_name=_kai_name(spec.get("kai") or {}),
         apply_is_set="apply" in spec,
         podgang_epoch=spec.get("podGangEpoch", default.podgang_epoch),
         podgang_epoch_is_set="podGangEpoch" in spec,
@@ -255,6 +258,10 @@ def _rules(section: dict[str, Any]) -> tuple[RuleEntry, ...]:
 
 def _of_paths(level: str, place: int, entry: dict[str, Any]) -> RuleEntry:
     return RuleEntry(level, place, entry["rule"], tuple(entry["paths"]))
+
+
+def _kai_name(section: dict[str, Any]) -> str:
+    return section.get("schedulerName", TopologyRender().kai_name)
 
 
 def _kai_version(section: dict[str, Any]) -> str | None:

@@ -36,6 +36,22 @@ def test_a_workload_is_answered_as_the_table_says(table: str, expect: Callable[[
     expect(table, HEAD + write([answered(case) for case in cases(table)]))
 
 
+def test_kai_may_have_another_name() -> None:
+    job = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec: {template: {spec: {schedulerName: %s, containers: [{name: main}]}}}
+"""
+
+    groups = [
+        [group["name"] for group in groups_of(rendered(parsed(job % name), name="my-kai", writes=True))]
+        for name in ("my-kai", "kai-scheduler")
+    ]
+
+    assert groups == [["pg-train-uid-job-train"], []]
+
+
 def test_no_two_cases_have_one_name() -> None:
     names = [case["name"] for table in TABLES for case in cases(table)]
     assert len(set(names)) == len(names)

@@ -20,7 +20,7 @@ spec:
   revision: v0.1.0-alpha.13
   apply: false
   emit: [PodGroup]
-  kai: {version: %s}
+  kai: {version: %s, schedulerName: %s}
   topologyAwareScheduling: {enabled: true}
 """
 
@@ -30,9 +30,11 @@ def parsed(text: str, file: str = "workload.yaml") -> tuple[KubeObject, ...]:
     return tuple([KubeObject.parse(each.text, file=file, line=each.line) for each in split_documents(text)])
 
 
-def rendered(objects: Sequence[KubeObject], version: str = "v0.17", *, writes: bool = False) -> Rendered:
-    """What becomes of the objects with that release of KAI."""
-    settings = KubeObject.parse(SETTINGS % version, file="topology.yaml")
+def rendered(
+    objects: Sequence[KubeObject], version: str = "v0.17", *, name: str = "kai-scheduler", writes: bool = False
+) -> Rendered:
+    """What becomes of the objects with that release of KAI, by that name in pods."""
+    settings = KubeObject.parse(SETTINGS % (version, name), file="topology.yaml")
     return render(Package((settings, *objects)), writes=writes)
 
 

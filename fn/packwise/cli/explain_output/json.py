@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         WorkloadTree,
     )
     from packwise.objects.place import Origin, Place
-    from packwise.placement.model import Bounds
+    from packwise.placement.model import Bounds, Gang
     from packwise.placement.omission import Omission
     from packwise.topology import Level
 
@@ -116,6 +116,7 @@ def _gang(tree: GangTree, revision: str) -> dict[str, Any]:
         "queue": gang.queue,
         "priorityClassName": gang.priority_class,
         "scheduler": gang.scheduler,
+        **_of_owner(gang),
         **_bounds(gang.bounds, revision),
         "origin": _origin(gang.origin, revision),
         "copies": [_origin(origin, revision) for origin in gang.copies],
@@ -124,12 +125,25 @@ def _gang(tree: GangTree, revision: str) -> dict[str, Any]:
     }
 
 
+def _of_owner(gang: Gang) -> dict[str, Any]:
+    """What gangs alone have that the scheduler makes of the object which owns the pods."""
+    fields = {
+        "needed": gang.needed,
+        "preemptibility": gang.preemptibility or None,
+        "preemptionDelay": gang.preemption_delay or None,
+        "stalenessGracePeriod": gang.grace_period or None,
+        "alike": gang.alike if gang.alike > 1 else None,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
+
+
 def _set(tree: SetTree, revision: str) -> dict[str, Any]:
     pods = tree.pods
     return {
         "name": pods.name,
         "pods": pods.members,
         "scheduler": pods.scheduler,
+        **({} if pods.needed is None else {"needed": pods.needed}),
         **_bounds(pods.bounds, revision),
         "origin": _origin(pods.origin, revision),
         "objects": [each.name for each in tree.members],

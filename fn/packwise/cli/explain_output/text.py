@@ -166,10 +166,13 @@ def _gang(tree: GangTree) -> _Node:
     kinds = list(dict.fromkeys([each.name.partition(" ")[0] for each in tree.objects]))
     details = (
         "" if gang.members is None else _count(gang.members),
+        _needed(gang.needed, tree.parts),
         *_bounds(gang.bounds),
         f"queue {gang.queue}" if gang.queue else "",
         f"priority {gang.priority_class}" if gang.priority_class else "",
+        gang.preemptibility,
         f"scheduler {gang.scheduler}" if gang.scheduler else "",
+        f"one of {gang.alike} alike" if gang.alike > 1 else "",
         f"as {', '.join(kinds)}" if kinds else "",
         *_pods(tree.members),
     )
@@ -180,12 +183,17 @@ def _set(tree: SetTree) -> _Node:
     pods = tree.pods
     scheduler = f"scheduler {pods.scheduler}" if pods.scheduler else ""
     kind, count = ("group", "") if pods.members is None else ("pod set", _count(pods.members))
-    details = (count, *_bounds(pods.bounds), scheduler, *_pods(tree.members))
+    details = (count, _needed(pods.needed, tree.parts), *_bounds(pods.bounds), scheduler, *_pods(tree.members))
     return _Node(f"{kind} {pods.name}", details, tuple([_set(part) for part in tree.parts]))
 
 
 def _count(pods: int) -> str:
     return "1 pod" if pods == 1 else f"{pods} pods"
+
+
+def _needed(needed: int | None, parts: Sequence[SetTree]) -> str:
+    """How many of the sets are enough, where not all of them are needed."""
+    return "" if needed is None or needed >= len(parts) else f"needs {needed} of {len(parts)}"
 
 
 def _bounds(bounds: Bounds | None) -> Iterator[str]:

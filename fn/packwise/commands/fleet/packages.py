@@ -24,6 +24,7 @@ from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, nearest_fol
 from packwise.discovery.landmarks import RENDERED_LIST
 from packwise.objects.kinds import WORKLOADS
 from packwise.settings.recognition import has_topology, is_settings
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
 """Words of which each configuration has one: most files have none, and need no closer look."""
 
-_WORKLOAD = tuple([kind.name.encode() for kind in WORKLOADS])
+_WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], KAI_PROFILE.encode())
 """Words of which each workload has one."""
 
 _PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)

@@ -160,8 +160,8 @@ def bounds_of(
 
 
 def _level(key: str) -> Level | None:
-    """A level by the key of its node label, or by its alias: KAI's topologies have no other name for it."""
-    return Level(key, key) if key else None
+    """A level by the key of its node label, or by its alias: KAI's topologies have no domains."""
+    return Level("", key) if key else None
 
 
 def _labels(owner: Owner, pod: Template) -> tuple[tuple[Mapping[str, str], FieldPath], ...]:

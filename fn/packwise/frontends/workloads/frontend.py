@@ -17,7 +17,6 @@ from packwise.objects.kinds import PODGROUP
 from packwise.placement.limit import LIMIT, excess
 from packwise.placement.plan import Placement, WorkloadPlan
 from packwise.revisions.kai import release_of
-from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,7 +59,7 @@ class _Workloads:
             candidates(inventory.items), key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2])
         )
         for item in items:
-            workload = read_workload(item, release, KAI_PROFILE, classes)
+            workload = read_workload(item, release, settings.kai_name, classes)
             if workload is not None:
                 if any(_is_flat_group(group, workload) for group in groups):
                     workload = workload._replace(stays_flat=True)

@@ -128,6 +128,8 @@ def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
     if gang.grouper is Grouper.OWNER:
         counted = "minMember" if gang.needed is None else "minSubGroup"
         origins["spec", counted] = gang.origin.of("members")
+        if "topology" in gang.owner.fields:
+            origins["spec", "topologyConstraint", "topology"] = gang.owner.of("topology")
         origins |= {("spec", field): gang.owner.of(field) for field in _OWN_FIELDS if field in gang.owner.fields}
     return origins
 
