@@ -5,15 +5,18 @@ Their groups are previews: KAI makes them in the cluster, and nobody else may.
 
 from __future__ import annotations
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Severity
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, refusal, unscheduled
 from packwise.frontends.workloads.shape import RefusedError
+from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
 from packwise.frontends.workloads.workload import read_workload
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP
+from packwise.objects.place import Place
 from packwise.placement.limit import LIMIT, excess
 from packwise.placement.plan import Placement, WorkloadPlan
 from packwise.revisions.kai import release_of
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WORKLOADS"]
 
+_RUNTIME = ("spec", "runtimeRef")
+"""The field of a TrainJob that names what it becomes."""
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 _KNOWN_CLASSES = (
     "train", "build-preemptible", "build", "inference", "system-cluster-critical", "system-node-critical",
@@ -63,9 +68,17 @@ class _Workloads:
             if workload is not None:
                 if any(_is_flat_group(group, workload) for group in groups):
                     workload = workload._replace(stays_flat=True)
-                plan = _plan(workload, settings.limits.gangs)
+                outer = train_job_of(item, inventory.items)
+                plan = _plan(workload if outer is None else workload.below(outer), settings.limits.gangs)
                 if plan is not None:
                     yield plan
+        for outer, job_set in derived_job_sets(inventory.items):
+            workload = read_workload(job_set, release, settings.kai_name, classes)
+            if workload is not None:
+                place = Place(outer, _RUNTIME)
+                plan = _plan(workload._replace(made_from=place).below(outer), settings.limits.gangs)
+                if plan is not None:
+                    yield _of_train_job(plan, outer)
 
     def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
         """Itself: keys are mended where all are, and what else is wrong is for people to decide."""
@@ -93,6 +106,17 @@ class _Workloads:
     ) -> Iterable[ListedTopology]:
         """None, likewise."""
         return ()
+
+
+def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
+    """The plan of a JobSet that stands nowhere as that of the TrainJob which it is made of."""
+    findings: list[Finding] = []
+    for finding in plan.findings:
+        message = f"makes a JobSet of which {format_path(finding.path)} {finding.message}"
+        findings.append(finding._replace(subject=item, path=_RUNTIME, message=message))
+    source = f"{item.kind} {identity(item.value)[2]}/{item.name}"
+    placements = tuple([placement._replace(source=source, subject=item) for placement in plan.placements])
+    return plan._replace(workload=item, findings=tuple(findings), placements=placements)
 
 
 def _as_sure(findings: Iterable[Finding], workload: Workload) -> tuple[Finding, ...]:

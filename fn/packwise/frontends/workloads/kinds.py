@@ -103,8 +103,9 @@ class WorkloadKind(NamedTuple):
     @property
     def templates(self) -> tuple[Metadata, ...]:
         """The pod templates; of a Pod itself, its own metadata."""
-        pods = tuple([part for part in self.metadata if part.role is Role.POD])
-        return pods or self.metadata
+        if self.grouping is Grouping.POD:
+            return self.metadata
+        return tuple([part for part in self.metadata if part.role is Role.POD])
 
 
 _APPS, _BATCH = "apps", "batch"

@@ -72,6 +72,7 @@ _UNGROUPED = Rule(
 RULES = (_REFUSED, _DEADLOCK, _SHORT, _ALONE, _DIFFERENT, _IGNORED, _UNSCHEDULED, _UNGROUPED)
 """Rules of workloads that KAI groups itself."""
 
+_KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
 _DOMAIN = "kai.scheduler/"
 _LEVELS = (REQUIRED, PREFERRED)
 _SEGMENT_LEVELS = (SEGMENT_REQUIRED, SEGMENT_PREFERRED)
@@ -175,6 +176,16 @@ def _others(workload: Workload) -> Iterator[Finding]:
             "too, and waits for them"
         )
         yield Finding.of(_DIFFERENT, workload.item, (*others[0].path, "spec"), message)
+
+
+def _queue_of_another(workload: Workload) -> Iterator[Finding]:
+    """Kueue's queue of a workload for which nobody names one of KAI's."""
+    if _KUEUE_QUEUE in workload.owner.labels and not any(
+        queue(workload.owner, each).path for each in workload.scheduled
+    ):
+        path = (*workload.owner.path, "labels", _KUEUE_QUEUE)
+        message = "names a queue of Kueue, which KAI does not read: its own is the label kai.scheduler/queue"
+        yield _ignored(workload, path, message)
 
 
 def _by_value(entries: Sequence[tuple[Template, str]]) -> dict[str, str]:
@@ -401,7 +412,13 @@ def _revision(workload: Workload) -> Iterator[Finding]:
         yield _ignored(workload, path, "is not read of Knative's revisions")
 
 
-_OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (_skipped, _others, _differences, _delays)
+_OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (
+    _skipped,
+    _others,
+    _differences,
+    _queue_of_another,
+    _delays,
+)
 _OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]] = {
     Grouping.JOB: (_job,),
     Grouping.EACH_POD: (_each_pod,),

@@ -81,6 +81,8 @@ class Workload(NamedTuple):
     classes: frozenset[str] | None
     stays_flat: bool = False
     """Whether its PodGroup is in the cluster already, made by a KAI that knew no subgroups of it."""
+    made_from: Place | None = None
+    """Where in the input the workload comes from that stands nowhere itself; None where it does."""
 
     @property
     def namespace(self) -> str:
@@ -109,7 +111,14 @@ class Workload(NamedTuple):
 
     def at(self, *path: str | int) -> Place:
         """A place in the workload."""
-        return Place(self.item, path)
+        return Place(self.item, path) if self.made_from is None else self.made_from
+
+    def below(self, outer: KubeObject) -> Workload:
+        """The workload with what it lacks of the labels and annotations of the object that it is made of."""
+        metadata, owner = mapping(outer.value.get("metadata")), self.owner
+        labels = {**_texts(metadata, "labels"), **owner.labels}
+        annotations = {**_texts(metadata, "annotations"), **owner.annotations}
+        return self._replace(owner=owner._replace(labels=labels, annotations=annotations))
 
 
 def mapping(value: Value) -> Mapping[str, Value]:
