@@ -171,6 +171,7 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
         "jsonpatch",
         "krmfn.remarks",
         "packwise.frontends.osmo.frontend",
+        "packwise.frontends.workloads.frontend",
         "packwise.globs",
         "packwise.pipeline.choice",
         "packwise.schedulers.kai.podgroups",
