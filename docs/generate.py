@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -16,8 +16,10 @@ from packwise.cli.parser import parsers
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.commands.rules import explanation, refusal
 from packwise.findings.finding import Rule
-from packwise.frontends.key_rules import where
-from packwise.frontends.known_keys import KEYS, Key
+from packwise.frontends.key_rules import FORMS, parts_of, where
+from packwise.frontends.known_keys import KEYS, Key, Part
+from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
+from packwise.frontends.workloads.kinds import KINDS, Role, WorkloadKind
 from packwise.revisions import GREP_244_MULTI, RECORDS, ConditionCase, Revision
 from packwise.revisions.facts import RELEASES
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
@@ -73,6 +75,21 @@ What is read of
 
 | Key | Read by | As | Values | Releases |
 |---|---|---|---|---|
+"""
+
+WORKLOAD_KEYS_HEAD = """
+## Workloads that KAI groups itself
+
+What KAI reads of Jobs, JobSets and other kinds that no operator makes gangs of. The *owner* is the object that the
+PodGroup is of. Elsewhere a key has no effect, and KAI says so nowhere.
+
+| Key | Read by | As | Where | Values | KAI |
+|---|---|---|---|---|---|
+"""
+
+WORKLOAD_PLACES_HEAD = """
+| Kind | The owner's keys stand in | Those of pods in | Others in |
+|---|---|---|---|
 """
 
 WRITTEN_KEYS_HEAD = """
@@ -507,7 +524,63 @@ def keys_page() -> str:
     keys = sorted(KEYS.values(), key=lambda key: key.name)
     read = [key_row(key) for key in keys if not key.is_written]
     written = [f"| `{key.name}` | {key.reader} |" for key in keys if key.is_written]
-    return KEYS_HEAD + "\n".join(read) + "\n" + WRITTEN_KEYS_HEAD + "\n".join(written) + "\n"
+    of_workloads = [row for key in sorted(WORKLOAD_KEYS.keys.values()) for row in workload_key_rows(key)]
+    places = [kind_row(kind) for kind in KINDS]
+    return (
+        KEYS_HEAD
+        + "\n".join(read)
+        + "\n"
+        + WORKLOAD_KEYS_HEAD
+        + "\n".join(of_workloads)
+        + "\n"
+        + WORKLOAD_PLACES_HEAD
+        + "\n".join(places)
+        + "\n"
+        + WRITTEN_KEYS_HEAD
+        + "\n".join(written)
+        + "\n"
+    )
+
+
+def workload_key_rows(key: Key) -> Iterator[str]:
+    """A key of workloads that KAI groups, as a label and as an annotation: where it is read, and since when."""
+    values = ", ".join([f"`{value}`" for value in key.values if value]) or "any"
+    for form, title in FORMS.items():
+        parts = parts_of(key, form)
+        if not parts:
+            continue
+        since: dict[int, list[Part]] = {}
+        for part in parts:
+            if part not in key.only_beside:
+                since.setdefault(key.since_of.get(part, key.since), []).append(part)
+        rows = [(first, places_of(read)) for first, read in sorted(since.items())]
+        if key.only_beside:
+            rows.append((key.since, f"{places_of(list(key.only_beside))}, beside the level of segments"))
+        for first, place in rows:
+            release = f"from v0.{first} on" if first else ""
+            yield f"| `{key.name}` | {key.reader} | {title} | {escaped(place)} | {values} | {release} |"
+
+
+def places_of(parts: list[Part]) -> str:
+    """Where a key is read: what the places have in common, then those that are left."""
+    left = dict.fromkeys(parts)
+    words: list[str] = []
+    for title, every in PLACES.items():
+        if set(every) <= set(left):
+            words.append(title)
+            left = {part: None for part in left if part not in every}
+    return ", ".join([*words, *dict.fromkeys([part.title for part in left])])
+
+
+def kind_row(kind: WorkloadKind) -> str:
+    """Where the metadata of a kind stand."""
+    cells: dict[str, list[str]] = {"owner": [], "pods": [], "others": []}
+    for metadata in kind.metadata:
+        column = "pods" if metadata.role is Role.POD else "owner" if is_owner(kind, metadata) else "others"
+        cells[column].append(f"`{'.'.join(metadata.path).replace('.*', '[]')}`")
+        if metadata.role is Role.POD and is_owner(kind, metadata):
+            cells["owner"].append(cells["pods"][-1])
+    return f"| {kind.name} | {' | '.join([', '.join(cell) or '–' for cell in cells.values()])} |"
 
 
 def key_row(key: Key) -> str:

@@ -5,17 +5,18 @@ Whoever reads them takes any others in silence.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.frontends.known_keys import GRAPH, KEYS, PARTS
+from packwise.frontends.workloads.recognition import has_candidates
 from packwise.objects.identity import is_placeholder
 from packwise.wording import letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -24,7 +25,19 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.revisions import Revision
 
-__all__ = ["RULES", "key_findings", "where"]
+__all__ = [
+    "FORMS",
+    "RULES",
+    "KeyPlace",
+    "KeyTable",
+    "findings_at",
+    "holders",
+    "is_read_at",
+    "key_findings",
+    "key_places",
+    "parts_of",
+    "where",
+]
 
 _SPELLING = Rule(
     "key-spelling", "A label or annotation has the key that is read.", "spec/podgrouper.md#10", Severity.WARNING
@@ -35,40 +48,84 @@ _REFUSED = Rule("key-refused", "A label or annotation has a value that the webho
 RULES = (_SPELLING, _PLACE, _VALUE, _REFUSED)
 """Rules of keys."""
 
-_FORMS = {"labels": "a label", "annotations": "an annotation"}
+FORMS = {"labels": "a label", "annotations": "an annotation"}
+"""The fields of metadata that have keys, and how messages call one of each."""
+
 _LONGEST = 100
 """Characters of a key beyond which nobody meant a known one."""
 
-_NAMES: dict[str, list[str]] = {}
-for _key in KEYS:
-    _NAMES.setdefault(_key.rpartition("/")[0], []).append(_key.rpartition("/")[2])
-
 _OWN = ("grove.io", "scheduling.grove.io", "kai.scheduler", "runai", "run.ai")
 """Domains whose keys only these projects make: the name of another one's key there is a mix-up."""
-_DOMAINS = tuple(dict.fromkeys([domain for domain in (*_NAMES, *_OWN) if domain]))
 _SHORT_DOMAIN = 6
 _SHORT_NAME = 8
 """Letters of a name in which only one may be wrong."""
-
-_OF_USERS = {key.name.rpartition("/")[2]: key.name for key in KEYS.values() if not (key.is_written or key.successor)}
-"""The keys that users write, by what stands behind their domain."""
 
 _MOVED = ("grove.io/", "scheduling.grove.io/")
 """Annotations of a graph that begin so, `dynamo-annotation-lost` reports."""
 
 
-def key_findings(index: Index, revision: Revision | None) -> Iterator[Finding]:
-    """The keys of users' objects that nobody reads; of releases nothing is said where the `revision` is None."""
+class KeyTable:
+    """The keys that are read of some kinds of objects, in `parts` of them, and the spelling of all of these keys."""
+
+    __slots__ = ("_domains", "_names", "_nearest", "_of_users", "keys", "parts")
+
+    def __init__(self, keys: Mapping[str, Key], parts: tuple[Part, ...]) -> None:
+        self.keys = keys
+        self.parts = parts
+        self._names: dict[str, list[str]] = {}
+        for key in keys:
+            self._names.setdefault(key.rpartition("/")[0], []).append(key.rpartition("/")[2])
+        self._domains = tuple(dict.fromkeys([domain for domain in (*self._names, *_OWN) if domain]))
+        # The keys that users write, by what stands behind their domain.
+        users = [key.name for key in keys.values() if not (key.is_written or key.successor)]
+        self._of_users = {name.rpartition("/")[2]: name for name in users}
+        self._nearest = lru_cache(maxsize=1024)(self._nearest_of)
+
+    def nearest(self, key: str) -> str:
+        """The known key of which this one is a slip away; "" for the keys of others."""
+        return "" if len(key) > _LONGEST or is_placeholder(key) else self._nearest(key)
+
+    def _nearest_of(self, key: str) -> str:
+        domain, slash, name = key.rpartition("/")
+        if slash and domain not in self._domains:
+            near = [
+                each
+                for each in self._domains
+                if len(each) > _SHORT_DOMAIN and letters_apart(domain.casefold(), each) < 2
+            ]
+            if not near:
+                return ""
+            domain = near[0]
+        names = self._names.get(domain, [])
+        apart = [(letters_apart(name.casefold(), each.casefold()), each) for each in names]
+        best, right = min(apart, default=(3, ""))
+        if best <= (2 if len(right) > _SHORT_NAME else 1):
+            known = f"{domain}/{right}" if domain else right
+            return self.keys[known].successor or known
+        is_telling = domain in _OWN or "-" in name
+        return self._of_users.get(name, "") if is_telling else ""
+
+
+_TABLE = KeyTable(KEYS, PARTS)
+
+
+def key_findings(index: Index, revision: Revision | None, kai_version: str | None = None) -> Iterator[Finding]:
+    """The keys of users' objects that nobody reads.
+
+    Of releases of Grove nothing is said where the `revision` is None; the release of KAI is named by its version.
+    """
     for part in PARTS:
         for item in index.by_kind.get(part.kind, ()):
-            for path, holder in _holders(item.value, part.path, ()):
-                for form in _FORMS:
-                    keys = holder.get(form)
-                    if isinstance(keys, dict) and keys:
-                        yield from _of_keys(item, _Place(part, (*path, form), form, holder), keys, revision)
+            for place in key_places(item.value, part):
+                yield from findings_at(item, place, _TABLE, partial(_of_other_releases, revision=revision))
+    if has_candidates(index):
+        # Few inputs have workloads that KAI groups itself.
+        from packwise.frontends.workloads.keys import workload_key_findings
+
+        yield from workload_key_findings(index, kai_version)
 
 
-class _Place(NamedTuple):
+class KeyPlace(NamedTuple):
     """The labels or annotations at `path`, and the mapping that has them."""
 
     part: Part
@@ -76,13 +133,28 @@ class _Place(NamedTuple):
     form: str
     holder: Mapping[str, Value]
 
+    @property
+    def keys(self) -> Mapping[str, Value]:
+        """The labels, or the annotations."""
+        keys = self.holder[self.form]
+        return keys if isinstance(keys, dict) else {}
+
     def has_beside(self, form: str, key: str) -> bool:
         """Whether the same part has a label, or an annotation, of that key."""
         keys = self.holder.get(form)
         return isinstance(keys, dict) and bool(keys.get(key))
 
 
-def _holders(value: Value, steps: tuple[str, ...], path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
+def key_places(value: Value, part: Part) -> Iterator[KeyPlace]:
+    """The labels and annotations of a part of an object, where there are any."""
+    for path, holder in holders(value, part.path):
+        for form in FORMS:
+            keys = holder.get(form)
+            if isinstance(keys, dict) and keys:
+                yield KeyPlace(part, (*path, form), form, holder)
+
+
+def holders(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
     """The mappings at the end of `steps`, each with its path; what has another shape, other rules report."""
     if not steps:
         if isinstance(value, dict):
@@ -91,25 +163,26 @@ def _holders(value: Value, steps: tuple[str, ...], path: FieldPath) -> Iterator[
     step, rest = steps[0], steps[1:]
     if step != "*":
         if isinstance(value, dict) and step in value:
-            yield from _holders(value[step], rest, (*path, step))
+            yield from holders(value[step], rest, (*path, step))
         return
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, entry in entries:
-        yield from _holders(entry, rest, (*path, name))
+        yield from holders(entry, rest, (*path, name))
 
 
-def _of_keys(
-    item: KubeObject, place: _Place, keys: Mapping[str, Value], revision: Revision | None
+def findings_at(
+    item: KubeObject, place: KeyPlace, table: KeyTable, releases: Callable[[Key, KeyPlace], str]
 ) -> Iterator[Finding]:
-    for name, value in keys.items():
-        key, at = KEYS.get(name), (*place.path, name)
+    """What is wrong with the keys at a place; `releases` says which of them others than this release read."""
+    for name, value in place.keys.items():
+        key, at = table.keys.get(name), (*place.path, name)
         if key is None:
-            right = "" if len(name) > _LONGEST or is_placeholder(name) else _nearest(name)
+            right = table.nearest(name)
             if right:
                 message = f'is a key that nobody is known to read; did you mean "{right}"?'
                 yield Finding.of(_SPELLING, item, at, message, at_key=True)
             continue
-        misplaced = _misplaced(key, place, revision)
+        misplaced = _misplaced(key, place) or ("" if is_written(key, place) else releases(key, place))
         if misplaced:
             yield Finding.of(_PLACE, item, at, misplaced, at_key=True)
         elif isinstance(value, str):
@@ -119,20 +192,33 @@ def _of_keys(
                 yield Finding.of(_REFUSED if is_refused else _VALUE, item, at, wrong)
 
 
-def _misplaced(key: Key, place: _Place, revision: Revision | None) -> str:
+def is_written(key: Key, place: KeyPlace) -> bool:
+    """Whether nobody judges where the key stands."""
+    return key.is_written or place.part.takes_any or bool(key.successor)
+
+
+def _misplaced(key: Key, place: KeyPlace) -> str:
     """Why a key is not read where it stands; "" where it is."""
     if key.is_written or place.part.takes_any:
         return ""
     if key.successor:
-        is_for_both = any(place.has_beside(form, key.successor) for form in _FORMS)
-        return "" if is_for_both else f"is read by {key.reader} alone; later ones read {key.successor}"
-    if place.part not in _parts(key, place.form):
-        return _moved(key, place)
-    return "" if revision is None else _of_other_releases(key, place, revision)
+        is_for_both = any(place.has_beside(form, key.successor) for form in FORMS)
+        later = key.otherwise or "later ones read"
+        return "" if is_for_both else f"is read by {key.reader} alone; {later} {key.successor}"
+    return "" if is_read_at(key, place) else _moved(key, place)
 
 
-def _of_other_releases(key: Key, place: _Place, revision: Revision) -> str:
-    """Which releases read a key that this one does not read; "" where it does."""
+def is_read_at(key: Key, place: KeyPlace) -> bool:
+    """Whether the key is read at the place, as what it stands there."""
+    others = key.only_beside.get(place.part)
+    beside = others is None or any(place.has_beside(place.form, other) for other in others)
+    return place.part in parts_of(key, place.form) and beside
+
+
+def _of_other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> str:
+    """Which releases read a key that this one does not read; "" where it does, or where nobody names it."""
+    if revision is None:
+        return ""
     only = key.annotation_releases if place.form == "annotations" else None
     if only is not None and not only.read(revision) and not place.has_beside("labels", key.name):
         return f"must be a label: as an annotation it is read by {only.words}, and this is {revision.name}"
@@ -143,32 +229,40 @@ def _of_other_releases(key: Key, place: _Place, revision: Revision) -> str:
     return f"is read by {releases.words}, and this is {revision.name}{why}"
 
 
-def _moved(key: Key, place: _Place) -> str:
+def _moved(key: Key, place: KeyPlace) -> str:
     """Where a key is read that is not read at this place; "" where another rule says so."""
     if place.part == GRAPH and place.form == "annotations" and key.name.startswith(_MOVED):
         return ""
     if place.part in key.instead:
         return f"is not read here: {key.instead[place.part]}"
-    other = next(form for form in _FORMS if form != place.form)
-    if place.part in _parts(key, other):
-        here = _FORMS[place.form].partition(" ")[2]
-        return f"must be {_FORMS[other]}: {key.reader} reads no {here} of that name here"
+    other = next(form for form in FORMS if form != place.form)
+    if place.part in parts_of(key, other):
+        here = FORMS[place.form].partition(" ")[2]
+        return f"must be {FORMS[other]}: {key.reader} reads no {here} of that name here"
+    if place.part in key.only_beside:
+        others = list_known(key.only_beside[place.part])
+        return f"is read here beside one of {others} alone: {key.reader} reads it as {where(key, place.part.kind)}"
     return f"is not read here: {key.reader} reads it as {where(key, place.part.kind)}"
 
 
 def where(key: Key, kind: tuple[str, str] | None = None) -> str:
     """Where a key is read, in words; of the parts of one `kind` alone, where it has any."""
+    by_form = {form: parts_of(key, form) for form in FORMS}
+    own = {form: tuple([part for part in parts if part.kind == kind]) for form, parts in by_form.items()}
+    if not any(own.values()):
+        if key.elsewhere:
+            return key.elsewhere
+        own = by_form
     places: list[str] = []
-    for form, title in _FORMS.items():
-        parts = _parts(key, form)
-        own = [part for part in parts if part.kind == kind] or parts
-        if own:
-            titles = dict.fromkeys([part.title for part in own])
-            places.append(f"{title} of {', '.join(titles)}")
-    return " or ".join(places) or key.elsewhere
+    for form, parts in own.items():
+        if parts:
+            titles = dict.fromkeys([part.title for part in parts])
+            places.append(f"{FORMS[form]} of {', '.join(titles)}")
+    return " or ".join(places)
 
 
-def _parts(key: Key, form: str) -> tuple[Part, ...]:
+def parts_of(key: Key, form: str) -> tuple[Part, ...]:
+    """The parts in which a key is read as a label, or as an annotation."""
     return key.labels if form == "labels" else key.annotations
 
 
@@ -179,25 +273,3 @@ def _wrong_value(key: Key, value: str) -> str:
         return ""
     known = [each for each in key.values if each]
     return f'must be one of {list_known(known)}; got "{value}"{near_miss(value, known)}: {key.otherwise}'
-
-
-@lru_cache(maxsize=1024)
-def _nearest(key: str) -> str:
-    """The known key of which this one is a slip away; "" for the keys of others."""
-    domain, slash, name = key.rpartition("/")
-    if slash and domain not in _DOMAINS:
-        near = [each for each in _DOMAINS if len(each) > _SHORT_DOMAIN and letters_apart(domain.casefold(), each) < 2]
-        if not near:
-            return ""
-        domain = near[0]
-    names = _NAMES.get(domain, [])
-    apart = [(letters_apart(name.casefold(), each.casefold()), each) for each in names]
-    best, right = min(apart, default=(3, ""))
-    if best <= (2 if len(right) > _SHORT_NAME else 1):
-        return _current(f"{domain}/{right}" if domain else right)
-    is_telling = domain in _OWN or "-" in name
-    return _OF_USERS.get(name, "") if is_telling else ""
-
-
-def _current(name: str) -> str:
-    return KEYS[name].successor or name

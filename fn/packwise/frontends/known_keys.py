@@ -104,7 +104,16 @@ class Key(NamedTuple):
     """For a part in which it is not read, what is read there."""
 
     successor: str = ""
-    """The key that has taken its place in every release that is still met."""
+    """The key that has taken its place in every release that is still met, or that KAI reads in its place."""
+
+    since: int = 0
+    """The first minor release of KAI that reads it of workloads that KAI groups itself; 0: all that are known."""
+
+    since_of: Mapping[Part, int] = {}
+    """The same of parts where it is read later than elsewhere."""
+
+    only_beside: Mapping[Part, tuple[str, ...]] = {}
+    """Of parts where it is read beside one of other keys alone: these."""
 
 
 def _operator_makes_podgroups(revision: Revision) -> bool:

@@ -138,7 +138,8 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     evidence = selection.evidence.findings if selection.evidence is not None else ()
     judged_before = [*of_topologies, *about_workloads, *of_objects]
     of_objects += metadata_findings(inventory.items, judged_before)
-    of_objects += key_findings(inventory.items, cluster.revision if selection.is_named else None)
+    named = cluster.revision if selection.is_named else None
+    of_objects += key_findings(inventory.items, named, settings.kai_version)
     has_grove = any(inventory.items.of_kind(*kind.key) for kind in WORKLOADS)
     judged = tuple(plans), known, has_grove, obstacles
     results = (

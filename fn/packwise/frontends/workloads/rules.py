@@ -10,7 +10,6 @@ from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.frontends.workloads.attributes import (
     BATCH_MIN_MEMBER,
     POD_GROUP,
-    PREEMPTIBILITY,
     PREFERRED,
     REQUIRED,
     SEGMENT_PREFERRED,
@@ -319,11 +318,6 @@ def _leader_worker_set(workload: Workload) -> Iterator[Finding]:
         message = "KAI starts the leader as a group of 1 pod, and counts the workers once it is bound"
         yield Finding.of(_ALONE, workload.item, ("spec", "startupPolicy"), message, severity=Severity.INFO)
     yield from _segment_levels(workload, worker, has_segments=segments is not None)
-    if leader is not worker and leader.annotations.get(SEGMENT_SIZE):
-        path = annotation_path(leader.metadata, SEGMENT_SIZE)
-        yield _ignored(
-            workload, path, "is not read of a leader; move it to the LeaderWorkerSet or to the workerTemplate"
-        )
     if segments is not None and leader is not worker:
         yield from _unlike_leader(workload, leader, worker)
 
@@ -360,11 +354,6 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
             yield _ignored(workload, (*policy, field), f"is not read by KAI; it reads {instead}")
     worker, master = template_of(workload, WORKER), template_of(workload, MASTER)
     if workload.kind is None or workload.kind.name != "PyTorchJob":
-        for template in workload.templates:
-            for key in (SEGMENT_SIZE, *_SEGMENT_LEVELS):
-                if template.annotations.get(key):
-                    path = annotation_path(template.metadata, key)
-                    yield _ignored(workload, path, "is read of PyTorchJobs alone, not of this kind")
         return
     if worker is not None:
         yield from _segment_levels(workload, worker, has_segments=bool(worker.annotations.get(SEGMENT_SIZE)))
@@ -402,14 +391,6 @@ def _revision(workload: Workload) -> Iterator[Finding]:
     if text is not None and isinstance(atoi(text), str):
         path = annotation_path(workload.owner.path, MIN_SCALE)
         yield _ignored(workload, path, f'must be a whole number; got "{text}": KAI takes 1')
-    for key in (TOPOLOGY, *_LEVELS):
-        if annotations.get(key):
-            path = annotation_path(workload.owner.path, key)
-            yield _ignored(workload, path, "is not read of Knative's revisions")
-            break
-    if PREEMPTIBILITY in workload.owner.labels:
-        path = (*workload.owner.path, "labels", PREEMPTIBILITY)
-        yield _ignored(workload, path, "is not read of Knative's revisions")
 
 
 _OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (

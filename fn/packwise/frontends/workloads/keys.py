@@ -1,0 +1,207 @@
+"""The labels and annotations that KAI reads of workloads that it groups itself, and those that stand elsewhere.
+
+A key that nobody reads is told at the object and the field; nothing is said of a workload none of whose pods KAI
+schedules. Source: spec/pod-grouper.md#2.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.frontends.key_rules import KeyTable, findings_at, holders, key_places
+from packwise.frontends.known_keys import KEYS as ALL_KEYS
+from packwise.frontends.known_keys import Key, Part
+from packwise.frontends.workloads.kinds import KINDS, Grouping, Metadata, Role, WorkloadKind
+from packwise.revisions.kai import release_of
+from packwise.settings.topologyrender import KAI_PROFILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.findings.finding import Finding
+    from packwise.frontends.key_rules import KeyPlace
+    from packwise.objects.index import Index
+    from packwise.revisions.kai import KaiRelease
+
+__all__ = ["PLACES", "WORKLOAD_KEYS", "is_owner", "is_scheduled", "workload_key_findings", "workload_parts"]
+
+_PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {
+    Part(kind.key, metadata.path, metadata.title): (kind, metadata) for kind in KINDS for metadata in kind.metadata
+}
+
+
+def workload_parts(is_wanted: Callable[[WorkloadKind, Metadata], bool]) -> tuple[Part, ...]:
+    """The parts of all kinds that are wanted."""
+    return tuple([part for part, place in _PLACES.items() if is_wanted(*place)])
+
+
+def is_owner(kind: WorkloadKind, metadata: Metadata) -> bool:
+    """Whether they are those of the object that the PodGroup is of: of a CronJob the Job, of Knative the revision."""
+    is_made = kind.metadata[0].role is Role.ABOVE
+    return metadata.role is Role.OWNER or (is_made and metadata is kind.metadata[1])
+
+
+def _is_pod(kind: WorkloadKind, metadata: Metadata) -> bool:
+    return metadata.role is Role.POD or kind.grouping is Grouping.POD
+
+
+def _is_job_of_set(kind: WorkloadKind, metadata: Metadata) -> bool:
+    return kind.grouping is Grouping.JOB_SET and metadata.role is Role.JOB
+
+
+def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
+    """Whether a constraint is read there: of the group, of a subgroup of a JobSet, of a group of Ray's."""
+    is_subgroup = _is_job_of_set(kind, metadata) or (
+        kind.grouping is Grouping.RAY and "submitter" not in metadata.title
+    )
+    return kind.grouping is not Grouping.REVISION and (is_owner(kind, metadata) or is_subgroup)
+
+
+def _has_segments(kind: WorkloadKind) -> bool:
+    return kind.grouping is Grouping.LEADER_WORKER_SET or kind.name == "PyTorchJob"
+
+
+def _is_of_segments(kind: WorkloadKind, metadata: Metadata) -> bool:
+    """Whether the levels of segments are read there: of the pods, or of the template of workers."""
+    return _has_segments(kind) and metadata.role is Role.POD
+
+
+def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
+    """Whether the size of segments is read there."""
+    if kind.name == "PyTorchJob":
+        return metadata.role is Role.POD
+    return kind.grouping is Grouping.LEADER_WORKER_SET and "leaderTemplate" not in metadata.path
+
+
+_OWNERS = workload_parts(is_owner)
+_PODS = workload_parts(_is_pod)
+_ABOVE = workload_parts(lambda _, metadata: metadata.role is Role.ABOVE)
+_JOBS = workload_parts(_is_job_of_set)
+_MIN_MEMBER = workload_parts(
+    lambda kind, metadata: kind.name in ("Job", "JobSet", "TrainJob") and metadata.role is Role.OWNER
+)
+_TOPOLOGIES = workload_parts(_has_topology)
+_RAY_GROUPS = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.POD)
+_SEGMENTS = workload_parts(_is_of_segments)
+_SIZES = workload_parts(_has_size)
+_SETS = workload_parts(lambda kind, metadata: kind.name == "StatefulSet" and metadata.role is Role.OWNER)
+_RAY = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.OWNER)
+_ANY = tuple(dict.fromkeys([*_OWNERS, *_PODS]))
+_PREEMPTIBLE = tuple([part for part in _ANY if _PLACES[part][0].grouping is not Grouping.REVISION])
+
+_OF_A_REVISION = {
+    part: "KAI's pod-grouper reads none of Knative's revisions"
+    for part, (kind, metadata) in _PLACES.items()
+    if kind.grouping is Grouping.REVISION and metadata.role is Role.POD
+}
+
+_KAI, _GROUPER = "KAI", "KAI's pod-grouper"
+_SEGMENT_LEVELS = (
+    "kai.scheduler/segment-topology-required-placement", "kai.scheduler/segment-topology-preferred-placement",
+)  # fmt: skip
+_OF_A_GROUP = "an annotation of the object that the group is of, and of no pods"
+_OF_PODS = "an annotation of pods"
+_OF_BOTH = "a label of the object that the group is of, or of its pods"
+
+_ROWS = (
+    Key("kai.scheduler/queue", _KAI, labels=_ANY, elsewhere=_OF_BOTH),
+    Key("kai.scheduler/node-pool", _KAI, labels=_ANY, elsewhere=_OF_BOTH),
+    Key("runai/queue", "KAI before v0.6", successor="kai.scheduler/queue"),
+    Key(
+        "kueue.x-k8s.io/queue-name", "Kueue", successor="kai.scheduler/queue",
+        otherwise="the group is in KAI's default-queue, for KAI reads the label",
+    ),
+    Key("priorityClassName", _GROUPER, labels=_ANY, elsewhere=_OF_BOTH),
+    Key(
+        "ray.io/priority-class-name", _GROUPER, labels=_RAY, elsewhere="a label of the kinds of KubeRay",
+    ),
+    ALL_KEYS["kai.scheduler/preemptibility"]._replace(
+        labels=_PREEMPTIBLE, annotations=(), releases=None, elsewhere=_OF_BOTH, otherwise="others are passed over",
+        instead=_OF_A_REVISION,
+    ),
+    Key(
+        "kai.scheduler/topology", _GROUPER, annotations=(*_TOPOLOGIES, *_SEGMENTS), elsewhere=_OF_A_GROUP,
+        only_beside=dict.fromkeys(_SEGMENTS, _SEGMENT_LEVELS), since_of=dict.fromkeys(_RAY_GROUPS, 14),
+        instead=_OF_A_REVISION,
+    ),
+    *[
+        Key(
+            f"kai.scheduler/topology-{strength}-placement", _GROUPER, annotations=_TOPOLOGIES, elsewhere=_OF_A_GROUP,
+            since_of=dict.fromkeys(_RAY_GROUPS, 14), instead=_OF_A_REVISION,
+        )
+        for strength in ("required", "preferred")
+    ],
+    ALL_KEYS["kai.scheduler/skip-podgrouper"]._replace(
+        annotations=(*_ANY, *_ABOVE, *_JOBS), since=15,
+    ),
+    Key(
+        "kai.scheduler/batch-min-member", _GROUPER, annotations=(*_MIN_MEMBER, *_JOBS), since=14,
+        since_of=dict.fromkeys(_JOBS, 16), elsewhere="an annotation of Jobs, JobSets and their replicatedJobs",
+    ),
+    Key(
+        "kai.scheduler/min-member", _GROUPER, annotations=_SETS, since=18,
+        elsewhere="an annotation of StatefulSets, from v0.18 on; of a Job and of a JobSet it reads "
+        "kai.scheduler/batch-min-member",
+    ),
+    Key(
+        "kai.scheduler/segment-size", _GROUPER, annotations=_SIZES,
+        elsewhere="an annotation of LeaderWorkerSets, of their workerTemplate, and of the Worker of a PyTorchJob",
+    ),
+    *[
+        Key(
+            name, _GROUPER, annotations=_SEGMENTS,
+            elsewhere="an annotation of the templates of a LeaderWorkerSet, and of the Worker of a PyTorchJob",
+        )
+        for name in _SEGMENT_LEVELS
+    ],
+    *[
+        Key(f"kai.scheduler/{name}", _GROUPER, annotations=_ANY, since=17, elsewhere=_OF_PODS)
+        for name in ("preemption-delay", "staleness-grace-period")
+    ],
+    *[
+        Key(name, _KAI, annotations=_PODS, elsewhere=_OF_PODS)
+        for name in ("gpu-fraction", "gpu-fraction-num-devices", "gpu-fraction-container-name", "gpu-memory")
+    ],
+    *[key for key in ALL_KEYS.values() if key.is_written and key.reader == _KAI],
+)  # fmt: skip
+
+PLACES: dict[str, tuple[Part, ...]] = {
+    "the owner, or its pods": _ANY,
+    "the owner, or its pods; not of Knative's revisions": _PREEMPTIBLE,
+    "the owner; not of Knative's revisions": tuple([part for part in _OWNERS if part not in _OF_A_REVISION]),
+    "pods": _PODS,
+    "the pods of LeaderWorkerSets and PyTorchJobs": _SEGMENTS,
+    "the head and the worker groups of Ray": tuple([part for part in _RAY_GROUPS if part in _TOPOLOGIES]),
+}
+"""Parts that many keys are read in, by what they have in common; the widest first."""
+
+WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES))
+"""The keys, and all parts of workloads in which they are looked at."""
+
+
+def workload_key_findings(index: Index, kai_version: str | None) -> Iterator[Finding]:
+    """The keys of users' workloads that nobody reads as they stand, with the release of KAI that is named, if any."""
+    releases = partial(_of_other_releases, release=release_of(kai_version))
+    for kind in KINDS:
+        parts = [part for part in WORKLOAD_KEYS.parts if part.kind == kind.key]
+        for item in index.by_kind.get(kind.key, ()):
+            if is_scheduled(item, kind):
+                for part in parts:
+                    for place in key_places(item.value, part):
+                        yield from findings_at(item, place, WORKLOAD_KEYS, releases)
+
+
+def is_scheduled(item: KubeObject, kind: WorkloadKind) -> bool:
+    """Whether KAI schedules any of the pods."""
+    steps = [template.spec for template in kind.templates]
+    return any(spec.get("schedulerName") == KAI_PROFILE for path in steps for _, spec in holders(item.value, path))
+
+
+def _of_other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
+    """Which releases read a key that this one does not read; "" where it does."""
+    since = key.since_of.get(place.part, key.since)
+    if release.minor >= since:
+        return ""
+    return f"is read here by {key.reader} from v0.{since} on, and this is {release.name}"

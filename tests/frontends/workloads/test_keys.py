@@ -1,0 +1,143 @@
+"""Keys of workloads that KAI groups itself: where each is read, and what is said of one that stands elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.fieldpath import format_path
+from packwise.frontends.workloads.keys import WORKLOAD_KEYS, workload_key_findings
+from packwise.objects.index import Index
+from tests.frontends.workloads.workloads import parsed
+
+POD = "{schedulerName: kai-scheduler, containers: [{name: main, image: main}]}"
+JOB = f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: train, OWN}}
+spec: {{parallelism: 2, template: {{metadata: {{PODS}}, spec: {POD}}}}}
+"""
+JOB_SET = f"""\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {{name: train, OWN}}
+spec:
+  replicatedJobs:
+  - name: a
+    template: {{metadata: {{JOBS}}, spec: {{template: {{metadata: {{PODS}}, spec: {POD}}}}}}}
+"""
+LWS = f"""\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {{name: serve, OWN}}
+spec: {{leaderWorkerTemplate: {{size: 4, workerTemplate: {{metadata: {{PODS}}, spec: {POD}}}}}}}
+"""
+CRON_JOB = f"""\
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: nightly, OWN}}
+spec: {{jobTemplate: {{metadata: {{JOBS}}, spec: {{template: {{metadata: {{PODS}}, spec: {POD}}}}}}}}}
+"""
+TOPOLOGY = "kai.scheduler/topology: cluster"
+REQUIRED = "kai.scheduler/topology-required-placement: rack"
+
+
+def told(text: str, version: str | None = None, **places: str) -> list[tuple[str, str]]:
+    """Field and message of each finding; `places` fill in the metadata."""
+    for name in ("OWN", "JOBS", "PODS"):
+        text = text.replace(name, places.get(name.casefold(), "finalizers: []"))
+    found = workload_key_findings(Index.of(parsed(text)), version)
+    return [(format_path(each.path), f"{each.rule}: {each.message}") for each in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (JOB, {"own": "labels: {kai.scheduler/queue: q}, annotations: {kai.scheduler/batch-min-member: '2'}"}),
+        (JOB, {"pods": "labels: {priorityClassName: train}, annotations: {gpu-fraction: '0.5'}"}),
+        (JOB, {"own": f"annotations: {{{TOPOLOGY}, {REQUIRED}}}"}),
+        (JOB_SET, {"jobs": f"annotations: {{{TOPOLOGY}, {REQUIRED}, kai.scheduler/batch-min-member: '1'}}"}),
+        (LWS, {"pods": f"annotations: {{{TOPOLOGY}, kai.scheduler/segment-topology-required-placement: rack}}"}),
+        (LWS, {"own": "annotations: {kai.scheduler/segment-size: '2'}"}),
+        (CRON_JOB, {"own": "annotations: {kai.scheduler/skip-podgrouper: 'true'}"}),
+        (CRON_JOB, {"jobs": f"annotations: {{{TOPOLOGY}, {REQUIRED}}}"}),
+        (JOB, {"own": "labels: {kueue.x-k8s.io/queue-name: a, kai.scheduler/queue: q}"}),
+        (JOB.replace("kai-scheduler", "volcano"), {"own": "labels: {kai.scheduler/queu: q}"}),
+    ],
+)  # fmt: skip
+def test_what_is_read_is_left_alone(text: str, places: dict[str, str]) -> None:
+    assert told(text, **places) == []
+
+
+ELSEWHERE: list[tuple[str, dict[str, str], str, str]] = [
+    (JOB, {"own": "annotations: {kai.scheduler/batch-minmember: '2'}"},
+     "metadata.annotations[kai.scheduler/batch-minmember]",
+     'key-spelling: is a key that nobody is known to read; did you mean "kai.scheduler/batch-min-member"?'),
+    (JOB, {"pods": f"annotations: {{{REQUIRED}}}"},
+     "spec.template.metadata.annotations[kai.scheduler/topology-required-placement]",
+     "key-place: is not read here: KAI's pod-grouper reads it as an annotation of a Job"),
+    (JOB, {"own": f"labels: {{{TOPOLOGY}}}"}, "metadata.labels[kai.scheduler/topology]",
+     "key-place: must be an annotation: KAI's pod-grouper reads no label of that name here"),
+    (JOB, {"own": "annotations: {kai.scheduler/queue: q}"}, "metadata.annotations[kai.scheduler/queue]",
+     "key-place: must be a label: KAI reads no annotation of that name here"),
+    (JOB, {"own": "labels: {kueue.x-k8s.io/queue-name: q}"}, "metadata.labels[kueue.x-k8s.io/queue-name]",
+     "key-place: is read by Kueue alone; the group is in KAI's default-queue, for KAI reads the label "
+     "kai.scheduler/queue"),
+    (JOB, {"own": "annotations: {kai.scheduler/skip-podgrouper: 'True'}"},
+     "metadata.annotations[kai.scheduler/skip-podgrouper]",
+     'key-value: must be one of "true", "false"; got "True"; did you mean "true"?: only "true" counts'),
+    (JOB, {"own": "labels: {kai.scheduler/preemptibility: nonpreemptible}"},
+     "metadata.labels[kai.scheduler/preemptibility]",
+     'key-value: must be one of "preemptible", "non-preemptible"; got "nonpreemptible"; did you mean '
+     '"non-preemptible"?: others are passed over'),
+    (JOB_SET, {"jobs": "labels: {kai.scheduler/queue: q}"},
+     "spec.replicatedJobs[0].template.metadata.labels[kai.scheduler/queue]",
+     "key-place: is not read here: KAI reads it as a label of a JobSet, pods of a JobSet"),
+    (CRON_JOB, {"own": "labels: {kai.scheduler/queue: q}"}, "metadata.labels[kai.scheduler/queue]",
+     "key-place: is not read here: KAI reads it as a label of the Jobs of a CronJob, pods of a CronJob"),
+    (CRON_JOB, {"jobs": "annotations: {kai.scheduler/batch-min-member: '2'}"},
+     "spec.jobTemplate.metadata.annotations[kai.scheduler/batch-min-member]",
+     "key-place: is not read here: KAI's pod-grouper reads it as an annotation of Jobs, JobSets and their "
+     "replicatedJobs"),
+    (LWS, {"pods": f"annotations: {{{TOPOLOGY}}}"},
+     "spec.leaderWorkerTemplate.workerTemplate.metadata.annotations[kai.scheduler/topology]",
+     'key-place: is read here beside one of "kai.scheduler/segment-topology-required-placement", '
+     '"kai.scheduler/segment-topology-preferred-placement" alone: KAI\'s pod-grouper reads it as an annotation of a '
+     "LeaderWorkerSet, the leaderTemplate of a LeaderWorkerSet, the workerTemplate of a LeaderWorkerSet"),
+    (LWS, {"own": "annotations: {kai.scheduler/segment-topology-required-placement: rack}"},
+     "metadata.annotations[kai.scheduler/segment-topology-required-placement]",
+     "key-place: is not read here: KAI's pod-grouper reads it as an annotation of the leaderTemplate of a "
+     "LeaderWorkerSet, the workerTemplate of a LeaderWorkerSet"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "places", "path", "message"), ELSEWHERE)
+def test_what_stands_elsewhere_is_told(text: str, places: dict[str, str], path: str, message: str) -> None:
+    assert told(text, **places) == [(path, message)]
+
+
+def test_releases_before_a_key_are_told() -> None:
+    own = "annotations: {kai.scheduler/preemption-delay: 90s}"
+
+    assert told(JOB, "v0.17", own=own) == []
+    assert told(JOB, "v0.16", own=own) == [
+        (
+            "metadata.annotations[kai.scheduler/preemption-delay]",
+            "key-place: is read here by KAI's pod-grouper from v0.17 on, and this is v0.16",
+        )
+    ]
+
+
+def test_a_bare_pod_is_owner_and_pod() -> None:
+    keys: dict[str, Any] = {"labels": [], "annotations": []}
+    for key in WORKLOAD_KEYS.keys.values():
+        for form, parts in (("labels", key.labels), ("annotations", key.annotations)):
+            keys[form] += [key.name] if any(part.kind == ("", "Pod") for part in parts) else []
+
+    assert keys["labels"] == [
+        "kai.scheduler/queue", "kai.scheduler/node-pool", "priorityClassName", "kai.scheduler/preemptibility",
+    ]  # fmt: skip
+    assert [key for key in keys["annotations"] if key.startswith("gpu")] == [
+        "gpu-fraction", "gpu-fraction-num-devices", "gpu-fraction-container-name", "gpu-memory",
+    ]  # fmt: skip
