@@ -301,7 +301,7 @@ lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 
 # crane answers for a registry; where it is not installed, the one that `make e2e-tools` builds does.
 pins: setup ## pin the actions and images of CI and the Dockerfile by digest, and renew the pins (network; not in CI)
-	PATH="$$PATH:$(CURDIR)/$(dir $(CRANE_BINARY))" $(BIN)/python -m supplychain.pins
+	PATH="$$PATH:$(CURDIR)/$(patsubst %/,%,$(dir $(CRANE_BINARY)))" $(BIN)/python -m supplychain.pins
 
 sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock
 	$(BIN)/python -m supplychain.sbom

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
+from collections.abc import Iterator
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from supplychain.pins import FILES, Origin, movable, pin, references, rewrite
-from tests.places import ROOT
+from tests.places import ROOT, TOOLS, missing
 
 A, B = "a" * 40, "b" * 40
 DIGEST = f"sha256:{'c' * 64}"
@@ -290,6 +294,66 @@ def test_git_itself_tells_the_commit_of_an_annotated_tag(tmp_path: Path, monkeyp
     )
     (root / "action.yml").write_text("steps:\n- uses: o/r@v2\n", encoding="utf-8")
     assert pin(root) == ([], ["https://github.com/o/r: must have the tag v2; there is none"])
+
+
+@pytest.fixture
+def registry() -> Iterator[tuple[str, dict[str, bytes]]]:
+    """The address of a registry on loopback, and the manifests that it has by `name:tag`."""
+    manifests: dict[str, bytes] = {}
+
+    class Registry(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            manifest = manifests.get(self.path.removeprefix("/v2/").replace("/manifests/", ":"))
+            self.send_response(200 if self.path == "/v2/" or manifest is not None else 404)
+            content = manifest or b"{}"
+            self.send_header("Content-Type", "application/vnd.oci.image.index.v1+json")
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Docker-Content-Digest", f"sha256:{sha256(content).hexdigest()}")
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(content)
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Registry)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"127.0.0.1:{server.server_address[1]}", manifests
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.client
+def test_crane_itself_tells_the_digest_of_an_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: tuple[str, dict[str, bytes]]
+) -> None:
+    """A registry on loopback stands for those of the bases; a tag that moves is renewed, one that is gone is named."""
+    crane = next(TOOLS.glob("crane-*/crane"), None)
+    if crane is None:
+        missing("crane is not built: `make e2e-tools` does")
+    monkeypatch.setenv("PATH", f"{crane.parent}{os.pathsep}{os.environ['PATH']}")
+    address, manifests = registry
+    dockerfile = tmp_path / "Dockerfile"
+    image = f"{address}/team/base:1.2"
+    dockerfile.write_text(f"FROM {image} AS base\nFROM base\n", encoding="utf-8")
+
+    for content in (b'{"schemaVersion": 2}', b'{"schemaVersion": 2, "manifests": []}'):
+        manifests["team/base:1.2"] = content
+        assert pin(tmp_path)[1] == []
+        digest = f"sha256:{sha256(content).hexdigest()}"
+        assert dockerfile.read_text(encoding="utf-8") == f"FROM {image}@{digest} AS base\nFROM base\n"
+    manifests.clear()
+    pinned = dockerfile.read_bytes()
+
+    changed, failures = pin(tmp_path)
+
+    assert changed == []
+    assert [image in line and "404" in line for line in failures] == [True]
+    assert dockerfile.read_bytes() == pinned
 
 
 def test_make_pins_finds_the_crane_that_make_builds(tmp_path: Path) -> None:

@@ -525,3 +525,24 @@ def test_the_environment_moves_no_repository(call: Call, repository: Path, monke
         monkeypatch.setenv(name, "/nowhere")
 
     assert found(call("check", ".", "--changed-since", "main", "-o", "json")) == of("clusters/east/more.yaml")
+
+
+@pytest.mark.parametrize("words", [
+    ("check", ".", "--changed-since", "main"),
+    ("comment", ".", "--baseline", "git:main"),
+    ("fleet", "check", ".", "--changed-since", "main", "--no-cache"),
+])  # fmt: skip
+def test_a_worktree_says_what_the_repository_says(call: Call, repository: Path, words: tuple[str, ...]) -> None:
+    write(repository, {"clusters/west/more.yaml": OTHER})
+    committed(repository)
+    git(repository, "worktree", "add", "--quiet", "--detach", "tree", "HEAD")
+    (repository / "tree").rename(repository.parent / f"{repository.name}-tree")
+    git(repository, "worktree", "repair", str(repository.parent / f"{repository.name}-tree"))
+
+    here = call(*words)
+    os.chdir(repository.parent / f"{repository.name}-tree")
+    there = call(*words)
+
+    assert here.code == 1
+    assert "more.yaml" in here.stdout
+    assert there == here

@@ -68,3 +68,30 @@ def test_a_worktree_and_a_submodule_are_repositories(
     ran = call("fleet", "diff", "outer/inner", "--changed-since", "git:HEAD")
 
     assert ran.stdout.splitlines()[0] == "1 package: 1 changed"
+
+
+@pytest.mark.parametrize("state", ["dirty", "moved", "unchanged"])
+def test_packages_of_a_submodule_are_looked_at_in_each_run(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """The commit of the repository around it has none of their files: no change in them goes by unseen."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    write(tmp_path, {"repo/a/topology.yaml": CONFIG, "repo/a/w.yaml": WORKLOAD})
+    write(tmp_path, {"outer/b/topology.yaml": CONFIG, "outer/b/w.yaml": WORKLOAD})
+    for each in ("repo", "outer"):
+        git(tmp_path / each, "init")
+        _commit_all(tmp_path / each)
+    git(tmp_path / "outer", "-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "repo"), "inner")
+    _commit_all(tmp_path / "outer")
+    git(tmp_path / "outer", "branch", "before")
+    if state != "unchanged":
+        write(tmp_path / "outer", {"inner/a/w.yaml": WORKLOAD.replace("replicas: 1", "replicas: 2")})
+    if state == "moved":
+        _commit_all(tmp_path / "outer/inner")
+        _commit_all(tmp_path / "outer")
+
+    checked = call("fleet", "check", "outer", "--changed-since", "before")
+    compared = call("fleet", "diff", "outer", "--changed-since", "before")
+
+    assert checked.stdout == "2 packages: 1 passing, 1 unchanged\n  1 workload judged\n"
+    assert compared.stdout.splitlines()[0] == "2 packages: 1 new, 1 unchanged"
