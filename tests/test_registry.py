@@ -93,6 +93,9 @@ class Queues:
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
         return item
 
+    def migrate(self, item: KubeObject) -> KubeObject:
+        return item
+
 
 CONFIGURATION = """\
 apiVersion: packwise.dev/v1alpha1

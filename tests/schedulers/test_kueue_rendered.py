@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from krmfn.kubeobject import KubeObject
+from packwise.commands.rewrite import mend
 from packwise.pipeline import render
 from packwise.pipeline.steps import Rendered
+from packwise.schedulers.kueue import KUEUE
 from packwise.select import Package
 
 SETTINGS = """\
@@ -82,3 +84,36 @@ def test_flavors_without_a_topology_are_told() -> None:
     assert [
         (result.tags["rule"], result.message) for result in answer.results if result.tags["rule"] != "no-workloads"
     ] == [("kueue-flavors", "is not written: the settings have no topology that it could name, or several")]
+
+
+OLD = """\
+apiVersion: kueue.x-k8s.io/v1beta1 # as it was
+kind: {kind}
+metadata: {{name: racks}}
+spec: {{}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["Topology", "ResourceFlavor"])
+def test_objects_of_v1beta1_become_those_of_v1beta2(kind: str) -> None:
+    settings = KubeObject.parse(SETTINGS.format(version="v0.20", lowest="a", gitops="", enabled="true"))
+    item = KubeObject.parse(OLD.format(kind=kind))
+    expected = OLD.format(kind=kind).replace("v1beta1", "v1beta2")
+
+    assert KUEUE.migrate(item).text == expected
+    assert mend(Package((settings, item)), unsafe=True).items[1].text == expected
+    assert mend(Package((settings, item))).hidden == 1
+
+
+@pytest.mark.parametrize("name", ["kai.scheduler/v1alpha1", "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1alpha1"])
+def test_other_objects_stay(name: str) -> None:
+    item = KubeObject.parse(OLD.format(kind="Topology").replace("kueue.x-k8s.io/v1beta1", name))
+
+    assert KUEUE.migrate(item) is item
+
+
+def test_a_release_that_serves_both_versions_changes_nothing() -> None:
+    settings = KubeObject.parse(SETTINGS.format(version="v0.19", lowest="a", gitops="", enabled="true"))
+    item = KubeObject.parse(OLD.format(kind="Topology"))
+
+    assert mend(Package((settings, item)), unsafe=True).items[1] is item

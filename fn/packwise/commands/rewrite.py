@@ -77,8 +77,12 @@ def _decided(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> Ku
 def migrate_workload(item: KubeObject, step: Step) -> KubeObject:
     """`item` in the words of the step's later revision; itself where it is no workload, or says the same in both.
 
+    An object of a scheduler is in the version that all its known releases serve.
+
     Raises FieldError where an anchor is in the way, or a comment could not stay.
     """
     for front_end in workload_front_ends():
         item = front_end.migrate(item, step)
+    for scheduler in schedulers(step.target):
+        item = scheduler.migrate(item)
     return item

@@ -64,3 +64,10 @@ class Scheduler(Protocol):
         Raises FieldError where an anchor or alias is in the way.
         """
         ...
+
+    def migrate(self, item: KubeObject) -> KubeObject:
+        """One of its own objects in the API version that every known release serves; anything else as it is.
+
+        Raises FieldError where an anchor or alias is in the way.
+        """
+        ...

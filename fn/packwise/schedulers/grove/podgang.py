@@ -47,6 +47,10 @@ class _Grove:
         """Itself: PodGangs need nothing of users' objects."""
         return item
 
+    def migrate(self, item: KubeObject) -> KubeObject:
+        """Itself: Grove makes the PodGangs anew."""
+        return item
+
 
 def podgang_value(gang: Gang) -> Mapping[str, Value]:
     """The manifest, without owner reference (a render knows no uid) and status."""

@@ -56,6 +56,10 @@ class _Kai:
 
         return with_reference(item, cluster.schedulers, settings)
 
+    def migrate(self, item: KubeObject) -> KubeObject:
+        """Itself: KAI serves one version of each of its objects."""
+        return item
+
 
 def _check_users_objects(source: SchedulerInput, topologies: KaiTopologies) -> Iterable[Finding]:
     """What KAI refuses in users' own objects of its kinds; nothing is imported where there are none."""

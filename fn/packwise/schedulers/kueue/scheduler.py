@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.kinds import KUEUE_TOPOLOGY
+from packwise.objects.identity import identity
+from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["KUEUE"]
 
 _WORD = "kueue"
+_OLD_VERSION = "v1beta1"
 
 
 class _Kueue:
@@ -35,8 +37,15 @@ class _Kueue:
         return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)))
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """Itself: Kueue needs nothing of users' objects."""
-        return item
+        """A Topology or a ResourceFlavor in the version that the named release serves."""
+        return item if kueue_release(settings.kueue.version).serves_v1beta1 else self.migrate(item)
+
+    def migrate(self, item: KubeObject) -> KubeObject:
+        """A Topology or a ResourceFlavor of v1beta1, which has the same fields, as v1beta2."""
+        group, kind, _, _ = identity(item.value)
+        known = next((each for each in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR) if each.key == (group, kind)), None)
+        is_old = known is not None and item.api_version == f"{group}/{_OLD_VERSION}"
+        return item.set(("apiVersion",), known.api_version) if known is not None and is_old else item
 
 
 def _is_meant(index: Index) -> bool:

@@ -51,6 +51,10 @@ class _Volcano:
         """Itself: Volcano needs nothing of users' objects."""
         return item
 
+    def migrate(self, item: KubeObject) -> KubeObject:
+        """Itself: Volcano serves one version of its PodGroups."""
+        return item
+
 
 def podgroup_value(gang: Gang) -> Mapping[str, Value]:
     """The manifest, without owner reference (a render knows no uid) and status. Volcano takes no number below 1."""
