@@ -8,6 +8,7 @@ import pytest
 
 from krmfn.fieldpath import format_path
 from packwise.frontends.workloads.keys import WORKLOAD_KEYS, workload_key_findings
+from packwise.frontends.workloads.mend import mend
 from packwise.objects.index import Index
 from tests.frontends.workloads.workloads import parsed
 
@@ -45,9 +46,7 @@ REQUIRED = "kai.scheduler/topology-required-placement: rack"
 
 def told(text: str, version: str | None = None, **places: str) -> list[tuple[str, str]]:
     """Field and message of each finding; `places` fill in the metadata."""
-    for name in ("OWN", "JOBS", "PODS"):
-        text = text.replace(name, places.get(name.casefold(), "finalizers: []"))
-    found = workload_key_findings(Index.of(parsed(text)), version)
+    found = workload_key_findings(Index.of(parsed(filled(text, places))), version)
     return [(format_path(each.path), f"{each.rule}: {each.message}") for each in found]
 
 
@@ -141,3 +140,48 @@ def test_a_bare_pod_is_owner_and_pod() -> None:
     assert [key for key in keys["annotations"] if key.startswith("gpu")] == [
         "gpu-fraction", "gpu-fraction-num-devices", "gpu-fraction-container-name", "gpu-memory",
     ]  # fmt: skip
+
+
+MENDED: list[tuple[str, dict[str, str], dict[str, str]]] = [
+    (JOB, {"own": "annotations: {kai.scheduler/batch-minmember: '2'}"},
+     {"own": "annotations: {kai.scheduler/batch-min-member: '2'}"}),
+    (JOB, {"own": "annotations: {kai.scheduler/queue: q}"}, {"own": "labels: {kai.scheduler/queue: q}"}),
+    (JOB, {"own": "finalizers: []", "pods": f"annotations: {{{REQUIRED}}}"},
+     {"own": f"finalizers: [], annotations: {{{REQUIRED}}}", "pods": ""}),
+    (JOB_SET, {"jobs": "labels: {kai.scheduler/batch-min-member: '1'}"},
+     {"jobs": "annotations: {kai.scheduler/batch-min-member: '1'}"}),
+]  # fmt: skip
+LEFT: list[tuple[str, dict[str, str]]] = [
+    (JOB, {"own": f"annotations: {{{REQUIRED}}}", "pods": f"annotations: {{{REQUIRED}}}"}),
+    (JOB, {"own": "labels: {kueue.x-k8s.io/queue-name: q, runai/queue: q}"}),
+    (JOB, {"own": "labels: {kai.scheduler/preemptibilty: never}"}),
+    (JOB_SET, {"pods": f"annotations: {{{REQUIRED}}}"}),
+    (CRON_JOB, {"own": "labels: {kai.scheduler/queue: q}"}),
+    (LWS, {"pods": f"annotations: {{{TOPOLOGY}}}"}),
+    (JOB.replace("kai-scheduler", "volcano"), {"own": "labels: {kai.scheduler/queu: q}"}),
+]
+
+
+def filled(text: str, places: dict[str, str]) -> str:
+    for name in ("OWN", "JOBS", "PODS"):
+        text = text.replace(name, places.get(name.casefold(), "finalizers: []"))
+    return text
+
+
+@pytest.mark.parametrize(("text", "places", "right"), MENDED)
+def test_a_key_moves_to_the_one_place_where_it_is_read(
+    text: str, places: dict[str, str], right: dict[str, str]
+) -> None:
+    (before,), (after,) = parsed(filled(text, places)), parsed(filled(text, right).replace("metadata: {}, ", ""))
+
+    mended = mend(before)
+
+    assert mended.value == after.value
+    assert mend(mended) is mended
+
+
+@pytest.mark.parametrize(("text", "places"), LEFT)
+def test_a_key_that_may_be_meant_otherwise_stays(text: str, places: dict[str, str]) -> None:
+    (item,) = parsed(filled(text, places))
+
+    assert mend(item) is item
