@@ -1,4 +1,4 @@
-"""`packwise check --fix`: files mended in place where that changes no meaning, every other byte kept."""
+"""`packwise check --fix`: files mended in place where only one thing can be meant, every other byte kept."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Mended(NamedTuple):
 
 
 def mend(package: Package, *, unsafe: bool = False) -> Mended:
-    """The items, mended where that changes no meaning; `unsafe`: also where it does.
+    """The items, mended where only one thing can be meant; `unsafe`: also where that is a decision.
 
     Those that need none come back as they are, and so do those where an anchor or alias is in the way.
     """
@@ -57,7 +57,7 @@ def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> Ku
 
 
 def _mended(item: KubeObject, cluster: Cluster) -> KubeObject:
-    """The item in other words, which mean the same."""
+    """The item in other words, which say what its author can only have meant."""
     for front_end in workload_front_ends():
         item = front_end.mend(item, cluster.revision)
     return item

@@ -203,8 +203,7 @@ def _misplaced(key: Key, place: KeyPlace) -> str:
         return ""
     if key.successor:
         is_for_both = any(place.has_beside(form, key.successor) for form in FORMS)
-        later = key.otherwise or "later ones read"
-        return "" if is_for_both else f"is read by {key.reader} alone; {later} {key.successor}"
+        return "" if is_for_both else f"is read by {key.reader} alone; later ones read {key.successor}"
     return "" if is_read_at(key, place) else _moved(key, place)
 
 

@@ -104,7 +104,7 @@ class Key(NamedTuple):
     """For a part in which it is not read, what is read there."""
 
     successor: str = ""
-    """The key that has taken its place in every release that is still met, or that KAI reads in its place."""
+    """The key that has taken its place in every release that is still met."""
 
     since: int = 0
     """The first minor release of KAI that reads it of workloads that KAI groups itself; 0: all that are known."""

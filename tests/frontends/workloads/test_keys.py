@@ -61,7 +61,6 @@ def told(text: str, version: str | None = None, **places: str) -> list[tuple[str
         (LWS, {"own": "annotations: {kai.scheduler/segment-size: '2'}"}),
         (CRON_JOB, {"own": "annotations: {kai.scheduler/skip-podgrouper: 'true'}"}),
         (CRON_JOB, {"jobs": f"annotations: {{{TOPOLOGY}, {REQUIRED}}}"}),
-        (JOB, {"own": "labels: {kueue.x-k8s.io/queue-name: a, kai.scheduler/queue: q}"}),
         (JOB.replace("kai-scheduler", "volcano"), {"own": "labels: {kai.scheduler/queu: q}"}),
     ],
 )  # fmt: skip
@@ -80,9 +79,6 @@ ELSEWHERE: list[tuple[str, dict[str, str], str, str]] = [
      "key-place: must be an annotation: KAI's pod-grouper reads no label of that name here"),
     (JOB, {"own": "annotations: {kai.scheduler/queue: q}"}, "metadata.annotations[kai.scheduler/queue]",
      "key-place: must be a label: KAI reads no annotation of that name here"),
-    (JOB, {"own": "labels: {kueue.x-k8s.io/queue-name: q}"}, "metadata.labels[kueue.x-k8s.io/queue-name]",
-     "key-place: is read by Kueue alone; the group is in KAI's default-queue, for KAI reads the label "
-     "kai.scheduler/queue"),
     (JOB, {"own": "annotations: {kai.scheduler/skip-podgrouper: 'True'}"},
      "metadata.annotations[kai.scheduler/skip-podgrouper]",
      'key-value: must be one of "true", "false"; got "True"; did you mean "true"?: only "true" counts'),
@@ -153,7 +149,7 @@ MENDED: list[tuple[str, dict[str, str], dict[str, str]]] = [
 ]  # fmt: skip
 LEFT: list[tuple[str, dict[str, str]]] = [
     (JOB, {"own": f"annotations: {{{REQUIRED}}}", "pods": f"annotations: {{{REQUIRED}}}"}),
-    (JOB, {"own": "labels: {kueue.x-k8s.io/queue-name: q, runai/queue: q}"}),
+    (JOB, {"own": "labels: {runai/queue: q}"}),
     (JOB, {"own": "labels: {kai.scheduler/preemptibilty: never}"}),
     (JOB_SET, {"pods": f"annotations: {{{REQUIRED}}}"}),
     (CRON_JOB, {"own": "labels: {kai.scheduler/queue: q}"}),

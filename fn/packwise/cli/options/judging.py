@@ -86,8 +86,8 @@ def _add_fixes(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--fix",
         action="store_true",
-        help="first mend the files where that changes no meaning: quotes around quantities and words that tools read "
-        "differently, fields by their new names; no other byte changes",
+        help="first mend the files where only one thing can be meant: quotes around quantities and words that tools "
+        "read differently, fields by their new names, keys of KAI's where KAI reads them; no other byte changes",
     )
     check.add_argument(
         "--unsafe-fixes",

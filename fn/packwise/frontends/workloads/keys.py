@@ -109,10 +109,6 @@ _ROWS = (
     Key("kai.scheduler/queue", _KAI, labels=_ANY, elsewhere=_OF_BOTH),
     Key("kai.scheduler/node-pool", _KAI, labels=_ANY, elsewhere=_OF_BOTH),
     Key("runai/queue", "KAI before v0.6", successor="kai.scheduler/queue"),
-    Key(
-        "kueue.x-k8s.io/queue-name", "Kueue", successor="kai.scheduler/queue",
-        otherwise="the group is in KAI's default-queue, for KAI reads the label",
-    ),
     Key("priorityClassName", _GROUPER, labels=_ANY, elsewhere=_OF_BOTH),
     Key(
         "ray.io/priority-class-name", _GROUPER, labels=_RAY, elsewhere="a label of the kinds of KubeRay",
