@@ -61,7 +61,7 @@ TESTS = (
 """Cases and tables, which are fast and compare whole outputs."""
 
 COPIES = {"src": "fn", "docs": "docs", "examples": "examples", "testdata": "testdata", "tests": "tests"}
-"""What the tests need, by the name that mutmut wants; the goldens are not among it."""
+"""What the tests need, by the name that mutmut wants."""
 
 SETTINGS = f"""\
 [tool.pytest.ini_options]
