@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext.tree import Tree
 
-__all__ = ["assert_told_alike"]
+__all__ = ["assert_told_alike", "paths_of"]
 
 
 def answer(function: Callable[..., Any], *arguments: Any) -> str:

@@ -70,7 +70,7 @@ def _joined(
     for number, entry in enumerate(entries):
         if not entry.endswith(BREAKS) and (tail or number < len(entries) - 1):
             entries[number] = _whole(items[number], entry, envelope)
-    return head + "".join(entries) + tail
+    return "".join([head, *entries, tail])
 
 
 def _whole(item: KubeObject, entry: str, envelope: Envelope) -> str:

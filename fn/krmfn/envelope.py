@@ -3,50 +3,42 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
+from krmfn.edit import same
+from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.source import Source
-from krmfn.yamltext import YamlError, native, read
+from krmfn.yamltext import YamlError, read
+from krmfn.yamltext.breaks import after_gap, unified
 from krmfn.yamltext.error import line_and_column
+from krmfn.yamltext.reader import read_tree
+from krmfn.yamltext.tree import MOST_KEPT, Node, keep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
+    from krmfn.yamltext.tree import Tree
 
-__all__ = [
-    "MAX_ITEMS",
-    "Cut",
-    "Envelope",
-    "config_of",
-    "cut",
-    "cut_by_lines",
-    "fields_of",
-    "is_json",
-    "item_of",
-    "own_start",
-    "too_many_items",
-]
+__all__ = ["MAX_ITEMS", "Envelope", "cut", "fields_of", "too_many_items"]
 
 MAX_ITEMS = 1_000_000
 """How many items are read; each costs memory beyond its text, however small it is."""
 
-_BLANKS = " \t"
-# A dash that is no entry's, a flow collection, what goes before a node, line breaks of some readers, a byte order mark.
-_NO_KEY = tuple("-{[!&\x85\u2028\u2029\ufeff")
 _SPACE = " \t\r\n"
-# A line at column 0 that is no entry, comment or blank; of the lines that start with a dash, those that are no entry.
-_MARGIN = re.compile(r"\n(?:[^ \t\r\n#-]|-(?![ \t\r\n]))")
+_TAGS = re.compile(r"^%TAG", re.MULTILINE)
 
 
 class Envelope(NamedTuple):
     """A list's text in pieces: `head`, then the items, then `tail`.
 
     `indent` is what stands before each dash, None for a flow list. `seams` are the texts before, between and after the
-    entries of a flow list. `simple` says that every item was cut by lines and read alone, so that pieces put together
-    again mean what they meant; other lists are read again after an edit. `rest` holds the fields other than `items`.
+    entries of a flow list. `simple` says that every piece means alone what it means in the list, so that pieces put
+    together again mean what they meant; other lists are read again after an edit. `rest` holds the fields other than
+    `items`.
     """
 
     text: str
@@ -61,108 +53,223 @@ class Envelope(NamedTuple):
     seams: tuple[str, ...] = ()
 
 
-class Cut(NamedTuple):
+def cut(text: str) -> Envelope:
+    """`text` cut at its items. Raises YamlError where it cannot be read or has no list of items that are mappings."""
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        from krmfn.jsonlist import cut_json
+
+        envelope = cut_json(text)
+        if envelope is not None:
+            return envelope
+    value, tree = read_tree(text)
+    if not isinstance(value, dict):
+        raise YamlError(f"must be a ResourceList; got {describe(value)}")
+    rest = dict(value)
+    values = rest.pop("items", None)
+    is_of_resources = rest.get("kind") == "ResourceList"
+    if values is None and is_of_resources:
+        return _without_items(text, missing="items" not in value)
+    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+        if is_of_resources:
+            raise _wrong_items(text, values)
+        return Envelope(text, text, "", None, "\n", (), rest, None, simple=False)
+    return _envelope(text, tree, rest, cast("list[dict[str, Value]]", values))
+
+
+def _wrong_items(text: str, values: Value) -> YamlError:
+    if not isinstance(values, list):
+        return _error(text, ("items",), f"items must be a list; got {describe(values)}")
+    number = next(number for number, value in enumerate(values) if not isinstance(value, dict))
+    return _error(text, ("items", number), f"items[{number}] must be a mapping; got {describe(values[number])}")
+
+
+def _error(text: str, path: tuple[str | int, ...], message: str) -> YamlError:
+    from krmfn.yamltext import locate
+
+    span = locate(text, path)
+    return YamlError(message) if span is None else YamlError(message, span.line, span.column)
+
+
+def _without_items(text: str, *, missing: bool) -> Envelope:
+    from krmfn.yamltext import set_value
+
+    envelope = cut(set_value(text, ("items",), []))
+    # kustomize takes a list without `items` for a resource, so that it is always written.
+    return envelope if missing else envelope._replace(text=text)
+
+
+def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[dict[str, Value]]) -> Envelope:
+    nodes = [Node(*row) for row in tree.find(("items",), False)]
+    whole = _Whole(text, unified(text), tree, rest, values, nodes)
+    envelope = None
+    if len(nodes) == 2 and nodes[-1].kind == "list":
+        envelope = _flow(whole) if nodes[-1].is_flow else _block(whole)
+    if envelope is not None:
+        return envelope
+    if len(values) > MAX_ITEMS:
+        raise _error(text, ("items", MAX_ITEMS), too_many_items(text, 0).message)
+    # Items that an alias brings, or that share a line with their key, have no text of their own to keep.
+    items = tuple([KubeObject.new(value) for value in values])
+    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
+    return Envelope(text, text, "", None, newline, items, rest, _config(text, rest), simple=False)
+
+
+class _Whole(NamedTuple):
+    """A list that was read: its text, also with LF for odd breaks, its nodes, its fields, the root and `items`."""
+
+    text: str
+    lined: str
+    tree: Tree
+    rest: dict[str, Value]
+    values: Sequence[dict[str, Value]]
+    nodes: Sequence[Node]
+
+
+class _Cut(NamedTuple):
     """Where a list of block style is cut: item n is the text from `edges[n]` to `edges[n + 1]`, the tail follows.
 
-    `indent` is what stands before each dash.
+    `indent` is what stands before each dash; `entries` are the number of each item's node, and where its dash stands.
     """
 
     head: str
     indent: str
-    newline: str
-    edges: list[int]
+    edges: Sequence[int]
+    entries: Sequence[tuple[int, int]]
 
 
-def cut(text: str) -> Envelope:
-    """`text` cut at its items. Raises YamlError where it cannot be read, FieldError where an item is no mapping."""
-    if is_json(text):
-        from krmfn.jsonlist import cut_json
+def _flow(whole: _Whole) -> Envelope:
+    text, node = whole.text, whole.nodes[-1]
+    empty = _empty(whole)
+    if empty is not None:
+        return empty
+    start, stop = text.index("[", node.start) + 1, node.mark_end
+    seams, items = list[str](), list[KubeObject]()
+    line, line_start, last = 1, 0, start
+    seen = 0
+    for (_, first, end), value in zip(whole.tree.entries(node.number), whole.values, strict=True):
+        if len(items) == MAX_ITEMS:
+            raise too_many_items(text, first)
+        line += text.count("\n", seen, first)
+        line_start = text.rfind("\n", seen, first) + 1 or line_start
+        seen = first
+        items.append(KubeObject.cut(Source(text[first:end], (), line, first - line_start + 1), value))
+        seams.append(text[last:first])
+        last = end
+    seams.append(text[last:stop])
+    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
+    config = _config(text, whole.rest)
+    return Envelope(
+        text, text[:start], text[stop:], None, newline, tuple(items), whole.rest, config, simple=False,
+        seams=tuple(seams),
+    )  # fmt: skip
 
-        envelope = cut_json(text)
-    else:
-        lines = cut_by_lines(text)
-        envelope = None if lines is None else _read_pieces(text, lines)
-    if envelope is None:
-        from krmfn.slowcut import cut_by_events
 
-        return cut_by_events(text)
-    return envelope
-
-
-def is_json(text: str) -> bool:
-    """Whether the list is a flow mapping, as JSON is."""
-    return text.lstrip("\ufeff \t\r\n").startswith("{")
-
-
-def cut_by_lines(text: str) -> Cut | None:
-    """The list cut at the lines that start with its dash; None where it has none. Raises YamlError: too many items.
-
-    A line at the dash's column that is no dash can only be inside a quoted or flow scalar. Then the piece before the
-    cut is not whole and cannot be read, so reading every piece alone proves the cut.
-    """
-    line_start = 0 if text.startswith("items:") else text.find("\nitems:") + 1
-    if line_start == 0 and not text.startswith("items:"):
+def _empty(whole: _Whole) -> Envelope | None:
+    """A list with `[]` behind its key, to which items in block style can come; None for any other."""
+    text, node = whole.text, whole.nodes[-1]
+    if text[node.start : node.end] != "[]" or "\n" in whole.lined[node.key_end : node.start]:
         return None
-    line_end = text.find("\n", line_start) + 1 or len(text)
-    key, after = line_start + 6, text[line_start + 6 : line_end]
-    value, _, comment = after.partition("#")
-    empty = value.strip(_SPACE) in ("[]", "null", "~")
-    if (value.strip(_SPACE) and not empty) or (comment and value[-1:] not in (" ", "\t")):
-        return None
-    bounds = _bounds(text, line_end)
-    if bounds is None or (empty and len(bounds[1]) > 1):
-        return None
-    indent, edges = bounds
-    head = text[:key] + after[len(value.rstrip(_BLANKS)) if empty else 0 :] + text[line_end : edges[0]]
-    newline = "\r\n" if text.endswith("\r\n", 0, line_end) else "\n"
-    return Cut(head, indent, newline, edges)
+    stop = node.next_start if node.next_start >= 0 else after_gap(whole.lined, node.end)
+    if stop < len(text):
+        stop = whole.lined.rfind("\n", 0, stop) + 1
+    line_end = whole.lined.find("\n", node.end) + 1 or len(text)
+    edge = _own_start(whole.lined, max(stop, line_end), line_end, "")
+    head = text[: whole.lined.index(":", node.key_end) + 1] + text[node.end : edge]
+    return _independent(whole, _Cut(head, "", [edge], []))
 
 
-def _bounds(text: str, start: int) -> tuple[str, list[int]] | None:
-    """The dashes' indentation, and where each item's piece starts; the last edge is where the list ends."""
-    at, indent = start, ""
-    while at < len(text):
-        line_end = text.find("\n", at) + 1 or len(text)
-        line = text[at:line_end]
-        content = line.lstrip(" ")
-        if content[:1] == "-" and content[1:2] in (" ", "\n", "\r"):
-            indent = line[: len(line) - len(content)]
-            break
-        if content.strip(_SPACE) and not content.startswith("#"):
-            if content != line:
-                return None
-            break
-        at = line_end
-    stop, starts = native.entries(text, at, len(indent)) or _entries(text, at, indent)
-    if text[stop : stop + 1] in _NO_KEY:
-        return None
-    edges: list[int] = []
-    low = start
-    for line_start in starts:
-        edge = line_start
-        if text[text.rfind("\n", low - 1, line_start - 1) + 1 : edge].lstrip(" ").startswith("#"):
-            edge = own_start(text, edge, low, indent)
-        edges.append(edge)
-        if len(edges) > MAX_ITEMS:
+def _block(whole: _Whole) -> Envelope | None:
+    """A list in block style; None where an entry shares a line with its key."""
+    text, lined = whole.text, whole.lined
+    spans = whole.tree.entries(whole.nodes[-1].number)
+    edges, dashes = list[int](), list[int]()
+    dash, low, indent = _first_dash(lined, spans[0][1]), 0, ""
+    for _, _, end in spans:
+        line = lined.rfind("\n", 0, dash) + 1
+        indent = lined[line:dash]
+        if dash < 0 or indent.strip(" "):
+            return None
+        edge = _own_start(lined, line, low, indent)
+        if len(edges) == MAX_ITEMS:
             raise too_many_items(text, edge)
-        low = line_start
-    edges.append(own_start(text, stop, low, ""))
-    return indent, edges
+        edges.append(edge)
+        dashes.append(dash)
+        low = lined.find("\n", end) + 1 or len(text)
+        dash = after_gap(lined, end)
+    stop = len(text) if dash == len(text) else lined.rfind("\n", 0, dash) + 1
+    edges.append(_own_start(lined, max(stop, low), low, ""))
+    entries = [(number, dash) for (number, _, _), dash in zip(spans, dashes, strict=True)]
+    cut = _Cut(text[: edges[0]], indent, edges, entries)
+    return _independent(whole, cut) or _pieces(whole, cut, None)
 
 
-def _entries(text: str, start: int, indent: str) -> tuple[int, list[int]]:
-    """Where the first line after the list starts, and where those of the list that begin with a dash at `indent` do."""
-    margin = _MARGIN.search(text, max(start - 1, 0))
-    stop = len(text) if margin is None else margin.end() - 1
-    starts: list[int] = []
-    mark = f"\n{indent}-"
-    width = len(mark)
-    at = text.find(mark, start - 1, stop)
-    while at >= 0:
-        if text[at + width : at + width + 1] in (" ", "\n", "\r"):
-            starts.append(at + 1)
-        at = text.find(mark, at + width, stop)
-    return stop, starts
+def _independent(whole: _Whole, cut: _Cut) -> Envelope | None:
+    """The list in pieces that mean alone what they mean together; None where they do not."""
+    node = whole.nodes[-1]
+    if not _is_at_margin(whole) or node.anchor is not None or node.tag is not None or _TAGS.search(cut.head):
+        return None
+    try:
+        # An alias may stand in another piece than its anchor.
+        if whole.tree.shared_anchors() and not _are_read_alone(whole, cut):
+            return None
+        fields = fields_of(cut.head, whole.text[cut.edges[-1] :])
+    except YamlError:
+        return None
+    return _pieces(whole, cut, fields) if same(fields, whole.rest) else None
+
+
+def _are_read_alone(whole: _Whole, cut: _Cut) -> bool:
+    """True where each item's text means alone what it means in the list. Raises YamlError where it means nothing."""
+    pieces = [whole.text[start:end] for start, end in pairwise(cut.edges)]
+    return all(same(read(piece), [value]) for piece, value in zip(pieces, whole.values, strict=True))
+
+
+def _is_at_margin(whole: _Whole) -> bool:
+    """True where the list is a mapping in block style whose keys stand at column 0."""
+    start = whole.nodes[-1].key_start
+    return not whole.nodes[0].is_flow and (start == 0 or whole.lined[start - 1] == "\n")
+
+
+def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelope:
+    """The list in pieces; `fields` are those around the items, None where the pieces may mean nothing alone."""
+    text, head, edges, entries = whole.text, cut.head, cut.edges, cut.entries
+    tail = text[edges[-1] :]
+    items: list[KubeObject] = []
+    line, line_start = text.count("\n", 0, edges[0]) + 1, text.rfind("\n", 0, edges[0]) + 1
+    is_kept = fields is not None and len(entries) <= MOST_KEPT
+    for (number, dash), (start, end), value in zip(entries, pairwise(edges), whole.values, strict=True):
+        piece = text[start:end]
+        items.append(KubeObject.cut(Source(piece, (0,), line, start - line_start + 1), value))
+        if is_kept:
+            keep(piece, whole.tree.part(piece, number, start, dash))
+        line += piece.count("\n")
+        line_start = text.rfind("\n", start, end) + 1 or line_start
+    behind = Source(tail, line=line, column=edges[-1] - line_start + 1)
+    config = _config(text, whole.rest) if fields is None else _config_of(head, behind, fields)
+    key_end = text.find("\n", whole.nodes[-1].key_end)
+    newline = "\r\n" if key_end > 0 and text[key_end - 1] == "\r" else "\n"
+    return Envelope(text, head, tail, cut.indent, newline, tuple(items), whole.rest, config, simple=fields is not None)
+
+
+def _first_dash(text: str, start: int) -> int:
+    """The dash of the entry at `start`: on its line, or alone on one above; -1 where it has no such line."""
+    end = start
+    while end >= 0:
+        line = text.rfind("\n", 0, end) + 1
+        first = line
+        while first < start and text[first] == " ":
+            first += 1
+        if first < start and text[first] == "-":
+            return first
+        if text[line:end].strip(_SPACE) and not text.startswith("#", first) and end != start:
+            return -1
+        end = line - 1
+    return -1
+
+
+def _config(text: str, rest: dict[str, Value]) -> KubeObject | None:
+    config = rest.get("functionConfig")
+    return KubeObject.cut(Source(text, ("functionConfig",)), config) if isinstance(config, dict) else None
 
 
 def too_many_items(text: str, start: int) -> YamlError:
@@ -170,7 +277,7 @@ def too_many_items(text: str, start: int) -> YamlError:
     return YamlError(f"must hold at most {MAX_ITEMS} items; split the package", *line_and_column(text, start))
 
 
-def own_start(text: str, line_start: int, low: int, indent: str) -> int:
+def _own_start(text: str, line_start: int, low: int, indent: str) -> int:
     """Where the comment lines that stand directly above `line_start` begin: at column 0 or at `indent`, after `low`."""
     while line_start > low:
         above = text.rfind("\n", 0, line_start - 1) + 1
@@ -179,41 +286,6 @@ def own_start(text: str, line_start: int, low: int, indent: str) -> int:
             break
         line_start = above
     return line_start
-
-
-def _read_pieces(text: str, lines: Cut) -> Envelope | None:
-    head, edges = lines.head, lines.edges
-    tail = text[edges[-1] :]
-    items: list[KubeObject] = []
-    line = text.count("\n", 0, edges[0]) + 1
-    start = edges[0]
-    try:
-        for end in edges[1:]:
-            piece = text[start:end]
-            item = item_of(piece, line)
-            if item is None:
-                return None
-            items.append(item)
-            line += piece.count("\n")
-            start = end
-        rest = fields_of(head, tail)
-    except YamlError:
-        return None
-    if rest is None:
-        return None
-    config = config_of(head, tail, line, rest)
-    return Envelope(text, head, tail, lines.indent, lines.newline, tuple(items), rest, config, simple=True)
-
-
-def item_of(piece: str, line: int) -> KubeObject | None:
-    """The item that `piece`, which starts at that 1-based line, is the whole text of; None where it is none.
-
-    Raises YamlError where the piece cannot be read alone.
-    """
-    entries = cast("list[dict[str, Value]]", read(piece))
-    if type(entries) is not list or len(entries) != 1 or type(entries[0]) is not dict:
-        return None
-    return KubeObject.cut(Source(piece, (0,), line), entries[0])
 
 
 def fields_of(head: str, tail: str) -> dict[str, Value] | None:
@@ -239,11 +311,11 @@ def _has_no_node(tail: str) -> bool:
     return all(not line or line.startswith("#") for line in lines)
 
 
-def config_of(head: str, tail: str, tail_line: int, rest: Mapping[str, Value]) -> KubeObject | None:
-    """The functionConfig among the fields `rest`; `tail` starts at that 1-based line."""
-    config = rest.get("functionConfig")
+def _config_of(head: str, tail: Source, fields: Mapping[str, Value]) -> KubeObject | None:
+    """The functionConfig among the fields of a list, where it stands in `head` or in `tail`."""
+    config = fields.get("functionConfig")
     if not isinstance(config, dict):
         return None
-    in_tail = f"\n{tail}".find("\nfunctionConfig:") >= 0
-    source = Source(tail if in_tail else head, ("functionConfig",), tail_line if in_tail else 1)
-    return KubeObject.cut(source, config)
+    in_tail = f"\n{tail.text}".find("\nfunctionConfig:") >= 0
+    source = tail if in_tail else Source(head)
+    return KubeObject.cut(source._replace(root=("functionConfig",)), config)

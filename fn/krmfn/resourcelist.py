@@ -138,7 +138,8 @@ class ResourceList:
     def entries(self) -> list[str] | None:
         """The text of each item as it stands in the list's text; None where that is not made entry by entry.
 
-        It is in a list of block style with items of usual lines. Raises FieldError where an item has no written form.
+        It is in a list of block style whose items mean alone what they mean in it. Raises FieldError where an item has
+        no written form.
         """
         envelope = self._envelope
         if not envelope.simple or envelope.indent is None:

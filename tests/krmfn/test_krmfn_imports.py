@@ -39,7 +39,7 @@ assert not run(edit, stdin=io.BytesIO(text), stdout=io.BytesIO())
 def test_a_plain_run_loads_neither_pyyaml_nor_pydantic() -> None:
     if not native.is_installed:
         pytest.skip("without the native core, PyYAML reads everything")
-    unwanted = {"yaml", "pydantic", "json", "difflib", "argparse", "krmfn.slowcut", "krmfn.config"}
+    unwanted = {"yaml", "pydantic", "json", "difflib", "argparse", "krmfn.config"}
     unwanted |= {
         f"krmfn.yamltext.{name}" for name in ("build", "comments", "documents", "events", "eventtree", "spans")
     }

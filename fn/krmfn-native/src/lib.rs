@@ -4,7 +4,6 @@
 
 #![deny(unsafe_code)]
 
-mod entries;
 #[allow(unsafe_code)]
 mod events;
 mod source;
@@ -21,14 +20,14 @@ use pyo3::prelude::*;
 #[pymodule]
 mod krmfn_native {
     use pyo3::prelude::*;
-    use pyo3::types::{PyList, PyString};
+    use pyo3::types::PyString;
 
     #[pymodule_export]
     use crate::tree::Tree;
 
     /// `krmfn.yamltext.native.VERSION`.
     #[pymodule_export]
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     /// `value`, a mapping or list that is not empty, in block style; None where Python must write it.
     ///
@@ -37,22 +36,5 @@ mod krmfn_native {
     #[pyo3(signature = (value, indent=None, /))]
     fn write<'py>(value: &Bound<'py, PyAny>, indent: Option<usize>) -> PyResult<Option<Bound<'py, PyString>>> {
         crate::write::write(value, indent)?.map(|text| text.into_python(value.py())).transpose()
-    }
-
-    /// Where the list whose lines go on at `start` ends, and where its entries begin, with dashes after `indent` spaces.
-    ///
-    /// None where offsets count characters that are no bytes.
-    #[pyfunction]
-    fn entries<'py>(
-        text: &Bound<'py, PyString>,
-        start: usize,
-        indent: usize,
-    ) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
-        match text.to_str() {
-            Ok(known) if known.is_ascii() && start <= known.len() => {
-                crate::entries::entries(text.py(), known, start, indent).map(Some)
-            }
-            _ => Ok(None),
-        }
     }
 }

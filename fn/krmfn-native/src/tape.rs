@@ -67,6 +67,40 @@ impl Tape {
         Ok(tape)
     }
 
+    /// The nodes of a text of `length` characters that was cut out at `start`: a list whose dash is at `dash`, and in it
+    /// `entry` alone.
+    pub fn part(&self, entry: usize, start: usize, dash: usize, length: usize) -> Result<Tape, OutOfMemory> {
+        let moved = |at: u32| (at as usize).saturating_sub(start).min(length) as u32;
+        let nodes = &self.nodes[entry..self.next(entry)];
+        let mut part = Tape::default();
+        part.nodes.try_reserve_exact(nodes.len() + 1).map_err(|_| OutOfMemory)?;
+        part.nodes.push(Node {
+            kind: Kind::Sequence,
+            style: Style::Block,
+            mark: Span { start: moved(dash as u32), end: length as u32 },
+            end: moved(self.nodes[entry].end),
+            next: nodes.len() as u32 + 1,
+            value: Span::default(),
+            anchor: 0,
+            tag: 0,
+        });
+        for node in nodes {
+            let value = part.add_value(&self.values[node.value.start as usize..node.value.end as usize])?;
+            let anchor = part.add_name(self.anchor(node))?;
+            let tag = part.add_name(self.tag(node))?;
+            part.nodes.push(Node {
+                mark: Span { start: moved(node.mark.start), end: moved(node.mark.end) },
+                end: moved(node.end),
+                next: node.next - entry as u32 + 1,
+                value,
+                anchor,
+                tag,
+                ..*node
+            });
+        }
+        Ok(part)
+    }
+
     pub fn is_open(&self, node: usize) -> bool {
         self.nodes[node].next == OPEN
     }
@@ -180,21 +214,21 @@ impl Tape {
         open.next = next;
     }
 
-    fn add_value(&mut self, value: &str) -> Result<Span, Stop> {
+    fn add_value(&mut self, value: &str) -> Result<Span, OutOfMemory> {
         let start = self.values.len() as u32;
-        self.values.try_reserve(value.len()).map_err(|_| Stop::OutOfMemory)?;
+        self.values.try_reserve(value.len()).map_err(|_| OutOfMemory)?;
         self.values.push_str(value);
         Ok(Span { start, end: self.values.len() as u32 })
     }
 
-    fn add_name(&mut self, name: Option<&str>) -> Result<u32, Stop> {
+    fn add_name(&mut self, name: Option<&str>) -> Result<u32, OutOfMemory> {
         let Some(name) = name else {
             return Ok(0);
         };
         let mut copy = String::new();
-        copy.try_reserve_exact(name.len()).map_err(|_| Stop::OutOfMemory)?;
+        copy.try_reserve_exact(name.len()).map_err(|_| OutOfMemory)?;
         copy.push_str(name);
-        self.names.try_reserve(1).map_err(|_| Stop::OutOfMemory)?;
+        self.names.try_reserve(1).map_err(|_| OutOfMemory)?;
         self.names.push(copy);
         Ok(self.names.len() as u32)
     }
@@ -203,6 +237,12 @@ impl Tape {
 enum Stop {
     Error(Error),
     OutOfMemory,
+}
+
+impl From<OutOfMemory> for Stop {
+    fn from(_: OutOfMemory) -> Stop {
+        Stop::OutOfMemory
+    }
 }
 
 /// The port ends the process where it gets no memory: what it may take is asked for, and given back, before it starts.

@@ -90,16 +90,23 @@ impl Tree {
         Ok(rows)
     }
 
-    /// The first and the last character of each entry of the mapping or list at the last node of `path`; raises YamlError.
+    /// The number of each entry of the list with the number `node`, and its first and last character.
     fn entries<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyList>> {
         let spans = new_list(py)?;
         let mut at = node + 1;
         while at < self.tape.next(node) {
             let row = &self.tape.nodes[at];
-            spans.append((row.mark.start, row.end.max(row.mark.start)))?;
+            spans.append((at, row.mark.start, row.end.max(row.mark.start)))?;
             at = self.tape.next(at);
         }
         Ok(spans)
+    }
+
+    /// The nodes of `text`, which was cut out at `start`: a list whose dash is at `dash`, with the node `entry` alone.
+    fn part(&self, text: Bound<'_, PyString>, entry: usize, start: usize, dash: usize) -> PyResult<Tree> {
+        let length = text.len()?;
+        let tape = self.tape.part(entry, start, dash, length).map_err(|_| no_memory())?;
+        Ok(Tree { text: text.unbind(), tape, indexes: Mutex::default() })
     }
 
     /// Start, end and style of each scalar, by the parser's marks. Raises YamlError.

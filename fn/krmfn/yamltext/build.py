@@ -40,9 +40,9 @@ MAX_NODES = 1_000_000
 _TAG = "tag:yaml.org,2002:"
 
 
-def read_libyaml(text: str) -> Value:
-    """`read`, by libyaml's events through PyYAML."""
-    step, event, skipped = start_of_document(text)
+def read_libyaml(text: str, source: tuple[Callable[[], Event], Event, int] | None = None) -> Value:
+    """`read`, by libyaml's events through PyYAML; they come from `source`, as `start_of_document` gives it."""
+    step, event, skipped = source or start_of_document(text)
     if type(event) is StreamEndEvent:
         return None
     value = _Builder(text, step, skipped).build(event)

@@ -12,6 +12,7 @@ from krmfn.yamltext.events import (
     MAX_DEPTH,
     AliasEvent,
     DocumentEndEvent,
+    DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
@@ -23,6 +24,8 @@ from krmfn.yamltext.events import (
 from krmfn.yamltext.scalars import key_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from krmfn.yamltext.events import Event
@@ -84,8 +87,15 @@ class EventTree:
     def value(self) -> Value:
         """The value: see `krmfn.yamltext.tree.Tree`."""
         from krmfn.yamltext.build import read_libyaml
+        from krmfn.yamltext.tree import SHORT
 
-        return read_libyaml(self.text)
+        if self._is_filled or len(self.text) <= SHORT:
+            return read_libyaml(self.text)
+        # As of a list, whose items are looked for next: a second walk would take a third more time.
+        filler = _Filler(self.text, [])
+        value = read_libyaml(self.text, filler.start())
+        self._nodes, self._is_filled = filler.nodes, True
+        return value
 
     def _fill(self) -> None:
         """Reads the nodes, once somebody asks for some of them."""
@@ -115,15 +125,19 @@ class EventTree:
         self._check(holds=self._nodes[step.number].next >= 0)
         return [*rows, self._row(step)]
 
-    def entries(self, node: int) -> list[tuple[int, int]]:
-        """Start and end of each entry of a list: see `krmfn.yamltext.tree.Tree`."""
-        spans: list[tuple[int, int]] = []
+    def entries(self, node: int) -> list[tuple[int, int, int]]:
+        """The entries of a list: see `krmfn.yamltext.tree.Tree`."""
+        spans: list[tuple[int, int, int]] = []
         at = node + 1
         while at < self._end(node):
             entry = self._nodes[at]
-            spans.append((entry.start, max(entry.start, entry.end)))
+            spans.append((at, entry.start, max(entry.start, entry.end)))
             at = self._end(at)
         return spans
+
+    def part(self, text: str, entry: int, start: int, dash: int) -> EventTree:  # noqa: ARG002
+        """The nodes of an entry alone, which are read once somebody asks: see `krmfn.yamltext.tree.Tree`."""
+        return EventTree(text)
 
     def scalars(self) -> list[tuple[int, int, str]]:
         """Start, end and style of each scalar: see `krmfn.yamltext.tree.Tree`."""
@@ -224,28 +238,40 @@ class _Filler:
 
     def __init__(self, text: str, nodes: list[_Node]) -> None:
         self._text = unified(text)
-        self._step, self._event, self._skipped = start_of_document(text)
-        self._nodes = nodes
+        self._next, self._first, self._skipped = start_of_document(text)
+        self.nodes = nodes
+        self._opened = list[_Node]()
         self._end = 0
+
+    def start(self) -> tuple[Callable[[], Event], Event, int]:
+        """The events as `start_of_document` gives them, each of which adds its node. They raise YamlError."""
+        self._take(self._first)
+        return self._step, self._first, self._skipped
 
     def fill(self) -> None:
         """Adds the nodes of the first document. Raises YamlError; the nodes before its place are there then."""
-        opened: list[_Node] = []
-        event = self._event
+        step, event, _ = self.start()
         while type(event) is not StreamEndEvent and type(event) is not DocumentEndEvent:
-            kind = type(event)
-            if kind is MappingEndEvent or kind is SequenceEndEvent:
-                self._close(opened.pop(), event)
-            else:
-                self._open(opened, event)
-            event = self._step()
+            event = step()
         if type(event) is DocumentEndEvent:
-            self._step()
+            self._next()
+
+    def _step(self) -> Event:
+        event = self._next()
+        self._take(event)
+        return event
+
+    def _take(self, event: Event) -> None:
+        kind = type(event)
+        if kind is MappingEndEvent or kind is SequenceEndEvent:
+            self._close(self._opened.pop(), event)
+        elif kind is not StreamEndEvent and kind is not DocumentEndEvent and kind is not DocumentStartEvent:
+            self._open(self._opened, event)
 
     def _open(self, opened: list[_Node], event: Event) -> None:
         kind = type(event)
         start, mark_end = event.start_mark.index + self._skipped, event.end_mark.index + self._skipped
-        if len(self._nodes) >= bounds.MAX_NODES:
+        if len(self.nodes) >= bounds.MAX_NODES:
             raise error_at(self._text, start, bounds.too_many_nodes())
         if kind is MappingStartEvent or kind is SequenceStartEvent:
             if len(opened) >= MAX_DEPTH:
@@ -262,9 +288,9 @@ class _Filler:
             style = event.style or ""
             self._end = max(self._end, self._scalar_end(style, start, mark_end))
             node = _Node("scalar", style, event.value, event.anchor, event.tag, start, self._end, mark_end)
-        self._nodes.append(node)
+        self.nodes.append(node)
         if kind is ScalarEvent or kind is AliasEvent:
-            node.next = len(self._nodes)
+            node.next = len(self.nodes)
 
     def _close(self, node: _Node, event: Event) -> None:
         # A lone pair in a list, `[a: b]`, has no bracket of its own.
@@ -272,7 +298,7 @@ class _Filler:
             self._end = event.end_mark.index + self._skipped
         node.mark_end = event.start_mark.index + self._skipped
         node.end = self._end
-        node.next = len(self._nodes)
+        node.next = len(self.nodes)
 
     def _scalar_end(self, style: str, start: int, mark_end: int) -> int:
         if style in ("|", ">"):

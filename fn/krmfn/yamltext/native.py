@@ -11,13 +11,13 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krmfn_native import entries, write
+    from krmfn_native import write
 
     from krmfn.yamltext import tree
 
-__all__ = ["READER", "VERSION", "Tree", "entries", "is_installed", "write"]
+__all__ = ["READER", "VERSION", "Tree", "is_installed", "write"]
 
-VERSION = 3
+VERSION = 4
 """The number that the core and this module share; each change of what a function takes or answers is another."""
 
 
@@ -27,14 +27,14 @@ def _absent(*_: object) -> None:
 
 Tree: Callable[[str, int, str], tree.Tree] | None = None
 if not TYPE_CHECKING:
-    entries = write = _absent
+    write = _absent
     try:
         import krmfn_native
     except ImportError:
         pass
     else:
         if krmfn_native.VERSION == VERSION:
-            from krmfn_native import Tree, entries, write
+            from krmfn_native import Tree, write
 
 is_installed = Tree is not None
 """True if the core reads; False if libyaml's events do, through PyYAML."""

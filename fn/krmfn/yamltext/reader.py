@@ -9,8 +9,9 @@ from krmfn.yamltext.tree import new_tree, tree_of
 
 if TYPE_CHECKING:
     from krmfn.value import Value
+    from krmfn.yamltext.tree import Tree
 
-__all__ = ["read"]
+__all__ = ["read", "read_tree"]
 
 _BEFORE_MARK = (*BREAKS, "\ufeff")
 
@@ -26,6 +27,13 @@ def read(text: str, *, is_kept: bool = True) -> Value:
     """
     _refuse_disputed(text)
     return (tree_of if is_kept else new_tree)(text).value()
+
+
+def read_tree(text: str) -> tuple[Value, Tree]:
+    """The value of the one YAML document in `text`, as `read` gives it, and the nodes, which are not kept."""
+    _refuse_disputed(text)
+    tree = new_tree(text)
+    return tree.value(), tree
 
 
 def _refuse_disputed(text: str) -> None:

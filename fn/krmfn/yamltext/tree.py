@@ -6,7 +6,6 @@ A place is an offset: a number of characters of the text, from 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.yamltext import bounds, native
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["Node", "Row", "Tree", "find", "new_tree", "tree_of"]
+__all__ = ["MOST_KEPT", "SHORT", "Node", "Row", "Tree", "find", "keep", "new_tree", "tree_of"]
 
 Row: TypeAlias = "tuple[Any, ...]"
 """The fields of a Node."""
@@ -38,8 +37,15 @@ class Tree(Protocol):
         """
         ...
 
-    def entries(self, node: int) -> list[tuple[int, int]]:
-        """Start and end of each entry of the list whose `Node.number` is `node`."""
+    def entries(self, node: int) -> list[tuple[int, int, int]]:
+        """The number, start and end of each entry of the list whose `Node.number` is `node`."""
+        ...
+
+    def part(self, text: str, entry: int, start: int, dash: int) -> Tree:
+        """The nodes of `text`, the lines of an entry of a list in block style, as if they had been read alone.
+
+        `entry` is its number, `start` where its lines begin in the whole, and `dash` where its dash stands there.
+        """
         ...
 
     def scalars(self) -> list[tuple[int, int, str]]:
@@ -100,7 +106,26 @@ def tree_of(text: str) -> Tree:
 
     A text is read for its value, and once more where something in it is looked for, when all others have been judged.
     """
-    return (_of_short if len(text) <= _SHORT else _of_long)(text)
+    kept = _short if len(text) <= SHORT else _long
+    tree = kept.pop(text, None)
+    if tree is None:
+        tree = new_tree(text)
+    return _keep(kept, text, tree)
+
+
+def keep(text: str, tree: Tree) -> None:
+    """Keeps the nodes of `text`, which somebody has read already."""
+    _keep(_short if len(text) <= SHORT else _long, text, tree)
+
+
+def _keep(kept: dict[str, Tree], text: str, tree: Tree) -> Tree:
+    """Keeps the nodes as the last that were asked for; those that nobody asked for the longest go."""
+    kept[text] = tree
+    if len(kept) > (MOST_KEPT if kept is _short else _MOST_LONG):
+        for first in kept:
+            del kept[first]
+            break
+    return tree
 
 
 def new_tree(text: str) -> Tree:
@@ -115,11 +140,13 @@ def new_tree(text: str) -> Tree:
         raise error_at(text, error.start, "must be Unicode text; got half of a surrogate pair") from None
 
 
-_SHORT = 1 << 14
+SHORT = 1 << 14
 """Characters of a text whose nodes are kept with those of many others: they take some five times as many bytes."""
 # Libyaml's events give a value without the nodes: there is nothing to keep.
-_of_short = lru_cache(maxsize=1024 if native.is_installed else 4)(new_tree)
-_of_long = lru_cache(maxsize=4)(new_tree)
+MOST_KEPT = 1024 if native.is_installed else 4
+_MOST_LONG = 4
+_short: dict[str, Tree] = {}
+_long: dict[str, Tree] = {}
 
 
 def find(text: str, path: FieldPath, *, rest: bool = False) -> list[Node]:

@@ -1,4 +1,4 @@
-"""What the native core writes, and the lines that it cuts a list at, are what Python writes and cuts at, or nothing."""
+"""What the native core writes is what Python writes, or nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from yamltext_documents import KEYS, OBJECTS, TEXT, VALUES, WORDS
 
 from benchmarks.workloads import resource_list
-from krmfn import ResourceList, Value
-from krmfn.envelope import MAX_ITEMS
+from krmfn import Value
 from krmfn.run import NO_MEMORY
 from krmfn.yamltext import native, write
 from krmfn.yamltext.writer import write_entry
@@ -75,48 +74,6 @@ def test_values_with_tuples_and_lists_of_lists() -> None:
         "i": "j\n\nk",
     }
     assert native.write(value) == written(value)
-
-
-def cuts(text: str) -> Any:
-    """The pieces that a list is cut into."""
-    parsed = ResourceList.parse(text)
-    return [(item.source, item.value) for item in parsed.items], parsed.to_text()
-
-
-HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-
-
-@needs_core
-@settings(max_examples=1000, deadline=None)
-@given(
-    st.lists(st.sampled_from(["- a: 1", "  b: 2", "-", "  c: d", "", "# e", "- 'f", "- g'", "x: y", "-z", "\t", "\r"]))
-)
-def test_a_list_is_cut_at_the_same_lines(body: list[str]) -> None:
-    for indent in ("", "  "):
-        text = HEAD + "".join(f"{indent}{line}\n" for line in body)
-        assert outcome_of_cut(text) == by_python_alone(text)
-
-
-def outcome_of_cut(text: str) -> Any:
-    try:
-        return cuts(text)
-    except ValueError as error:
-        return str(error)
-
-
-def by_python_alone(text: str) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "entries", absent)
-        return outcome_of_cut(text)
-
-
-@needs_core
-def test_a_list_with_other_characters_is_cut_by_python() -> None:
-    text = f"{HEAD}- a: 'é'\n- b: 1\n"
-    assert native.entries(text, len(HEAD), 0) is None
-    assert native.entries(text.replace("é", "e"), len(HEAD), 0) == (len(text), [len(HEAD), len(HEAD) + 9])
-    assert native.entries("", 0, 0) == (0, [])
-    assert native.entries("", MAX_ITEMS, 0) is None
 
 
 LIMITED = """
