@@ -16,8 +16,8 @@ from tests.golden.cases import GOLDEN
 FILE = GOLDEN / "workloads" / "podgrouper.jsonl.gz"
 
 OF_CONTROLLERS = frozenset({
-    "AmlJob", "Notebook", "PodCliqueSet", "RayJob", "RayService", "Rollout", "RunaiJob", "SPOTRequest",
-    "SeldonDeployment", "Spark", "TrainJob", "TrainingWorkload", "VirtualMachineInstance", "Widget", "Workflow",
+    "AmlJob", "PodCliqueSet", "Rollout", "RunaiJob", "SPOTRequest", "SeldonDeployment", "Spark", "TrainJob",
+    "TrainingWorkload", "VirtualMachineInstance", "Widget", "Workflow",
 })  # fmt: skip
 """Kinds whose pods hang on objects that only controllers make, or on what a cluster lets KAI read."""
 
@@ -32,6 +32,7 @@ NOT_TOLD = {
     "mpi-wait-launcher": "the group once the launcher is there; that of the workers is shown, which start first",
     "pytorch-field-missing": "the object has no pod template that would name a scheduler",
     "ray-legacy": "the PodGroup of an earlier KAI is the input's, and stays as it is",
+    "rayservice-no-status": "the cluster is made a moment later",
     "volcano-job": "the object has no pod template that would name a scheduler",
 }
 """Rows that no manifest tells apart from another one."""

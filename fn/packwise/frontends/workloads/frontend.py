@@ -9,6 +9,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Severity
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
+from packwise.frontends.workloads.kinds import KINDS_BY_KEY, Grouping
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, refusal, unscheduled
 from packwise.frontends.workloads.shape import RefusedError
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WORKLOADS"]
 
+_GROVE = "grove.io"
 _RUNTIME = ("spec", "runtimeRef")
 """The field of a TrainJob that names what it becomes."""
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
@@ -64,7 +66,7 @@ class _Workloads:
             candidates(inventory.items), key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2])
         )
         for item in items:
-            workload = read_workload(item, release, settings.kai_name, classes)
+            workload = None if _is_of_another(item) else read_workload(item, release, settings.kai_name, classes)
             if workload is not None:
                 if any(_is_flat_group(group, workload) for group in groups):
                     workload = workload._replace(stays_flat=True)
@@ -130,6 +132,21 @@ def _as_sure(findings: Iterable[Finding], workload: Workload) -> tuple[Finding, 
         finding._replace(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
         for finding in findings
     ])  # fmt: skip
+
+
+def _is_of_another(item: KubeObject) -> bool:
+    """Whether a controller made the object, so that it belongs to the group of its owner, as in a cluster's dump."""
+    owners = item.get(("metadata", "ownerReferences"))
+    kinds: list[tuple[str, str]] = []
+    for owner in owners if isinstance(owners, list) else ():
+        if isinstance(owner, dict):
+            group, slash, _ = str(owner.get("apiVersion")).partition("/")
+            kinds.append((group if slash else "", str(owner.get("kind"))))
+    # The JobSet of a TrainJob is what the group is of.
+    return any(
+        (kind in KINDS_BY_KEY and KINDS_BY_KEY[kind].grouping is not Grouping.TRAIN_JOB) or kind[0].endswith(_GROVE)
+        for kind in kinds
+    )
 
 
 def _is_flat_group(group: KubeObject, workload: Workload) -> bool:

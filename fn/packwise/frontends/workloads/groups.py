@@ -115,10 +115,12 @@ def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> 
     owner, release = workload.owner, workload.release
     in_queue = queue(owner, first)
     priority = priority_class(workload, owner, last)
-    preempted = preemptibility(owner, last) if workload.grouping is not Grouping.REVISION else None
-    delays = [delay(owner, last, key) for key in (PREEMPTION_DELAY, GRACE_PERIOD)] if release.delays else []
-    has_topology = workload.grouping is not Grouping.REVISION
-    annotations: Mapping[str, str] = owner.annotations if has_topology else {}
+    # Of a revision, KAI reads a queue and a priority alone.
+    reads_all = workload.grouping is not Grouping.REVISION
+    reads_delays = reads_all and release.delays
+    preempted = preemptibility(owner, last) if reads_all else None
+    delays = [delay(owner, last, key) for key in (PREEMPTION_DELAY, GRACE_PERIOD)] if reads_delays else []
+    annotations: Mapping[str, str] = owner.annotations if reads_all else {}
     reads = {"queue": in_queue, "priorityClassName": priority}
     if preempted is not None:
         reads["preemptibility"] = preempted

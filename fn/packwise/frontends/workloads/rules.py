@@ -200,7 +200,7 @@ def _listed(parts: Mapping[str, str]) -> str:
 
 
 def _delays(workload: Workload) -> Iterator[Finding]:
-    if not workload.release.delays:
+    if not workload.release.delays or workload.grouping is Grouping.REVISION:
         return
     seen: set[FieldPath] = set()
     for template in pods_in_order(workload):
