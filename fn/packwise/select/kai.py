@@ -1,4 +1,4 @@
-"""The release of KAI that a render is for, and what is deployed otherwise. Source: spec/pod-grouper.md#11.
+"""The release of KAI that a render is for, and what is deployed otherwise. Source: spec/podgrouper.md#11.
 
 As with Grove, packwise chooses none silently: what the input deploys is a warning with the line to add.
 """
@@ -27,7 +27,7 @@ __all__ = ["RULES", "kai_evidence", "kai_release"]
 _UNNAMED = Rule(
     "kai-unnamed",
     "The release of KAI is named where another than the newest is deployed.",
-    "spec/pod-grouper.md#11",
+    "spec/podgrouper.md#11",
     Severity.WARNING,
     once=True,
 )

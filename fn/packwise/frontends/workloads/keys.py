@@ -1,7 +1,7 @@
 """The labels and annotations that KAI reads of workloads that it groups itself, and those that stand elsewhere.
 
 A key that nobody reads is told at the object and the field; nothing is said of a workload none of whose pods KAI
-schedules. Source: spec/pod-grouper.md#2.
+schedules. Source: spec/podgrouper.md#2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The levels that KAI's scheduler tries for each topology constraint of a PodGroup, or why it never places its pods.
 
-KAI's API server and webhook take any names. Source: spec/pod-grouper.md#9.
+KAI's API server and webhook take any names. Source: spec/podgrouper.md#9.
 """
 
 from __future__ import annotations

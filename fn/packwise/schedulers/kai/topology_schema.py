@@ -1,4 +1,4 @@
-"""What the Topology CRDs of KAI refuse, aliases apart. Source: spec/pod-grouper.md#9, crds/kai-v0.12.0 to v0.17.0."""
+"""What the Topology CRDs of KAI refuse, aliases apart. Source: spec/podgrouper.md#9, crds/kai-v0.12.0 to v0.17.0."""
 
 from __future__ import annotations
 

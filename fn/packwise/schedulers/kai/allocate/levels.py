@@ -1,6 +1,6 @@
 """The levels that KAI tries for a topology constraint, and its texts where it tries none.
 
-Source: spec/placement.md#4, spec/pod-grouper.md#9.
+Source: spec/placement.md#4, spec/podgrouper.md#9.
 """
 
 from __future__ import annotations
