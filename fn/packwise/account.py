@@ -27,7 +27,7 @@ _SECONDS_EACH, _CHARACTERS_EACH = 0.1, 20_000
 class Account:
     """What templates may still take, so that many hostile ones do not take hours.
 
-    `answers` are what became of those that were filled in, by their text and values: commands ask several times.
+    `answers` are what became of those that were filled in, and what was read of that: commands ask several times.
     """
 
     def __init__(self) -> None:

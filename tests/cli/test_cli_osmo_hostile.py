@@ -11,6 +11,8 @@ import pytest
 from packwise import account
 from packwise import confined as module
 from packwise.confined import Confined, confined
+from packwise.frontends.osmo import document
+from packwise.frontends.osmo.reading import Read, read_as_osmo
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
@@ -110,6 +112,30 @@ def test_a_template_is_filled_in_once_by_a_command(
     assert ran.code in (0, 1)
     assert len(fills) == PACKAGES
     assert command == "topologies" or "or 128 MiB of memory, goes too deep" in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_template_becomes_is_read_once_by_a_command(
+    command: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it cannot be read: both take longer than to fill it in."""
+    many, texts = "many" in command, list[str]()
+
+    def noted(text: str) -> Read:
+        texts.append(text)
+        return read_as_osmo(text)
+
+    for body in ("a{{ 1 }}", "a{{ ': : [' }}"):
+        write(
+            tmp_path, packages(body, "in", many=many) | packages(body, "before", 2, many=many) | {"nodes.yaml": NODES}
+        )
+        monkeypatch.setattr(document, "read_as_osmo", noted)
+        texts.clear()
+
+        ran = call(*COMMANDS[command].split())
+
+        assert ran.code in (0, 1)
+        assert len(texts) == len(set(texts)) == PACKAGES
 
 
 @pytest.mark.slow

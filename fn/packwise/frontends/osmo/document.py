@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends.osmo.pool import Pool
-    from packwise.frontends.osmo.reading import Duplicate
+    from packwise.frontends.osmo.reading import Duplicate, Read
     from packwise.frontends.osmo.recognition import DocumentAt
     from packwise.frontends.osmo.workflow import Workflow
     from packwise.objects.place import Place
@@ -116,7 +116,7 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
     if isinstance(filled, Unfilled):
         return None, [*_sections_of_text(place, text), _unfilled(place, filled)]
     try:
-        read = read_as_osmo(filled.text)
+        read = _read_once(filled)
     except YamlError as error:
         return None, [*_sections_of_text(place, text), _unreadable(place, filled, error)]
     if not isinstance(read.value, dict) or "workflow" not in read.value:
@@ -127,6 +127,25 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
     if filled.lines or read.duplicates:
         place = _derived(place, filled, read.value)
     return Raw(place, text, read.value), findings
+
+
+def _read_once(filled: Filled) -> Read:
+    """What a workflow holds; what a template became is read once in a command, since it may be long.
+
+    Raises YamlError.
+    """
+    if not filled.lines:
+        return read_as_osmo(filled.text)
+    answers, key = current_account().answers, filled.text.encode("utf-8", "surrogatepass")
+    if key not in answers:
+        try:
+            answers[key] = read_as_osmo(filled.text)
+        except YamlError as error:
+            answers[key] = error
+    answer = answers[key]
+    if isinstance(answer, YamlError):
+        raise answer
+    return cast("Read", answer)
 
 
 def _derived(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
