@@ -295,15 +295,16 @@ def _unmatched(
             near = closest(unknown[0], sorted(known)) if unknown and known else ""
             reason = "; ".join(reasons)
             message = f"asks for what no flavor of its queue has, and waits for ever: {reason}{near}"
-            yield Finding.of(UNMATCHED, job.item, _place(each), message)
+            yield Finding.of(UNMATCHED, job.item, _place(each, unknown), message)
             return
 
 
-def _place(each: PodSet) -> FieldPath:
-    """The first annotation that asks for a topology; of a pod set without any, its metadata's place."""
+def _place(each: PodSet, unknown: Sequence[str]) -> FieldPath:
+    """The annotation that names a level which no flavor has, else the first one; without any, the queue's name."""
     annotations = each.template.annotations
-    first = next((key for key in TOPOLOGY_KEYS if key in annotations), None)
-    return ("metadata", "labels", QUEUE_NAME) if first is None else each.template.key_path(first)
+    asked = [key for key in TOPOLOGY_KEYS if key in annotations]
+    wrong = [key for key in asked if unknown and unknown[0] in annotations[key]]
+    return each.template.key_path((wrong or asked)[0]) if asked else ("metadata", "labels", QUEUE_NAME)
 
 
 def _is_known(flavor: _Flavor, chain: _Chain) -> bool:
