@@ -80,8 +80,9 @@ What is read of
 WORKLOAD_KEYS_HEAD = """
 ## Workloads that KAI groups itself
 
-What KAI reads of Jobs, JobSets and other kinds that no operator makes gangs of. The *owner* is the object that the
-PodGroup is of. Elsewhere a key has no effect, and KAI says so nowhere.
+What KAI reads of Jobs, JobSets and other kinds that no operator makes gangs of
+([how](../how-to/gangs-without-grove.md)). The *owner* is the object that the PodGroup is of. Elsewhere a key has no
+effect, and KAI says so nowhere.
 
 | Key | Read by | As | Where | Values | KAI |
 |---|---|---|---|---|---|
