@@ -89,20 +89,21 @@ class Rendered(NamedTuple):
         return () if self.selection is None else self.selection.settings.gitops
 
 
-def render(package: Package, *, writes: bool = False, is_listed: bool = True) -> Rendered:
+def render(package: Package, *, writes: bool = False, is_listed: bool = True, previews: bool = False) -> Rendered:
     """The package with everything that follows from it; the input itself where that has errors.
 
     `writes`: whether the objects are written, and not only checked or compared. Where only `results`, and what they
-    come from, are asked for, no new object `is_listed`.
+    come from, are asked for, no new object `is_listed`. `previews`: what the scheduler makes itself is listed, whether
+    or not its kind is emitted.
     """
     try:
-        return _render(package, writes=writes, is_listed=is_listed)
+        return _render(package, writes=writes, is_listed=is_listed, previews=previews)
     except FieldError as error:
         results = (unreadable(error),)
         return Rendered(package.items, (), results, obstacles=results)
 
 
-def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
+def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) -> Rendered:
     inventory, selection = selected(package)
     choice = _choice(package, selection.settings)
     results = (*choice.results(selection.findings), *selection.results, *choice.results(choice.wrong_entries()))
@@ -124,10 +125,11 @@ def _render(package: Package, *, writes: bool, is_listed: bool) -> Rendered:
     written, about_workloads, ignorable = _write_chosen(scheduled, plans, reported, choice)
     statuses = {name: topology_status(cluster.revision, written.refusals.get(name)) for name in known.by_name}
     topologies, notices = _with_status(known, statuses, inventory, settings)
-    previews = [preview for plan in plans for preview in plan.previews]
-    generated = [*topologies, *written.generated, *previews]
+    generated = [*topologies, *written.generated, *[preview for plan in plans for preview in plan.previews]]
     in_use = {plan.topology for plan in plans if plan.topology is not None}
-    rendering = render_objects(generated, inventory.items, settings, in_use, folder=package.folder, is_listed=is_listed)
+    rendering = render_objects(
+        generated, inventory.items, settings, in_use, folder=package.folder, is_listed=is_listed, previews=previews
+    )
     is_part = package.is_part or bool(spelling)
     absence, about_workloads = _absence(
         about_workloads, selection, is_part=is_part, asks=_asks_for_topology(inventory.items)

@@ -52,6 +52,7 @@ def render(
     *,
     folder: str = "",
     is_listed: bool = True,
+    previews: bool = False,
 ) -> Rendering:
     """The objects of the kinds that `settings` emits, by kind and then in the given order.
 
@@ -59,14 +60,15 @@ def render(
     longer is, is spliced; a gang is the same one whatever its epoch. Earlier objects that are not among the result no
     longer belong. `in_use` are the names of the ClusterTopologies by which workloads are placed. The files of new
     objects stand below `folder`. Where nobody asks for the new objects, only for what is wrong, none `is_listed`.
+    `previews`: what the scheduler makes itself is among the result, whether or not its kind is emitted.
     """
-    wanted = [each for each in generated if _is_emitted(each, settings)]
+    wanted = [each for each in generated if _is_emitted(each, settings) or (previews and each.preview)]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
     wanted.sort(key=lambda each: _ORDER[str(each.value["kind"])])
     findings: list[Finding] = []
     first: dict[Identity, Generated] = {}
     objects: list[KubeObject] = []
-    previews = _previews(wanted) if settings.apply else set[int]()
+    of_operators = _previews(wanted) if settings.apply else set[int]()
     for each, stable in zip(wanted, stable_identities([each.value for each in wanted]), strict=True):
         epoch = has_epoch(each.value)
         key = identity(each.value) if epoch else stable
@@ -83,7 +85,7 @@ def render(
             before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
             if before is None and not is_listed:
                 continue
-            apply = settings.apply and not each.preview and id(each.subject) not in previews
+            apply = settings.apply and not each.preview and id(each.subject) not in of_operators
             gitops = _gitops(each, settings, in_use) if settings.gitops else _NO_ANNOTATIONS
             value = marked(each, stable[3], apply=apply, gitops=gitops, folder=folder)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))

@@ -94,7 +94,7 @@ def _part_of(item: KubeObject) -> str | None:
 
 
 def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
-    answer = render(package._replace(baseline=baseline))
+    answer = render(package._replace(baseline=baseline), previews=True)
     errors = tuple([result for result in answer.results if result.severity is Severity.ERROR])
     objects = None
     if not exit_code(answer.results):

@@ -8,19 +8,22 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Severity
+from packwise.frontends.workloads.attributes import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.kinds import KINDS_BY_KEY, Grouping
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, refusal, unscheduled
 from packwise.frontends.workloads.shape import RefusedError
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
-from packwise.frontends.workloads.workload import read_workload
+from packwise.frontends.workloads.workload import mapping, read_workload
 from packwise.objects.identity import identity
-from packwise.objects.kinds import PODGROUP
+from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.placement.limit import LIMIT, excess
 from packwise.placement.plan import Placement, WorkloadPlan
-from packwise.revisions.kai import release_of
+from packwise.revisions.kai import NEWEST, release_of
+from packwise.topology import Level
+from packwise.topology.uses import ListedTopology, Use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
-    from packwise.topology.uses import ListedTopology, Use
     from packwise.validate.definitions import Definitions
 
 __all__ = ["WORKLOADS"]
@@ -62,10 +64,7 @@ class _Workloads:
         written = [item.name for item in inventory.items.of_kind(*_PRIORITY_CLASS)]
         classes = frozenset([*written, *_KNOWN_CLASSES]) if written else None
         groups = inventory.items.of_kind(*PODGROUP.key)
-        items = sorted(
-            candidates(inventory.items), key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2])
-        )
-        for item in items:
+        for item in _sorted(candidates(inventory.items)):
             workload = None if _is_of_another(item) else read_workload(item, release, settings.kai_name, classes)
             if workload is not None:
                 if any(_is_flat_group(group, workload) for group in groups):
@@ -95,22 +94,41 @@ class _Workloads:
 
     def uses(
         self,
-        inventory: Inventory,  # noqa: ARG002
-        settings: TopologyRender,  # noqa: ARG002
+        inventory: Inventory,
+        settings: TopologyRender,
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
-        """None: these workloads name the scheduler's own topologies."""
-        return ()
+        """The workloads whose pods KAI schedules, each with the Topology of the input that it names."""
+        existing = {item.name for item in inventory.items.of_kind(*TOPOLOGY.key)}
+        for item in _sorted(candidates(inventory.items)):
+            workload = None if _is_of_another(item) else read_workload(item, NEWEST, settings.kai_name, None)
+            if workload is not None and workload.scheduled:
+                name = workload.owner.annotations.get(TOPOLOGY_KEY)
+                yield Use(name if name in existing else None, item)
 
     def topologies(
         self,
-        inventory: Inventory,  # noqa: ARG002
-        settings: TopologyRender,  # noqa: ARG002
-        revision: Revision,  # noqa: ARG002
+        inventory: Inventory,
+        settings: TopologyRender,
+        revision: Revision,
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """None, likewise."""
-        return ()
+        """The Topologies that these workloads name."""
+        named = {use.topology for use in self.uses(inventory, settings, revision)}
+        for item in sorted(inventory.items.of_kind(*TOPOLOGY.key), key=lambda each: each.name):
+            if item.name in named:
+                yield ListedTopology(TOPOLOGY.name, item.name, _levels(item), item)
+
+
+def _sorted(items: Iterable[KubeObject]) -> list[KubeObject]:
+    """Objects by namespace, name and kind."""
+    return sorted(items, key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2]))
+
+
+def _levels(item: KubeObject) -> tuple[Level, ...]:
+    entries = item.get(("spec", "levels"))
+    labels = [mapping(entry).get("nodeLabel") for entry in entries] if isinstance(entries, list) else []
+    return tuple([Level("", label) for label in labels if isinstance(label, str)])
 
 
 def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
