@@ -96,6 +96,8 @@ def _cells(row: _Row) -> tuple[str, ...]:
 
 
 def _chosen(use: Use) -> str:
+    if use.queue:
+        return f"by queue {use.queue}"
     return "by name" if use.explicit else "by default"
 
 

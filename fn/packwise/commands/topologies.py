@@ -6,13 +6,18 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
-from packwise.pipeline.registry import brings_topologies, front_ends
+from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import results_of, selected, topologies_of, unreadable
+from packwise.topology.uses import Use
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from krmfn.result import Result
-    from packwise.select import Package
-    from packwise.topology.uses import ListedTopology, Use
+    from packwise.objects.inventory import Inventory
+    from packwise.select import Package, Selection
+    from packwise.topology.known import KnownTopologies
+    from packwise.topology.uses import ListedTopology
 
 __all__ = ["Overview", "has_sources", "overview"]
 
@@ -40,6 +45,14 @@ class Overview(NamedTuple):
     is_known: bool = True
 
 
+def _queued(inventory: Inventory, known: KnownTopologies, selection: Selection) -> Iterator[Use]:
+    """The workloads that a scheduler queues itself, by the topologies of their queues."""
+    for queued_pods in queued_sources():
+        for pods in queued_pods(inventory, known, selection.settings):
+            for name in pods.topologies:
+                yield Use(name, pods.workload, explicit=False, queue=pods.queue)
+
+
 def overview(package: Package) -> Overview:
     """Which topologies the package has, and who uses them."""
     inventory, selection = selected(package)
@@ -59,6 +72,7 @@ def overview(package: Package) -> Overview:
     except FieldError as error:
         return Overview(results=(*results, unreadable(error)), is_known=False)
     uses = tuple([use for front_end in chosen for use in front_end.uses(inventory, settings, revision)])
+    uses += tuple(dict.fromkeys(_queued(inventory, known, selection)))
     if selection.enabled or selection.configuration is not None or not topologies:
         absent = [] if selection.absent is None else [selection.absent]
         return Overview(topologies, uses, selection.enabled, results_of(absent, results))

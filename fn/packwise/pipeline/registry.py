@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.objects.inventory import Inventory
     from packwise.revisions import Revision
-    from packwise.schedulers.scheduler import Scheduler
+    from packwise.schedulers.scheduler import QueuedPodsOf, Scheduler
 
 __all__ = [
     "FRONT_ENDS",
@@ -33,6 +33,7 @@ __all__ = [
     "is_document",
     "may_be_document",
     "omission_sources",
+    "queued_sources",
     "schedulers",
     "workload_front_ends",
 ]
@@ -70,12 +71,14 @@ class FrontEndEntry(NamedTuple):
 class SchedulerEntry(NamedTuple):
     """A scheduler: `load` imports it, `rules` its table of rules.
 
-    One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name.
+    One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name. `queued`
+    imports what says which pods it queues itself; None where front ends hand it all that it schedules.
     """
 
     load: Callable[[], Scheduler]
     rules: Callable[[], Iterable[Rule]]
     backend: str | None = None
+    queued: Callable[[], QueuedPodsOf] | None = None
 
 
 def _grove() -> FrontEnd:
@@ -186,6 +189,12 @@ def _kueue_rules() -> Iterable[Rule]:
     return RULES
 
 
+def _kueue_queued() -> QueuedPodsOf:
+    from packwise.schedulers.kueue.queued import queued_pods
+
+    return queued_pods
+
+
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
     FrontEndEntry(_grove, _grove_rules, omissions=_grove_omissions),
     FrontEndEntry(
@@ -205,7 +214,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(_kai, _kai_rules),
     SchedulerEntry(_podgangs, tuple),
     SchedulerEntry(_volcano, tuple, "volcano"),
-    SchedulerEntry(_kueue, _kueue_rules),
+    SchedulerEntry(_kueue, _kueue_rules, queued=_kueue_queued),
 )
 """Every scheduler, in the order in which their findings are reported."""
 
@@ -233,6 +242,11 @@ def schedulers(revision: Revision) -> tuple[Scheduler, ...]:
     """The schedulers that `revision` knows."""
     backends = (None, *revision.scheduler_backends)
     return tuple([entry.load() for entry in SCHEDULERS if entry.backend in backends])
+
+
+def queued_sources() -> tuple[QueuedPodsOf, ...]:
+    """What says which pods schedulers queue themselves."""
+    return tuple([entry.queued() for entry in SCHEDULERS if entry.queued is not None])
 
 
 def brings_topologies(inventory: Inventory) -> bool:

@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from packwise.objects.generated import Generated
     from packwise.objects.inventory import Inventory
     from packwise.placement.plan import Cluster, Placement
+    from packwise.placement.queued import QueuedPods
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
     from packwise.topology.status import Condition
     from packwise.validate.definitions import Definitions
 
-__all__ = ["Scheduler", "SchedulerInput", "SchedulerObjects"]
+__all__ = ["QueuedPodsOf", "Scheduler", "SchedulerInput", "SchedulerObjects"]
 
 
 class SchedulerInput(NamedTuple):
@@ -70,4 +71,14 @@ class Scheduler(Protocol):
 
         Raises FieldError where an anchor or alias is in the way.
         """
+        ...
+
+
+class QueuedPodsOf(Protocol):
+    """What says which pods a scheduler queues and places itself, of workloads that no front end hands to it."""
+
+    def __call__(
+        self, inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender
+    ) -> Iterable[QueuedPods]:
+        """The sets of pods; `topologies` are those that workloads can name, which are rendered for it too."""
         ...

@@ -16,7 +16,7 @@ class Use(NamedTuple):
     """`workload` is placed by `topology` (None: by none), which it names itself (`explicit`) or gets by default.
 
     `scheduled` is the number of its scheduled pods, None where no status tells. `document` is kind, namespace and name
-    of a workload that is no Kubernetes object.
+    of a workload that is no Kubernetes object. `queue` is the one by whose flavors it gets the topology.
     """
 
     topology: str | None
@@ -24,6 +24,7 @@ class Use(NamedTuple):
     scheduled: int | None = None
     explicit: bool = True
     document: tuple[str, str, str] | None = None
+    queue: str = ""
 
 
 class ListedTopology(NamedTuple):

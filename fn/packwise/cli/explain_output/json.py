@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Emitted,
         EmittedValue,
         GangTree,
+        QueuedSet,
         SetTree,
         TopologyNode,
         WorkloadTree,
@@ -103,7 +104,29 @@ def _workload(tree: WorkloadTree, revision: str) -> dict[str, Any]:
         "objects": [each.name for each in tree.objects],
         "missing": [_missing(omission, revision) for omission in tree.missing],
         "findings": [finding_fields(result) for result in tree.results],
+        **({"queued": [_queued(each) for each in tree.queued]} if tree.queued else {}),
     }
+
+
+def _queued(tree: QueuedSet) -> dict[str, Any]:
+    pods = tree.pods
+    return {
+        "name": pods.name,
+        "pods": pods.count,
+        "scheduler": pods.scheduler,
+        "queue": pods.queue or None,
+        "topologies": list(pods.topologies),
+        "required": _node_label(tree.required),
+        "preferred": _node_label(tree.preferred),
+        "unconstrained": pods.is_unconstrained,
+        "slices": [{"level": _node_label(level), "pods": size} for level, size in tree.slices],
+        "group": pods.group,
+        "place": _place(pods.place),
+    }
+
+
+def _node_label(level: Level | None) -> dict[str, Any] | None:
+    return None if level is None else {"domain": level.domain, "key": level.key}
 
 
 def _gang(tree: GangTree, revision: str) -> dict[str, Any]:

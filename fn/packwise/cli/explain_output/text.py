@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         EmittedValue,
         Explanation,
         GangTree,
+        QueuedSet,
         SetTree,
         TopologyNode,
         WorkloadTree,
@@ -135,11 +136,14 @@ def _topology(topology: TopologyNode) -> _Node:
 def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     """The tree of a workload; gangs that are alike are shown once, where it is not the `whole`."""
     gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_alike(tree.gangs))
+    queued = [_queued(each) for each in tree.queued]
     others = [_Node(each.name) for each in tree.objects]
     missing = [_missing(omission, whole=whole) for omission in tree.missing]
     results = [_Node(line) for line in as_lines(tree.results)] if whole else []
     place = str(location_of(tree.item))
-    return _Node(tree.source, () if place == tree.source else (place,), (*gangs, *others, *missing, *results), _BOLD)
+    return _Node(
+        tree.source, () if place == tree.source else (place,), (*gangs, *queued, *others, *missing, *results), _BOLD
+    )
 
 
 def _alike(gangs: Iterable[GangTree]) -> Iterator[_Node]:
@@ -185,6 +189,23 @@ def _set(tree: SetTree) -> _Node:
     kind, count = ("group", "") if pods.members is None else ("pod set", _count(pods.members))
     details = (count, _needed(pods.needed, tree.parts), *_bounds(pods.bounds), scheduler, *_pods(tree.members))
     return _Node(f"{kind} {pods.name}", details, tuple([_set(part) for part in tree.parts]))
+
+
+def _queued(tree: QueuedSet) -> _Node:
+    """Pods that a scheduler places itself: what they ask for, and by whom they are placed."""
+    pods = tree.pods
+    details = (
+        _count(pods.count),
+        f"queue {pods.queue}" if pods.queue else "",
+        f"within {_level(*tree.required)}" if tree.required is not None else "",
+        f"if possible within {_level(*tree.preferred)}" if tree.preferred is not None else "",
+        "anywhere in the topology" if pods.is_unconstrained else "",
+        *(f"each {size} within {_level(*level)}" for level, size in tree.slices),
+        f"together with group {pods.group}" if pods.group is not None else "",
+        f"topology {', '.join(pods.topologies)}" if pods.topologies else "",
+        f"placed by {pods.scheduler}, which is not simulated",
+    )
+    return _Node(f"pod set {pods.name}", details)
 
 
 def _count(pods: int) -> str:

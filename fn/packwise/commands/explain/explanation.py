@@ -10,9 +10,11 @@ from packwise.commands.explain.missing import omissions_of, unwritten
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import POD
+from packwise.pipeline.registry import queued_sources
 from packwise.placement.model import Gang, GangPod, NodeTopology
 from packwise.select import index_package
 from packwise.settings import settings_place
+from packwise.topology import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,11 +28,20 @@ if TYPE_CHECKING:
     from packwise.placement.model import PodSet
     from packwise.placement.omission import Omission
     from packwise.placement.plan import Placement, WorkloadPlan
+    from packwise.placement.queued import QueuedPods
     from packwise.select import Package
     from packwise.settings import TopologyRender
-    from packwise.topology import Level
 
-__all__ = ["Explanation", "GangTree", "LevelNode", "SetTree", "TopologyNode", "WorkloadTree", "explanation_of"]
+__all__ = [
+    "Explanation",
+    "GangTree",
+    "LevelNode",
+    "QueuedSet",
+    "SetTree",
+    "TopologyNode",
+    "WorkloadTree",
+    "explanation_of",
+]
 
 
 class LevelNode(NamedTuple):
@@ -65,12 +76,21 @@ class GangTree(NamedTuple):
     members: tuple[Emitted, ...] = ()
 
 
+class QueuedSet(NamedTuple):
+    """A set of pods that a scheduler places itself, with the levels that its node labels are, where that is known."""
+
+    pods: QueuedPods
+    required: Level | None
+    preferred: Level | None
+    slices: tuple[tuple[Level, int], ...] = ()
+
+
 class WorkloadTree(NamedTuple):
     """A workload, or what else a front end reads. `source` names it as the annotation of its objects does.
 
     `item` is the object or document, `written` the same as the render leaves it. `objects` are those that are written
     for no gang: queues, topologies. `missing` is what it asks for and no object says, `results` are the findings about
-    it.
+    it. `queued` are its pods that a scheduler queues and places itself.
     """
 
     source: str
@@ -80,6 +100,7 @@ class WorkloadTree(NamedTuple):
     objects: tuple[Emitted, ...] = ()
     missing: tuple[Omission, ...] = ()
     results: tuple[Result, ...] = ()
+    queued: tuple[QueuedSet, ...] = ()
 
 
 class Explanation(NamedTuple):
@@ -124,7 +145,7 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
         selection.enabled if selection.enabled or selection.configuration is not None else None,
         not exit_code(rendered.results),
         topologies,
-        tuple(_Trees(rendered, objects, inventory).workloads()),
+        tuple(_Trees(rendered, objects, inventory, _queued(rendered, inventory, selection.settings)).workloads()),
         objects,
         rendered.results,
         lookup,
@@ -142,6 +163,28 @@ def _topologies(rendered: Rendered, placements: Iterable[Placement]) -> Iterable
             places = [node.place.below(position, node.field) for position in range(len(node.levels))]
             nodes = tuple([LevelNode(*pair) for pair in zip(node.levels, places, strict=True)])
             yield TopologyNode(node.name, nodes, node.place)
+
+
+def _queued(rendered: Rendered, inventory: Inventory, settings: TopologyRender) -> dict[int, list[QueuedSet]]:
+    """The pods that schedulers place themselves, by the identity of their workload in memory."""
+    by_workload: dict[int, list[QueuedSet]] = {}
+    known = rendered.known
+    if known is None:
+        return by_workload
+    for queued_pods in queued_sources():
+        for pods in queued_pods(inventory, known, settings):
+            topologies = [known.by_name[name].topology for name in pods.topologies if name in known.by_name]
+            domains = {level.key: level.domain for topology in topologies for level in topology.levels}
+            by_workload.setdefault(id(pods.workload), []).append(_queued_set(pods, domains))
+    return by_workload
+
+
+def _queued_set(pods: QueuedPods, domains: Mapping[str, str]) -> QueuedSet:
+    def level(key: str | None) -> Level | None:
+        return None if key is None else Level(domains.get(key, ""), key)
+
+    slices = tuple([(Level(domains.get(each.level, ""), each.level), each.size) for each in pods.slices])
+    return QueuedSet(pods, level(pods.required), level(pods.preferred), slices)
 
 
 def _settings(settings: TopologyRender) -> Mapping[str, Place]:
@@ -165,10 +208,17 @@ def _emitted(rendered: Rendered, placements: Iterable[Placement], inventory: Inv
 class _Trees:
     """What the trees of all workloads have in common."""
 
-    __slots__ = ("_by_source", "_kept", "_missing", "_rendered")
+    __slots__ = ("_by_source", "_kept", "_missing", "_queued", "_rendered")
 
-    def __init__(self, rendered: Rendered, objects: Sequence[Emitted], inventory: Inventory) -> None:
+    def __init__(
+        self,
+        rendered: Rendered,
+        objects: Sequence[Emitted],
+        inventory: Inventory,
+        queued: dict[int, list[QueuedSet]],
+    ) -> None:
         self._rendered = rendered
+        self._queued = queued
         self._kept = {identity(item.value): item for item in rendered.kept}
         self._by_source: dict[tuple[str, int], list[Emitted]] = {}
         for emitted in objects:
@@ -189,6 +239,11 @@ class _Trees:
                 # A document has a plan for each thing that is wrong with it.
                 unnamed.add(name)
                 yield self._tree(plan, name, [])
+        for queued in list(self._queued.values()):
+            item = queued[0].pods.workload
+            written = self._kept.get(identity(item.value), item)
+            name = format_identity(identity(item.value))
+            yield WorkloadTree(name, item, written, results=self._results(item), queued=tuple(queued))
 
     def _tree(self, plan: WorkloadPlan, source: str, placements: Sequence[Placement]) -> WorkloadTree:
         item = plan.workload
@@ -207,7 +262,8 @@ class _Trees:
         others = tuple([each for each in emitted if each.gang is None and identity(each.item.value)[:2] != POD.key])
         missing = (*self._missing.get(id(plan), ()), *unwritten(placements, self._rendered))
         written = self._kept.get(identity(value_of(item)), item)
-        return WorkloadTree(source, item, written, gangs, others, missing, self._results(item))
+        queued = tuple(self._queued.pop(id(item), ()))
+        return WorkloadTree(source, item, written, gangs, others, missing, self._results(item), queued)
 
     def _results(self, item: KubeObject) -> tuple[Result, ...]:
         """The findings about an object or document."""

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.generated import Generated
+    from packwise.objects.index import Index
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.jobs import Job
     from packwise.schedulers.kueue.podsets import PodSet
     from packwise.schedulers.kueue.request import Request
     from packwise.schedulers.scheduler import SchedulerInput
 
-__all__ = ["RULES", "check_chain"]
+__all__ = ["RULES", "Chain", "check_chain"]
 
 QUEUE = Rule("kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#8", Severity.WARNING)
 INACTIVE = Rule(
@@ -80,12 +81,12 @@ class _Resources:
     flavors: tuple[_Flavor, ...]
 
 
-class _Chain:
+class Chain:
     """The objects of the input, and those that are rendered, by name."""
 
-    def __init__(self, source: SchedulerInput, generated: Iterable[Generated]) -> None:
-        values = [each.value for each in generated]
-        items = source.inventory.items
+    def __init__(
+        self, items: Index, values: Sequence[Mapping[str, Value]], nodes: Iterable[Mapping[str, Value]] = ()
+    ) -> None:
         self.flavors = _by_name(
             [*_values(items.of_kind(*RESOURCE_FLAVOR.key)), *_of_kind(values, RESOURCE_FLAVOR.name)]
         )
@@ -96,7 +97,7 @@ class _Chain:
         }
         self.of_kai = [item.name for item in items.of_kind(*TOPOLOGY.key)]
         self.local_queues = items.of_kind(*_LOCAL_QUEUE)
-        self.nodes = [_labels(node) for node in source.nodes if node.get("kind") == "Node"]
+        self.nodes = [_labels(node) for node in nodes if node.get("kind") == "Node"]
         self.cluster_queues = items.of_kind(*_CLUSTER_QUEUE)
 
     def resources(self, queue: KubeObject) -> list[_Resources]:
@@ -128,6 +129,15 @@ class _Chain:
         known = [each for each in self.cluster_queues if each.name in leads]
         is_clear = len(leads) == 1 and all(each.get("spec") == known[0].get("spec") for each in known)
         return known[0] if known and is_clear else None
+
+    def topologies(self, queue: str, namespace: str, *, is_asked: bool) -> tuple[str, ...]:
+        """The topologies of the flavors of a LocalQueue that a pod set may get, which asks for one or not."""
+        cluster_queue = self.cluster_queue(queue, namespace)
+        groups = [] if cluster_queue is None else self.resources(cluster_queue)
+        names = [flavor.topology for group in groups for flavor in group.flavors]
+        if not is_asked and None in names:
+            return ()
+        return tuple(dict.fromkeys([name for name in names if name is not None]))
 
     def names_of_queues(self, namespace: str) -> list[str]:
         """The LocalQueues of a namespace."""
@@ -166,14 +176,14 @@ def check_chain(
     source: SchedulerInput, jobs: Sequence[Job], generated: Iterable[Generated], release: KueueRelease
 ) -> Iterator[Finding]:
     """What is missing between the jobs of the input and the topologies of their flavors, and what does not match."""
-    chain = _Chain(source, generated)
+    chain = Chain(source.inventory.items, [each.value for each in generated], source.nodes)
     yield from _queues(chain)
     yield from _without_nodes(source.inventory.items.of_kind(*RESOURCE_FLAVOR.key), chain)
     for job in jobs:
         yield from _job(job, chain, release)
 
 
-def _queues(chain: _Chain) -> Iterator[Finding]:
+def _queues(chain: Chain) -> Iterator[Finding]:
     for item in chain.local_queues:
         name, names = item.get("spec.clusterQueue"), [queue.name for queue in chain.cluster_queues]
         if isinstance(name, str) and names and name not in names and not is_placeholder(name):
@@ -186,7 +196,7 @@ def _queues(chain: _Chain) -> Iterator[Finding]:
         yield from _inactive(queue, chain)
 
 
-def _inactive(queue: KubeObject, chain: _Chain) -> Iterator[Finding]:
+def _inactive(queue: KubeObject, chain: Chain) -> Iterator[Finding]:
     """Why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
     flavors = [
         flavor for group in chain.resources(queue) for flavor in group.flavors if not is_placeholder(flavor.name)
@@ -210,7 +220,7 @@ def _inactive(queue: KubeObject, chain: _Chain) -> Iterator[Finding]:
     yield Finding.of(INACTIVE, queue, first.path, message)
 
 
-def _hint(missing: Sequence[_Flavor], homeless: Sequence[_Flavor], chain: _Chain) -> str:
+def _hint(missing: Sequence[_Flavor], homeless: Sequence[_Flavor], chain: Chain) -> str:
     for flavor in missing:
         near = closest(flavor.name, list(chain.flavors))
         if near:
@@ -225,7 +235,7 @@ def _hint(missing: Sequence[_Flavor], homeless: Sequence[_Flavor], chain: _Chain
     return ""
 
 
-def _without_nodes(items: Iterable[KubeObject], chain: _Chain) -> Iterator[Finding]:
+def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
     """Flavors with a topology whose labels no node of the input has."""
     for item in items if chain.nodes else ():
         labels = mapping(item.get("spec.nodeLabels"))
@@ -236,7 +246,7 @@ def _without_nodes(items: Iterable[KubeObject], chain: _Chain) -> Iterator[Findi
             yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
 
 
-def _job(job: Job, chain: _Chain, release: KueueRelease) -> Iterator[Finding]:
+def _job(job: Job, chain: Chain, release: KueueRelease) -> Iterator[Finding]:
     for each in job.sets:
         yield from _false(job, each, release)
     name = job.item.labels.get(QUEUE_NAME)
@@ -272,7 +282,7 @@ def _false(job: Job, each: PodSet, release: KueueRelease) -> Iterator[Finding]:
 
 
 def _unmatched(
-    job: Job, each: PodSet, groups: Sequence[_Resources], chain: _Chain, release: KueueRelease
+    job: Job, each: PodSet, groups: Sequence[_Resources], chain: Chain, release: KueueRelease
 ) -> Iterator[Finding]:
     """That no flavor takes the pod set, by one of its resources; nothing where a flavor or its Topology is unknown."""
     annotations = each.template.annotations
@@ -307,7 +317,7 @@ def _place(each: PodSet, unknown: Sequence[str]) -> FieldPath:
     return each.template.key_path((wrong or asked)[0]) if asked else ("metadata", "labels", QUEUE_NAME)
 
 
-def _is_known(flavor: _Flavor, chain: _Chain) -> bool:
+def _is_known(flavor: _Flavor, chain: Chain) -> bool:
     return flavor.value is not None and (flavor.topology is None or chain.levels.get(flavor.topology) is not None)
 
 
@@ -322,7 +332,7 @@ def _requested(pod_spec: Mapping[str, Value]) -> set[str]:
     return names
 
 
-def _mismatch(flavor: _Flavor, request: Request | None, chain: _Chain) -> str:
+def _mismatch(flavor: _Flavor, request: Request | None, chain: Chain) -> str:
     """Kueue's reason for not placing a pod set in a flavor; "" where it takes it."""
     if request is None or not request.is_asked:
         return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling' if flavor.topology is not None else ""
@@ -335,7 +345,7 @@ def _mismatch(flavor: _Flavor, request: Request | None, chain: _Chain) -> str:
     return _wrong_order(request, levels) or _without_domains(flavor, request, levels, chain)
 
 
-def _without_domains(flavor: _Flavor, request: Request, levels: Sequence[str], chain: _Chain) -> str:
+def _without_domains(flavor: _Flavor, request: Request, levels: Sequence[str], chain: Chain) -> str:
     """That the nodes of the input, where it has any, have no domain of the flavor at the level."""
     labels = mapping(value_at(flavor.value, "spec", "nodeLabels") if flavor.value is not None else None)
     inside = [node for node in chain.nodes if labels.items() <= node.items() and all(level in node for level in levels)]

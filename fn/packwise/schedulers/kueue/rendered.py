@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from packwise.objects.place import Place
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.settings import TopologyRender
     from packwise.settings.topologyrender import KueueFlavor
-    from packwise.topology.known import KnownTopology
+    from packwise.topology.known import KnownTopologies, KnownTopology
 
-__all__ = ["RULES", "rendered"]
+__all__ = ["RULES", "rendered", "rendered_values"]
 
 REFUSED = Rule("kueue-topology", "Kueue's API server takes what is made of every topology.", "spec/kueue.md#5")
 UNUSED = Rule(
@@ -51,7 +52,7 @@ def rendered(source: SchedulerInput, release: KueueRelease) -> tuple[list[Genera
             generated.append(_generated(known, recreate=not problems and _is_fixed(known, release)))
     for position, flavor in enumerate(source.settings.kueue.flavors):
         place = settings_place(source.settings).below("kueue", "flavors", position)
-        topology = _topology_of_flavors(source)
+        topology = _topology_of_flavors(source.topologies, source.settings)
         if topology is None:
             message = "is not written: the settings have no topology that it could name, or several"
             findings.append(place.finding(UNUSED, message))
@@ -63,6 +64,17 @@ def rendered(source: SchedulerInput, release: KueueRelease) -> tuple[list[Genera
         problems = flavor_problems(value, before, release) or list(webhook_problems(value))
         findings += [_at_flavor(place, problem) for problem in problems]
     return generated, findings
+
+
+def rendered_values(known: KnownTopologies, settings: TopologyRender) -> list[dict[str, Value]]:
+    """The Topologies and ResourceFlavors that a render writes; none where they are not asked for."""
+    if not settings.emits(KUEUE_TOPOLOGY.emitted):
+        return []
+    values = [_topology(each) for each in known.by_name.values() if each.valid]
+    topology = _topology_of_flavors(known, settings)
+    if topology is not None:
+        values += [_flavor(flavor, topology.topology.name) for flavor in settings.kueue.flavors]
+    return values
 
 
 def _topology(known: KnownTopology) -> dict[str, Value]:
@@ -107,10 +119,10 @@ def _level_origins(known: KnownTopology) -> Mapping[FieldPath, Origin]:
     return origins
 
 
-def _topology_of_flavors(source: SchedulerInput) -> KnownTopology | None:
+def _topology_of_flavors(known: KnownTopologies, settings: TopologyRender) -> KnownTopology | None:
     """The topology that the settings state, else the only one that there is."""
-    topologies = [known for known in source.topologies.by_name.values() if known.valid]
-    own = [known for known in topologies if known.item is source.settings.item]
+    topologies = [each for each in known.by_name.values() if each.valid]
+    own = [each for each in topologies if each.item is settings.item]
     chosen = own or topologies
     return chosen[0] if len(chosen) == 1 else None
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from packwise.placement.plan import Cluster
     from packwise.settings import TopologyRender
 
-__all__ = ["KUEUE"]
+__all__ = ["KUEUE", "is_meant"]
 
 _WORD = "kueue"
 _OLD_VERSION = "v1beta1"
@@ -27,7 +27,7 @@ class _Kueue:
         Nothing is imported where nothing of the input speaks of Kueue.
         """
         inventory, writes = source.inventory, source.settings.emits(KUEUE_TOPOLOGY.emitted)
-        if not (writes or any(_is_meant(each) for each in (inventory.items, inventory.baseline) if each is not None)):
+        if not (writes or any(is_meant(each) for each in (inventory.items, inventory.baseline) if each is not None)):
             return SchedulerObjects()
         from packwise.schedulers.kueue.check import check
         from packwise.schedulers.kueue.rendered import rendered
@@ -48,7 +48,7 @@ class _Kueue:
         return item.set(("apiVersion",), known.api_version) if known is not None and is_old else item
 
 
-def _is_meant(index: Index) -> bool:
+def is_meant(index: Index) -> bool:
     """Whether an object of the input speaks of Kueue, in whatever words."""
     # Entries of one list share its text.
     texts = {id(item.source.text): item.source.text for item in index.users.values() if item.written}

@@ -1,0 +1,80 @@
+"""The pod sets that Kueue makes of jobs, with what they ask of the topology of their queue."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.kubeobject import KubeObject
+from packwise.commands.explain import explanation_of
+from packwise.commands.topologies import overview
+from packwise.pipeline import render
+from packwise.placement.queued import PodSlice
+from packwise.select import Package
+
+CLUSTER = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+  emit: [KueueTopology]
+  kueue: {flavors: [{name: gpu, nodeLabels: {example.com/pool: gpu}}]}
+  topologyAwareScheduling: {enabled: true, levels: [{domain: rack, key: example.com/rack}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: gpus, namespace: team-a}
+spec: {clusterQueue: shared}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: shared}
+spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: gpu}]}]}
+"""
+JOB = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: llm, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: QUEUE}}
+spec:
+  leaderWorkerTemplate:
+    size: 5
+    leaderTemplate: {metadata: {annotations: {kueue.x-k8s.io/podset-preferred-topology: example.com/rack}}}
+    workerTemplate:
+      metadata:
+        annotations:
+          kueue.x-k8s.io/podset-required-topology: example.com/rack
+          kueue.x-k8s.io/podset-slice-required-topology: example.com/host
+          kueue.x-k8s.io/podset-slice-size: "2"
+"""
+
+
+def package(queue: str) -> Package:
+    texts = [*CLUSTER.split("---\n"), JOB.replace("QUEUE", queue)]
+    return Package(tuple([KubeObject.parse(text) for text in texts]))
+
+
+@pytest.mark.parametrize(("queue", "topologies"), [("gpus", ("grove-topology",)), ("elsewhere", ())])
+def test_pod_sets_are_explained_with_their_levels(queue: str, topologies: tuple[str, ...]) -> None:
+    whole = package(queue)
+
+    explanation = explanation_of(whole, render(whole))
+
+    (tree,) = [tree for tree in explanation.workloads if tree.queued]
+    leader, workers = [each.pods for each in tree.queued]
+    assert tree.source == "LeaderWorkerSet team-a/llm"
+    assert [(each.name, each.count, each.queue, each.topologies) for each in (leader, workers)] == [
+        ("leader", 1, queue, topologies),
+        ("worker", 4, queue, topologies),
+    ]
+    assert (leader.preferred, leader.required, leader.slices) == ("example.com/rack", None, ())
+    assert (workers.required, workers.slices) == ("example.com/rack", (PodSlice("example.com/host", 2),))
+    assert workers.place.field == "spec.leaderWorkerTemplate.workerTemplate.metadata.annotations"
+    required = tree.queued[1].required
+    assert required is not None
+    assert required.domain == ("rack" if topologies else "")
+
+
+@pytest.mark.parametrize(("queue", "users"), [("gpus", [("grove-topology", "llm", "gpus")]), ("elsewhere", [])])
+def test_a_topology_is_used_by_the_jobs_of_queues_with_its_flavors(queue: str, users: list[tuple[str, ...]]) -> None:
+    listing = overview(package(queue))
+
+    assert [(use.topology, use.workload.name, use.queue) for use in listing.uses if use.queue] == users
