@@ -94,8 +94,9 @@ check: lint types ## lint, types and the tests of cases, a minute in all: what i
 	$(BIN)/pytest -n $(JOBS) -m "not ($(SLOW) or hypothesis)" $(CASES)
 
 # What the operators' own code answered, whole: workloads, placements, objects, differences.
-GOLDENS := tests/test_goldens.py tests/frontends/grove/test_goldens.py tests/place/test_kai_goldens.py \
-  tests/cli/test_cli_place_clusters.py tests/validate/test_goldens.py tests/diff/test_goldens.py
+GOLDENS := tests/test_goldens.py tests/place/test_kai_goldens.py tests/cli/test_cli_place_clusters.py tests/validate/test_goldens.py \
+  tests/diff/test_goldens.py $(addprefix tests/frontends/,grove/test_goldens.py workloads/test_goldens.py) \
+  $(addprefix tests/schedulers/,test_kai_topology_goldens.py test_kueue_goldens.py)
 
 goldens: setup ## compare packwise with what the operators' own code answered: testdata/golden/README.md
 	$(BIN)/pytest -n $(JOBS) $(GOLDENS)

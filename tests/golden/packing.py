@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.places import TESTDATA
 
-__all__ = ["FOLDERS", "PACKED", "UPSTREAMS", "pack", "unpack"]
+__all__ = ["FOLDERS", "PACKED", "UPSTREAMS", "pack", "read_lines", "unpack"]
 
 PACKED = TESTDATA / "golden"
 FOLDERS = ("alpha7", "head", "osmo")
@@ -58,7 +58,8 @@ def write_case(folder: Path, files: dict[str, str]) -> None:
 def pack(cases: Path, packed: Path) -> None:
     """Writes the cases of a folder, but upstream's own, as the repository has them."""
     for name in FOLDERS:
-        said = {entry["case"]: entry for entry in described(cases / name)}
+        # A list of file names says nothing more than the files, which come last.
+        said = {each["case"]: {key: each[key] for key in each if key != "files"} for each in described(cases / name)}
         folders = sorted(path for path in (cases / name).iterdir() if path.is_dir())
         own = [folder for folder in folders if not folder.name.startswith(UPSTREAMS)]
         entries = [{"case": folder.name, **said.get(folder.name, {}), "files": files_of(folder)} for folder in own]
