@@ -180,6 +180,26 @@ def test_what_a_dump_gives_passes_a_check(dump: str, call: Call, tmp_path: Path)
     assert (ran.code, [finding for finding in ran.findings if finding["severity"] != "info"]) == (0, [])
 
 
+def test_without_grove_kai_groups_the_example_itself(call: Call, tmp_path: Path, expect: Expect) -> None:
+    made = call(
+        "init", "west", "--without-grove", "--level", "zone=example.com/zone", "--level", "rack=example.com/rack"
+    )
+
+    ran, explained = call("check", "west", "-o", "json"), call("explain", "west")
+
+    assert (made.code, ran.code, ran.findings) == (0, 0, [])
+    expect("init/without-grove.txt", f"{listing(tmp_path / 'west')}===== explain\n{explained.stdout}")
+
+
+@pytest.mark.parametrize("options", [["--apply"], ["--revision", "v0.1.0-alpha.13"]])
+def test_nobody_applies_what_kai_makes(options: list[str], call: Call, tmp_path: Path) -> None:
+    ran = call("init", "west", "--without-grove", *options)
+
+    assert ran.code == 2
+    assert f"{options[0]} must not go with --without-grove" in ran.stderr
+    assert not (tmp_path / "west").exists()
+
+
 @pytest.mark.client
 def test_kustomize_renders_it(call: Call, tmp_path: Path, kustomize: Path, packwise: Path) -> None:
     call("init", "west", "--for", "kustomize")

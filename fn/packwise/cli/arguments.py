@@ -319,7 +319,7 @@ class Init(NamedTuple):
     """`packwise init`: a package in `folder` for `targets`, by what `sources` tell of the cluster.
 
     `levels` are pairs of domain and node label, broadest first. `apply` is whether generated objects are applied; None:
-    not where an operator was seen.
+    not where an operator was seen. `without_grove`: KAI groups workloads itself.
     """
 
     folder: str
@@ -328,6 +328,7 @@ class Init(NamedTuple):
     levels: tuple[tuple[str, str], ...] = ()
     revision: str | None = None
     apply: bool | None = None
+    without_grove: bool = False
 
 
 class Doctor(NamedTuple):

@@ -241,6 +241,7 @@ examples:
   packwise init clusters/west --level zone=topology.kubernetes.io/zone --level rack=example.com/rack
   kubectl get nodes,deployments,configmaps,clustertopologies -A -o yaml | packwise init clusters/west --from -
   packwise init clusters/west --for kpt --revision v0.1.0-alpha.13 --no-apply
+  packwise init clusters/west --without-grove     # KAI groups Jobs, JobSets and others itself
   packwise init clusters/west --for github        # also where the package is there already
 
 exit codes: 0 no error, 1 errors were found (what --from names cannot be read), 2 wrong usage"""

@@ -22,6 +22,8 @@ from packwise.cli.read import read_file
 from packwise.cli.reader import Reader, error_result, items_of
 from packwise.cli.report.lines import as_lines
 from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
+from packwise.frontends.workloads.kinds import KINDS_BY_KEY
+from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions import REVISIONS
 from packwise.settings.recognition import is_operator, is_settings
@@ -38,6 +40,7 @@ __all__ = ["init"]
 _EXTRAS = "packwise[crds]"
 _REPOSITORY = "https://git.example.com/platform/packwise"
 _COMMIT = "COMMIT"
+_WORKLOADS = (POD_CLIQUE_SET.key, *KINDS_BY_KEY)
 _TOOLS = {"argocd": "argocd", "flux": "flux"}
 
 
@@ -92,6 +95,9 @@ def _facts(command: Init) -> tuple[Facts, list[Result]]:
 
 def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
     """The texts to write by their paths."""
+    if command.without_grove and (command.revision is not None or command.apply):
+        option = "--revision" if command.revision is not None else "--apply"
+        raise UsageError(f"{option} must not go with --without-grove: KAI makes the PodGroups; leave one of them out")
     there = _looked_at(folder)
     # Whoever names a release has its operator in the cluster.
     runs = facts.has_operator or (facts.revision is not None and bool(REVISIONS[facts.revision].releases))
@@ -102,7 +108,8 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
             "leave it out"
         )
     gitops = tuple([_TOOLS[target] for target in command.targets if target in _TOOLS])
-    plan = Plan(facts, apply, gitops, "kustomize" in command.targets, not there.has_workloads)
+    is_function, with_example = "kustomize" in command.targets, not there.has_workloads
+    plan = Plan(facts, apply, gitops, is_function, with_example, without_grove=command.without_grove)
     written = {} if there.is_configured else package_files(plan)
     top = _top(folder)
     files = {folder / name: text for name, text in written.items()}
@@ -135,7 +142,7 @@ def _looked_at(folder: Path) -> _Folder:
         if held and not any(is_settings(item) for item in held) and entry.stem.lower() != "kustomization":
             resources.append(entry.name)
     configured = any(is_settings(item) or is_operator(item) for item in items)
-    return _Folder(configured, any(item.get(("kind",)) == POD_CLIQUE_SET.name for item in items), tuple(resources))
+    return _Folder(configured, any(identity(item.value)[:2] in _WORKLOADS for item in items), tuple(resources))
 
 
 def _place(folder: Path, top: Path, resources: list[str]) -> Place:
@@ -186,7 +193,7 @@ def _shown(path: Path) -> Path:
 
 def _asked(command: Init) -> Init:
     """With answers for what no option says, where somebody is there to answer."""
-    if command.targets or command.sources or command.levels or command.revision:
+    if command.targets or command.sources or command.levels or command.revision or command.without_grove:
         return command
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return command

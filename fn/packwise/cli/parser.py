@@ -154,7 +154,13 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "rules": lambda parsed: Rules(parsed.name, parsed.output == "json"),
     "completion": lambda parsed: Completion(parsed.shell),
     "init": lambda parsed: Init(
-        parsed.folder, tuple(parsed.targets), tuple(parsed.sources), tuple(parsed.levels), parsed.revision, parsed.apply
+        parsed.folder,
+        tuple(parsed.targets),
+        tuple(parsed.sources),
+        tuple(parsed.levels),
+        parsed.revision,
+        parsed.apply,
+        parsed.without_grove,
     ),
     "doctor": lambda parsed: Doctor(
         Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json"

@@ -48,6 +48,11 @@ def add_init(commands: Any) -> None:
     )
     init.add_argument("--revision", choices=tuple(REVISIONS), help="the release of Grove that the cluster runs")
     init.add_argument(
+        "--without-grove",
+        action="store_true",
+        help="no Grove runs: KAI groups the pods of workloads itself, and the example is a JobSet",
+    )
+    init.add_argument(
         "--apply",
         action=argparse.BooleanOptionalAction,
         help="whether generated objects are applied from Git; by default not where --from shows an operator",

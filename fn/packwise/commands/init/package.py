@@ -6,7 +6,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext.quote import scalar
 from packwise.commands.init.facts import Facts, Topology
+from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions import GREP_244_MULTI, REVISIONS
+from packwise.revisions.kai import NEWEST as NEWEST_KAI
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +26,7 @@ class Plan(NamedTuple):
     """What to write: `apply` None where nobody said. `gitops` are the tools that apply what is rendered.
 
     `is_function`: kustomize starts packwise by the configuration. `with_example`: the folder has no workload.
+    `without_grove`: KAI groups workloads itself.
     """
 
     facts: Facts = Facts()
@@ -31,6 +34,7 @@ class Plan(NamedTuple):
     gitops: tuple[str, ...] = ()
     is_function: bool = False
     with_example: bool = True
+    without_grove: bool = False
 
     @property
     def revision(self) -> Revision:
@@ -40,6 +44,9 @@ class Plan(NamedTuple):
 
 def package_files(plan: Plan) -> dict[str, str]:
     """The texts of the files, by their paths below the package's folder."""
+    if plan.without_grove:
+        files = {"topology.yaml": _configuration(plan), "topologies.yaml": _own_topology(plan.facts)}
+        return files | ({"example.yaml": _job_set(plan.facts)} if plan.with_example else {})
     files = {"topology.yaml": _configuration(plan)}
     if plan.revision.default_topology is None:
         files["topologies.yaml"] = _topologies(plan)
@@ -55,6 +62,13 @@ def _configuration(plan: Plan) -> str:
 
 def _spec(plan: Plan) -> Iterator[str]:
     facts, revision = plan.facts, plan.revision
+    if plan.without_grove:
+        yield "# The release of KAI that the cluster runs."
+        yield f"kai: {{version: {NEWEST_KAI.name}}}"
+        yield "# KAI makes the PodGroups of workloads itself: packwise shows them, and nothing applies them."
+        yield "apply: false"
+        yield f"emit: [{PODGROUP.name}]"
+        return
     if facts.revision is None:
         yield "# The release of Grove that the cluster runs; without it packwise assumes one, and says which."
         yield "# revision: v0.1.0-alpha.13"
@@ -138,6 +152,29 @@ def _topologies(plan: Plan) -> str:
     return "".join([f"{line}\n" for line in (head, *_source(facts))]) + "---\n".join(documents)
 
 
+def _own_topology(facts: Facts) -> str:
+    """KAI's Topology of the levels, which nothing but Git makes."""
+    head = "# The levels of the nodes, broadest first: workloads name the Topology and the label of a level."
+    lines = (
+        head,
+        *_source(facts),
+        f"apiVersion: {TOPOLOGY.api_version}",
+        f"kind: {TOPOLOGY.name}",
+        "metadata:",
+        f"  name: {_OWN_NAME}",
+        "spec:",
+        "  levels:",
+        *[f"  - nodeLabel: {scalar(level.key)}" for level in facts.levels],
+    )
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _job_set(facts: Facts) -> str:
+    """A JobSet whose pods stand within one domain of the level above the narrowest."""
+    level = facts.levels[-2 if len(facts.levels) > 1 else -1]
+    return _JOB_SET.replace("LEVEL", scalar(level.key)).replace("TOPOLOGY", _OWN_NAME)
+
+
 def _example(plan: Plan) -> str:
     facts, revision = plan.facts, plan.revision
     topologies = facts.topologies or (Topology(_TOPOLOGY, facts.levels),)
@@ -180,6 +217,40 @@ _LOCAL = """\
 """
 
 _OWN_TOPOLOGY = "# The levels, broadest first: the domain is what workloads say, the key a label of the nodes."
+
+_OWN_NAME = "cluster"
+
+_JOB_SET = """\
+# An example to begin with; put your own workloads in its place.
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: example
+  namespace: default
+  labels:
+    kai.scheduler/queue: default
+  annotations:
+    # All pods within one domain of this level.
+    kai.scheduler/topology: TOPOLOGY
+    kai.scheduler/topology-required-placement: LEVEL
+spec:
+  replicatedJobs:
+  - name: worker
+    template:
+      spec:
+        parallelism: 2
+        completions: 2
+        template:
+          spec:
+            schedulerName: kai-scheduler
+            restartPolicy: Never
+            containers:
+            - name: worker
+              image: registry.example.com/worker:1.0
+              resources:
+                limits:
+                  nvidia.com/gpu: "8"
+"""
 
 _EXAMPLE = """\
 # An example to begin with; put your own workloads in its place.
