@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from krmfn.kubeobject import KubeObject
+from packwise.cli.main import main
 from packwise.commands.explain import explanation_of
 from packwise.commands.topologies import overview
 from packwise.pipeline import render
 from packwise.placement.queued import PodSlice
 from packwise.select import Package
+from tests.places import ROOT
 
 CLUSTER = """\
 apiVersion: packwise.dev/v1alpha1
@@ -33,7 +35,7 @@ spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: gpu}]}]}
 JOB = """\
 apiVersion: leaderworkerset.x-k8s.io/v1
 kind: LeaderWorkerSet
-metadata: {name: llm, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: QUEUE}}
+metadata: {name: llm, labels: {kueue.x-k8s.io/queue-name: QUEUE}}
 spec:
   leaderWorkerTemplate:
     size: 5
@@ -60,7 +62,7 @@ def test_pod_sets_are_explained_with_their_levels(queue: str, topologies: tuple[
 
     (tree,) = [tree for tree in explanation.workloads if tree.queued]
     leader, workers = [each.pods for each in tree.queued]
-    assert tree.source == "LeaderWorkerSet team-a/llm"
+    assert tree.source == "LeaderWorkerSet default/llm"
     assert [(each.name, each.count, each.queue, each.topologies) for each in (leader, workers)] == [
         ("leader", 1, queue, topologies),
         ("worker", 4, queue, topologies),
@@ -78,3 +80,33 @@ def test_a_topology_is_used_by_the_jobs_of_queues_with_its_flavors(queue: str, u
     listing = overview(package(queue))
 
     assert [(use.topology, use.workload.name, use.queue) for use in listing.uses if use.queue] == users
+
+
+def test_place_says_that_it_does_not_place_them(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ROOT / "examples"
+
+    assert main(["place", str(folder / "kueue"), "--nodes", str(folder / "nodes.yaml")]) == 0
+
+    said = capsys.readouterr()
+    assert "note: 1 workload that Kueue queues is not placed: its algorithm is not simulated\n" in said.err
+    assert "pretrain" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("queue", "namespace", "message"),
+    [
+        ("gpu", "", 'names the queue "gpu", which is not among the LocalQueues of the namespace; did you mean "gpus"?'),
+        ("other", "team-a", 'names the queue "other", which is not among the LocalQueues of the namespace'),
+        ("other", "", ""),
+        ("other", "team-b", ""),
+        ("gpus", "team-a", ""),
+    ],
+)
+def test_a_queue_that_is_missing_is_told_where_the_others_are_there(queue: str, namespace: str, message: str) -> None:
+    whole = package(queue)
+    job = whole.items[-1].set("metadata.namespace", namespace) if namespace else whole.items[-1]
+
+    results = render(whole._replace(items=(*whole.items[:-1], job))).results
+
+    said = [result.message for result in results if result.tags["rule"] == "kueue-queue"]
+    assert [text.partition(": the job waits")[0] for text in said] == ([message] if message else [])

@@ -23,13 +23,14 @@ from packwise.commands.place.scenario import ScenarioError, answers, is_scenario
 from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas
 from packwise.extras import SOLVER
 from packwise.pipeline import render
+from packwise.pipeline.registry import queued_sources
 from packwise.schedulers.kai.allocate.scene import PODS
 from packwise.schedulers.kai.allocate.session import FITS
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.cli.arguments import Named, PlaceGangs
@@ -105,8 +106,23 @@ def _workloads(command: PlaceGangs) -> int:
         placed = placed._replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
     if not show(_printed(placed, command)):
         return 1
-    say([coverage.line])
+    say([*_queued_elsewhere(rendered), coverage.line])
     return int(not placing.fits)
+
+
+def _queued_elsewhere(rendered: Rendered) -> Iterator[str]:
+    """That workloads are placed by schedulers whose algorithm nobody simulates here."""
+    source = rendered.scheduled
+    if source is None:
+        return
+    workloads: dict[str, set[int]] = {}
+    for queued_pods in queued_sources():
+        for pods in queued_pods(source.inventory, source.topologies, source.settings):
+            workloads.setdefault(pods.scheduler, set()).add(id(pods.workload))
+    for scheduler, places in workloads.items():
+        number = "1 workload" if len(places) == 1 else f"{len(places)} workloads"
+        verb = "is" if len(places) == 1 else "are"
+        yield f"note: {number} that {scheduler} queues {verb} not placed: its algorithm is not simulated"
 
 
 def placed_of(rendered: Rendered, snapshot: Snapshot) -> Placed:

@@ -17,7 +17,7 @@ from packwise.schedulers.kueue.admission import QUEUE_NAME
 from packwise.schedulers.kueue.objects import node_labels
 from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, read_request, unparsable
-from packwise.wording import closest
+from packwise.wording import closest, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -255,10 +255,12 @@ def _job(job: Job, chain: Chain, release: KueueRelease) -> Iterator[Finding]:
     namespace = job.item.namespace or ""
     names = chain.names_of_queues(namespace)
     if name not in names:
-        if names:
+        near = near_miss(name, names)
+        # Whoever keeps queues of just this namespace in the input keeps all of them there.
+        if near or (namespace and any(each.namespace == namespace for each in chain.local_queues)):
             message = (
-                f'names the queue "{name}", which is not among the LocalQueues of the namespace{closest(name, names)}: '
-                "the job waits while there is none"
+                f'names the queue "{name}", which is not among the LocalQueues of the namespace{near}: the job waits '
+                "while there is none"
             )
             yield Finding.of(QUEUE, job.item, ("metadata", "labels", QUEUE_NAME), message)
         return
