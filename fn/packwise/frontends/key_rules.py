@@ -13,7 +13,7 @@ from packwise.findings.finding import Finding, Rule, Severity
 from packwise.frontends.known_keys import GRAPH, KEYS, PARTS
 from packwise.frontends.workloads.recognition import has_candidates
 from packwise.objects.identity import is_placeholder
-from packwise.wording import letters_apart, list_known, near_miss
+from packwise.wording import closest, letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,12 +65,16 @@ _MOVED = ("grove.io/", "scheduling.grove.io/")
 
 
 class KeyTable:
-    """The keys that are read of some kinds of objects, in `parts` of them, and the spelling of all of these keys."""
+    """The keys that are read of some kinds of objects, in `parts` of them, and the spelling of all of these keys.
 
-    __slots__ = ("_domains", "_names", "_nearest", "_of_users", "keys", "parts")
+    Of the domain `closed` there are no others.
+    """
 
-    def __init__(self, keys: Mapping[str, Key], parts: tuple[Part, ...]) -> None:
+    __slots__ = ("_closed", "_domains", "_names", "_nearest", "_of_users", "keys", "parts")
+
+    def __init__(self, keys: Mapping[str, Key], parts: tuple[Part, ...], closed: str = "") -> None:
         self.keys = keys
+        self._closed = closed
         self.parts = parts
         self._names: dict[str, list[str]] = {}
         for key in keys:
@@ -84,6 +88,15 @@ class KeyTable:
     def nearest(self, key: str) -> str:
         """The known key of which this one is a slip away; "" for the keys of others."""
         return "" if len(key) > _LONGEST or is_placeholder(key) else self._nearest(key)
+
+    def is_of_closed(self, key: str) -> bool:
+        """Whether the key is of the domain all of whose keys are known."""
+        return bool(self._closed) and key.startswith(f"{self._closed}/") and not is_placeholder(key)
+
+    def closest(self, key: str) -> str:
+        """`; did you mean "x"?` for the name in the closed domain that looks most like this key's, or nothing."""
+        names = [name for name, each in self._of_users.items() if each.startswith(f"{self._closed}/")]
+        return closest(key.rpartition("/")[2], names)
 
     def _nearest_of(self, key: str) -> str:
         domain, slash, name = key.rpartition("/")
@@ -178,9 +191,9 @@ def findings_at(
         key, at = table.keys.get(name), (*place.path, name)
         if key is None:
             right = table.nearest(name)
-            if right:
-                message = f'is a key that nobody is known to read; did you mean "{right}"?'
-                yield Finding.of(_SPELLING, item, at, message, at_key=True)
+            if right or table.is_of_closed(name):
+                near = f'; did you mean "{right}"?' if right else table.closest(name)
+                yield Finding.of(_SPELLING, item, at, f"is a key that nobody is known to read{near}", at_key=True)
             continue
         misplaced = _misplaced(key, place) or ("" if is_written(key, place) else releases(key, place))
         if misplaced:

@@ -72,6 +72,12 @@ ELSEWHERE: list[tuple[str, dict[str, str], str, str]] = [
     (JOB, {"own": "annotations: {kai.scheduler/batch-minmember: '2'}"},
      "metadata.annotations[kai.scheduler/batch-minmember]",
      'key-spelling: is a key that nobody is known to read; did you mean "kai.scheduler/batch-min-member"?'),
+    (JOB, {"own": "annotations: {kai.scheduler/topology-required: rack}"},
+     "metadata.annotations[kai.scheduler/topology-required]",
+     "key-spelling: is a key that nobody is known to read; did you mean "
+     '"topology-required-placement"?'),
+    (JOB, {"own": "labels: {kai.scheduler/tenant: a}"}, "metadata.labels[kai.scheduler/tenant]",
+     "key-spelling: is a key that nobody is known to read"),
     (JOB, {"pods": f"annotations: {{{REQUIRED}}}"},
      "spec.template.metadata.annotations[kai.scheduler/topology-required-placement]",
      "key-place: is not read here: KAI's pod-grouper reads it as an annotation of a Job"),

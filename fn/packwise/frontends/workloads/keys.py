@@ -173,7 +173,7 @@ PLACES: dict[str, tuple[Part, ...]] = {
 }
 """Parts that many keys are read in, by what they have in common; the widest first."""
 
-WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES))
+WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES), closed="kai.scheduler")
 """The keys, and all parts of workloads in which they are looked at."""
 
 
