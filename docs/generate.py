@@ -26,6 +26,16 @@ from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
 from packwise.revisions.kai import KaiRelease
 from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
+from packwise.schedulers.kueue.request import (
+    GROUP_NAME,
+    PREFERRED,
+    REQUIRED,
+    SLICE_LAYERS,
+    SLICE_REQUIRED,
+    SLICE_SIZE,
+    TOPOLOGY_KEYS,
+    UNCONSTRAINED,
+)
 from packwise.settings.model import json_schema
 
 __all__ = ["pages"]
@@ -92,6 +102,28 @@ WORKLOAD_PLACES_HEAD = """
 | Kind | The owner's keys stand in | Those of pods in | Others in |
 |---|---|---|---|
 """
+
+KUEUE_KEYS_HEAD = """
+## Jobs that Kueue queues
+
+What Kueue reads of a topology ([how](../how-to/kueue.md)): annotations in the metadata of each pod template of a job,
+of a pod its own; of a SparkApplication beside the fields of driver and executor. `kueue.x-k8s.io/queue-name` is a label
+of the job itself, of a CronJob in `spec.jobTemplate.metadata`. A key that is misspelt or stands elsewhere
+[`kueue-key`](rules.md#kueue-key) reports. Levels are node labels.
+
+| Key | What it asks for |
+|---|---|
+"""
+
+KUEUE_KEYS = {
+    REQUIRED: "all pods within one domain of the level",
+    PREFERRED: "the same, if possible",
+    UNCONSTRAINED: '`"true"`: anywhere in the topology',
+    SLICE_REQUIRED: "each slice of the pods within one domain of the level",
+    SLICE_SIZE: "how many pods a slice has",
+    SLICE_LAYERS: "slices within slices, as a list in JSON of one to three `topology` and `size`, from v0.19 on",
+    GROUP_NAME: "two pod sets, one of them of one pod, that are placed together",
+}
 
 WRITTEN_KEYS_HEAD = """
 ## Written by operators
@@ -536,6 +568,9 @@ def keys_page() -> str:
         + "\n"
         + WORKLOAD_PLACES_HEAD
         + "\n".join(places)
+        + "\n"
+        + KUEUE_KEYS_HEAD
+        + "\n".join([f"| `{key}` | {KUEUE_KEYS[key]} |" for key in TOPOLOGY_KEYS])
         + "\n"
         + WRITTEN_KEYS_HEAD
         + "\n".join(written)
