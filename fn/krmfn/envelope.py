@@ -109,7 +109,7 @@ def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[di
     if len(values) > MAX_ITEMS:
         raise _error(text, ("items", MAX_ITEMS), too_many_items(text, 0).message)
     # Items that an alias brings, or that share a line with their key, have no text of their own to keep.
-    items = tuple([KubeObject.new(value) for value in values])
+    items = tuple(KubeObject.new(value) for value in values)
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
     return Envelope(text, text, "", None, newline, items, rest, _config(text, rest), simple=False)
 

@@ -53,7 +53,7 @@ else:
             if "__annotate_func__" in namespace:
                 raise TypeError(f"{name}: its module must have `from __future__ import annotations`")
             fields = tuple(namespace.get("__annotations__", ()))
-            defaults = tuple([namespace[field] for field in fields if field in namespace])
+            defaults = tuple(namespace[field] for field in fields if field in namespace)
             namespace |= {field: _field(place, None) for place, field in enumerate(fields)}
             namespace |= {"_fields": fields, "__match_args__": fields, "__slots__": ()}
             namespace["__new__"] = _constructor(name, fields, defaults)

@@ -169,7 +169,7 @@ def sort_results(results: Iterable[Result]) -> tuple[Result, ...]:
             rank |= {position: (positions[0], order) for position, order in zip(positions, orders, strict=True)}
     if not rank:
         return tuple(natural)
-    return tuple([natural[each] for each in sorted(range(len(natural)), key=lambda each: rank.get(each, (each, 0)))])
+    return tuple(natural[each] for each in sorted(range(len(natural)), key=lambda each: rank.get(each, (each, 0))))
 
 
 def exit_code(results: Iterable[Result]) -> int:

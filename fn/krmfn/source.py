@@ -130,4 +130,4 @@ def _annotation_lines(text: str, root: FieldPath) -> tuple[int, tuple[bool, ...]
 
 def _are_clients(lines: Iterable[str]) -> tuple[bool, ...]:
     """Whether each of `lines` is an annotation that a client wrote."""
-    return tuple([is_client_key(line.lstrip(" \"'")) for line in lines])
+    return tuple(is_client_key(line.lstrip(" \"'")) for line in lines)

@@ -88,7 +88,7 @@ def _narrowed(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, i
             names = frozenset([str(file.path.name) for file in unchanged])
             packages = [_package(group, state.files.get(folder, ())) for state in states]
             groups.append(group._replace(unchanged=names, before=tuple(packages)))
-    files = tuple([file for path, file in now.items() if path in reached])
+    files = tuple(file for path, file in now.items() if path in reached)
     left_out = [each for each in checkup.left_out if each[1].reason.is_of_the_package and _is_new(each[0], befores)]
     return checkup._replace(
         groups=tuple(groups),

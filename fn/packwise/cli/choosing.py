@@ -44,7 +44,7 @@ def refuse_unknown(choice: Choice) -> None:
 
 def choose(results: Sequence[Result], choice: Choice) -> Chosen:
     """The sorted `results` that `choice` asks for. Raises UsageError where its file of known findings is none."""
-    chosen = tuple([result for result in results if _is_chosen(result, choice)])
+    chosen = tuple(result for result in results if _is_chosen(result, choice))
     if choice.known is None:
         return Chosen(chosen)
     others, never = divided(chosen)

@@ -107,7 +107,7 @@ def _difference(group: Group, name: str, baseline: str) -> Compared:
 
 def _without(compared: Compared, reported: frozenset[str]) -> Compared:
     difference = compared.difference
-    refusals = tuple([result for result in difference.refusals if str(result) not in reported])
+    refusals = tuple(result for result in difference.refusals if str(result) not in reported)
     return compared._replace(difference=difference._replace(refusals=refusals))
 
 

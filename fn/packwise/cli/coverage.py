@@ -98,7 +98,7 @@ def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | No
     """What was judged of the groups of a check: of each so many workloads, by what, how many of them are objects."""
     listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
     missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
-    groups = tuple([(number, judge or "") for _, number, judge, _ in listed if number])
+    groups = tuple((number, judge or "") for _, number, judge, _ in listed if number)
     return Coverage(groups, max(missed, 0), checkup.left_out)
 
 

@@ -63,12 +63,12 @@ class InputFile(NamedTuple):
     @property
     def items(self) -> tuple[KubeObject, ...]:
         """The Kubernetes objects, in their order."""
-        return tuple([item for document in self.documents for item in document.items])
+        return tuple(item for document in self.documents for item in document.items)
 
     @property
     def foreign(self) -> tuple[KubeObject, ...]:
         """The documents that are no Kubernetes objects and are read all the same, in their order."""
-        return tuple([document.foreign for document in self.documents if document.foreign is not None])
+        return tuple(document.foreign for document in self.documents if document.foreign is not None)
 
     @property
     def text(self) -> str:

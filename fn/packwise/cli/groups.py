@@ -98,7 +98,7 @@ class Checkup(NamedTuple):
         groups = [
             group._replace(
                 package=group.package._replace(nodes=nodes),
-                before=tuple([package._replace(nodes=nodes) for package in group.before]),
+                before=tuple(package._replace(nodes=nodes) for package in group.before),
             )
             for group in self.groups
         ]
@@ -131,7 +131,7 @@ def read_groups(named: Named) -> Checkup:
     results = [*reader.results, *_application_results(files)]
     values = assigned(named.values)
     kustomizations = tuple(
-        [str(file.path.name) for file in files if posixpath.basename(str(file.path.name)) in KUSTOMIZATIONS]
+        str(file.path.name) for file in files if posixpath.basename(str(file.path.name)) in KUSTOMIZATIONS
     )
     groups = [
         group._replace(package=group.package._replace(values=values), kustomizations=kustomizations) for group in groups

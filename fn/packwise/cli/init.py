@@ -86,7 +86,7 @@ def _facts(command: Init) -> tuple[Facts, list[Result]]:
     except FieldError as error:
         return Facts(), [*reader.results, error_result(error)]
     if command.levels:
-        levels = tuple([Level(*level) for level in command.levels])
+        levels = tuple(Level(*level) for level in command.levels)
         facts = facts._replace(levels=levels, comments=(), source="", dropped=(), topologies=())
     if command.revision is not None:
         facts = facts._replace(revision=command.revision, revision_source="")
@@ -107,7 +107,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
             f"--apply must not go with {facts.revision}: its operator deletes PodGangs that are applied from Git; "
             "leave it out"
         )
-    gitops = tuple([_TOOLS[target] for target in command.targets if target in _TOOLS])
+    gitops = tuple(_TOOLS[target] for target in command.targets if target in _TOOLS)
     is_function, with_example = "kustomize" in command.targets, not there.has_workloads
     plan = Plan(facts, apply, gitops, is_function, with_example, without_grove=command.without_grove)
     written = {} if there.is_configured else package_files(plan)

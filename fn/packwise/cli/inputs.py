@@ -105,7 +105,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
 
 def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     """The objects of files that can be read."""
-    return tuple([item for file in files for item in readable_items(file)])
+    return tuple(item for file in files for item in readable_items(file))
 
 
 def _of_the_same(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
@@ -114,7 +114,7 @@ def _of_the_same(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> t
         return ()
     folders = nearest_folders({path_of(file): traits_of(file) for file in (*files, *around)})
     own = {folders[path_of(file)] for file in files}
-    return tuple([file for file in around if folders[path_of(file)] in own])
+    return tuple(file for file in around if folders[path_of(file)] in own)
 
 
 def _is_unconfigured(named: Named, files: Iterable[InputFile], chosen: Configured) -> bool:
@@ -200,7 +200,7 @@ def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> lis
 
 def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     """The documents of `files` that are no Kubernetes objects and are read all the same."""
-    return tuple([document for file in files for document in file.foreign])
+    return tuple(document for file in files for document in file.foreign)
 
 
 def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Reader) -> tuple[InputFile, ...]:
@@ -224,7 +224,7 @@ def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, 
     items = items_of(reader.read(paths))
     if not paths or exit_code(reader.results[before:]):
         return ()
-    definitions = tuple([item for item in items if is_definition(item)])
+    definitions = tuple(item for item in items if is_definition(item))
     if not definitions:
         listed_paths = ", ".join([f'"{path}"' for path in paths])
         raise UsageError(f"--crds {listed_paths} must hold the CRD of a kind that packwise reads or writes; got none")

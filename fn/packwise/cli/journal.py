@@ -314,8 +314,8 @@ def _parsed(root: Path, text: str) -> _Journal:
     import json
 
     value = cast("dict[str, Any]", json.loads(text))
-    entries = tuple([_Entry(str(target), before, after) for target, before, after in value["entries"]])
-    folders = tuple([str(folder) for folder in value["folders"]])
+    entries = tuple(_Entry(str(target), before, after) for target, before, after in value["entries"])
+    folders = tuple(str(folder) for folder in value["folders"])
     for name in (*folders, *[entry.target for entry in entries]):
         path = PurePosixPath(name)
         parts = (*path.parts, *Path(real(root / path)).parts[len(root.parts) :])

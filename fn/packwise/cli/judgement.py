@@ -129,7 +129,7 @@ def _reported(results: Iterable[Result], obstacles: Iterable[Result], group: Gro
     if group.unchanged:
         changed = {id(result) for result in _changed(results, group)}
         results = [result for result in results if id(result) in changed or result in preventing]
-    return tuple([result for result in results if result in preventing or _is_reported(result, group)])
+    return tuple(result for result in results if result in preventing or _is_reported(result, group))
 
 
 def _changed(results: Iterable[Result], group: Group) -> list[Result]:

@@ -185,7 +185,7 @@ def _named(parsed: argparse.Namespace) -> Named:
 
 def _listed(names: Sequence[str]) -> tuple[str, ...]:
     """The names of options that are given once for each, or once with commas between them."""
-    return tuple([stripped for text in names for name in text.split(",") if (stripped := name.strip())])
+    return tuple(stripped for text in names for name in text.split(",") if (stripped := name.strip()))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -134,7 +134,7 @@ def placed_of(rendered: Rendered, snapshot: Snapshot) -> Placed:
         there,
         {node.name: node for node in there.scene.nodes},
         placing,
-        tuple([tuple(reasons(gang, there, free)) for gang in placing.gangs]),
+        tuple(tuple(reasons(gang, there, free)) for gang in placing.gangs),
     )
 
 

@@ -57,7 +57,7 @@ def decode(data: bytes, path: InputPath) -> InputFile:
         return _left_out(text, path, path.left_out)
     if _is_list(text):
         return _list_file(text, path)
-    documents = tuple([_document(document, path) for document in split_documents(text)])
+    documents = tuple(_document(document, path) for document in split_documents(text))
     reason = None if path.is_named else _reason(documents, path)
     return InputFile(path, documents) if reason is None else _left_out(text, path, LeftOut(reason))
 
@@ -180,7 +180,7 @@ def _left_out(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
     workloads = 0 if left_out.reason is Reason.PATCH else workloads_in(text)
     return InputFile(
         path,
-        tuple([Document(document.separator, document.text, line=document.line) for document in documents]),
+        tuple(Document(document.separator, document.text, line=document.line) for document in documents),
         left_out=left_out._replace(workloads=workloads),
         is_stream=left_out.reason is not Reason.HELM_TEMPLATE and all(_is_yaml(each.text) for each in documents),
     )

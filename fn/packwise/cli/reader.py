@@ -45,7 +45,7 @@ def error_result(error: FieldError) -> Result:
 
 def items_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     """The objects of `files`, in their order; those that cannot be read too."""
-    return tuple([item for file in files for item in file.items])
+    return tuple(item for file in files for item in file.items)
 
 
 def readable_items(file: InputFile) -> Iterator[KubeObject]:

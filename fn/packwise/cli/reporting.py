@@ -72,7 +72,7 @@ def report(command: Report) -> int:
 
 def _picture(command: Report, inputs: Inputs, rendered: Rendered, snapshot: Snapshot) -> tuple[Picture, bool]:
     """The picture, and whether every gang fits."""
-    paths = tuple(["<stdin>" if path == STDIN else path for path in command.named.paths])
+    paths = tuple("<stdin>" if path == STDIN else path for path in command.named.paths)
     accepted, comparison = rendered, _Comparison()
     if command.named.baseline is not None and not exit_code(inputs.results):
         comparison = _compared(inputs.package, command.named.baseline, " ".join(paths), snapshot)
@@ -126,10 +126,10 @@ def _compared(package: Package, name: str, other: str, snapshot: Snapshot) -> _C
     compared = Compared(compare(old, new), name, other, old.rendered, new.rendered)
     say([f"note: {note}" for note in notes(compared)])
     say(stderr_lines(compared.difference.unreadable, Verbosity.NORMAL), as_they_are=True)
-    changes = tuple([
-        Changed(kind, actions, tuple([tuple(lines) for lines in objects]))
+    changes = tuple(
+        Changed(kind, actions, tuple(tuple(lines) for lines in objects))
         for kind, actions, objects in changed_kinds(compared)
-    ])  # fmt: skip
+    )  # fmt: skip
     # An export shows objects, and no workloads whose gangs could be placed.
     before = _side(render(earlier), snapshot) if old.rendered and old.objects is not None else None
     return _Comparison(before, changes if compared.difference.compared else None)
@@ -158,7 +158,7 @@ def _side(rendered: Rendered, snapshot: Snapshot) -> Side:
         return Side(there)
     placing = place_gangs(there)
     free = free_after(there, placing)
-    return Side(there, placing, tuple([tuple(reasons(gang, there, free)) for gang in placing.gangs]))
+    return Side(there, placing, tuple(tuple(reasons(gang, there, free)) for gang in placing.gangs))
 
 
 def _write(output: Drawing, picture: Picture, command: Report) -> bool:

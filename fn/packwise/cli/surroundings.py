@@ -72,7 +72,7 @@ def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroun
     for path in search.paths:
         search.look_above(path)
     search.look_elsewhere()
-    return Surroundings(tuple(search.around.values()), tuple([each for own in search.errors.values() for each in own]))
+    return Surroundings(tuple(search.around.values()), tuple(each for own in search.errors.values() for each in own))
 
 
 class _Search:
@@ -205,7 +205,7 @@ def defining(file: InputFile) -> InputFile:
     """The file with those documents alone that define what workloads name; all where its configuration is broken."""
     if is_broken_configuration(file):
         return file
-    return file._replace(documents=tuple([document for document in file.documents if _defines(document)]))
+    return file._replace(documents=tuple(document for document in file.documents if _defines(document)))
 
 
 def _defines(document: Document) -> bool:

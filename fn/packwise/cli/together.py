@@ -197,7 +197,7 @@ class _Clients:
             value = mapping_in(landmark_text(Path(kustomization)) or "")
             folder = folder_of(kustomization)
             entries = [entry for key in ("resources", "bases") for entry in texts_in(value.get(key))]
-            paths = tuple([real(posixpath.join(folder, entry)) for entry in entries if "://" not in entry])
+            paths = tuple(real(posixpath.join(folder, entry)) for entry in entries if "://" not in entry)
             self._named[kustomization] = paths, any(value.get(key) for key in _RENAMING)
         return self._named[kustomization]
 

@@ -64,14 +64,14 @@ def overview(package: Package) -> Overview:
     chosen = front_ends(inventory)
     try:
         known = topologies_of(inventory, selection)
-        topologies = tuple([
+        topologies = tuple(
             topology
             for front_end in chosen
             for topology in front_end.topologies(inventory, settings, revision, known)
-        ])  # fmt: skip
+        )  # fmt: skip
     except FieldError as error:
         return Overview(results=(*results, unreadable(error)), is_known=False)
-    uses = tuple([use for front_end in chosen for use in front_end.uses(inventory, settings, revision)])
+    uses = tuple(use for front_end in chosen for use in front_end.uses(inventory, settings, revision))
     uses += tuple(dict.fromkeys(_queued(inventory, known, selection)))
     if selection.enabled or selection.configuration is not None or not topologies:
         absent = [] if selection.absent is None else [selection.absent]

@@ -144,16 +144,14 @@ def findings_of(
     `unknown` is the severity of unknown fields; None: that of their rule.
     """
     return tuple(
-        [
-            Finding.about(
-                problem,
-                subject,
-                rule,
-                order=order,
-                severity=unknown if problem.effect is Effect.UNKNOWN else None,
-            )
-            for order, (rule, problem) in enumerate(problems)
-        ]
+        Finding.about(
+            problem,
+            subject,
+            rule,
+            order=order,
+            severity=unknown if problem.effect is Effect.UNKNOWN else None,
+        )
+        for order, (rule, problem) in enumerate(problems)
     )
 
 

@@ -61,7 +61,7 @@ def known_of(content: object) -> frozenset[str]:
 def compare(results: Sequence[Result], known: Collection[str]) -> Compared:
     """Which of `results` are new to `known`."""
     prints = fingerprints(results)
-    new = tuple([result for result, each in zip(results, prints, strict=True) if each not in known])
+    new = tuple(result for result, each in zip(results, prints, strict=True) if each not in known)
     return Compared(new, len(results) - len(new), len(set(known) - set(prints)))
 
 

@@ -181,7 +181,7 @@ KINDS = (
 WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
 """The kinds of users' workloads."""
 
-GENERATED = tuple([kind for kind in KINDS if kind.write_order is not None])
+GENERATED = tuple(kind for kind in KINDS if kind.write_order is not None)
 """The kinds that packwise generates."""
 
 CLUSTER_SCOPED = frozenset([kind.name for kind in KINDS if kind.cluster_scoped])

@@ -21,7 +21,7 @@ __all__ = ["entries_of", "put_back", "taken_apart"]
 
 def taken_apart(items: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
     """The objects, the entries of Lists in the place of these."""
-    return tuple([entry for item in items for entry in (entries_of(item) or (item,))])
+    return tuple(entry for item in items for entry in (entries_of(item) or (item,)))
 
 
 def put_back(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[KubeObject, ...]:

@@ -60,7 +60,7 @@ class Choice:
         memory, and an error elsewhere.
         """
         reported = (self._result(finding, ignorable) for finding in findings)
-        return tuple([result for result in reported if result is not None])
+        return tuple(result for result in reported if result is not None)
 
     def refused(self, findings: Iterable[Finding], ignorable: Collection[int]) -> frozenset[int]:
         """Those of `ignorable` about which an error is ignored."""

@@ -69,7 +69,7 @@ def render_clusters(package: Package) -> Rendered | None:
     kept = {folder: iter(part.kept) for folder, part in parts}
     return Rendered(
         tuple([next(kept[folders[_path(item)]]) for item in package.items if not is_generated(item.value)]),
-        tuple([item for _, part in parts for item in part.generated]),
+        tuple(item for _, part in parts for item in part.generated),
         tuple(results),
     )
 

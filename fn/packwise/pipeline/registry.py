@@ -221,32 +221,32 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
 
 def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
     """The front ends for which there may be something in the input: no other one is imported."""
-    return tuple([entry.load() for entry in FRONT_ENDS if entry.has_workloads(inventory)])
+    return tuple(entry.load() for entry in FRONT_ENDS if entry.has_workloads(inventory))
 
 
 def omission_sources(inventory: Inventory) -> tuple[OmissionsOf, ...]:
     """What says why values are missing, of the front ends for which there may be something in the input."""
-    return tuple([
+    return tuple(
         entry.omissions()
         for entry in FRONT_ENDS
         if entry.omissions is not None and entry.has_workloads(inventory)
-    ])  # fmt: skip
+    )  # fmt: skip
 
 
 def workload_front_ends() -> tuple[FrontEnd, ...]:
     """The front ends whose workloads are Kubernetes objects."""
-    return tuple([entry.load() for entry in FRONT_ENDS if entry.has_documents is None])
+    return tuple(entry.load() for entry in FRONT_ENDS if entry.has_documents is None)
 
 
 def schedulers(revision: Revision) -> tuple[Scheduler, ...]:
     """The schedulers that `revision` knows."""
     backends = (None, *revision.scheduler_backends)
-    return tuple([entry.load() for entry in SCHEDULERS if entry.backend in backends])
+    return tuple(entry.load() for entry in SCHEDULERS if entry.backend in backends)
 
 
 def queued_sources() -> tuple[QueuedPodsOf, ...]:
     """What says which pods schedulers queue themselves."""
-    return tuple([entry.queued() for entry in SCHEDULERS if entry.queued is not None])
+    return tuple(entry.queued() for entry in SCHEDULERS if entry.queued is not None)
 
 
 def brings_topologies(inventory: Inventory) -> bool:

@@ -119,7 +119,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     cluster = cluster_of(selection, known)
     plans = _plan(inventory, cluster, settings, definitions)
     protected = _protect(inventory, cluster, settings)
-    nodes = package.nodes or tuple([item.value for item in inventory.items.of_kind("", "Node")])
+    nodes = package.nodes or tuple(item.value for item in inventory.items.of_kind("", "Node"))
     scheduled = SchedulerInput(_placements(plans), known, cluster, inventory, definitions, settings, nodes)
     reported = partial(_reported, selection, writes=writes)
     written, about_workloads, ignorable = _write_chosen(scheduled, plans, reported, choice)
@@ -169,7 +169,7 @@ class _NoChoice:
     """All findings are reported as they are: neither settings nor comments choose among them."""
 
     def results(self, findings: Iterable[Finding], ignorable: Collection[int] = ()) -> tuple[Result, ...]:  # noqa: ARG002
-        return tuple([finding.to_result() for finding in findings])
+        return tuple(finding.to_result() for finding in findings)
 
     def refused(self, findings: Iterable[Finding], ignorable: Collection[int]) -> frozenset[int]:  # noqa: ARG002
         return frozenset()
@@ -222,7 +222,7 @@ def _write_chosen(
 
 def _placements(plans: Iterable[WorkloadPlan], refused: Collection[int] = ()) -> tuple[Placement, ...]:
     """What is placed, but for workloads that are `refused`, by their identities in memory."""
-    return tuple([placement for plan in plans if id(plan.workload) not in refused for placement in plan.placements])
+    return tuple(placement for plan in plans if id(plan.workload) not in refused for placement in plan.placements)
 
 
 def selected(package: Package) -> tuple[Inventory, Selection]:
@@ -284,8 +284,8 @@ def _write(source: SchedulerInput) -> SchedulerObjects:
     """The objects of all schedulers, and what these refuse."""
     written = [scheduler.objects(source) for scheduler in schedulers(source.cluster.revision)]
     return SchedulerObjects(
-        tuple([generated for objects in written for generated in objects.generated]),
-        tuple([finding for objects in written for finding in objects.findings]),
+        tuple(generated for objects in written for generated in objects.generated),
+        tuple(finding for objects in written for finding in objects.findings),
         {name: answer for objects in written for name, answer in objects.refusals.items()},
         {item: conditions for objects in written for item, conditions in objects.conditions.items()},
     )

@@ -224,7 +224,7 @@ class NodeTopology(NamedTuple):
     @property
     def keys(self) -> tuple[str, ...]:
         """The node label keys, broadest first."""
-        return tuple([level.key for level in self.levels])
+        return tuple(level.key for level in self.levels)
 
 
 class GpuShare(NamedTuple):

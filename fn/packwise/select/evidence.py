@@ -119,7 +119,7 @@ def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, 
         for trace in traces:
             strongest = trace if precedes(strongest.first, trace.first) else strongest
         finding = _contradicted(strongest, assumed, deployed)
-        return Evidence((finding,), tuple([(trace.item, trace.scope) for trace in traces]))
+        return Evidence((finding,), tuple((trace.item, trace.scope) for trace in traces))
     if deployed is not None and deployed.release not in (assumed.name, *assumed.releases):
         return Evidence((_offered(deployed, assumed),))
     for kind, first in _KINDS.items():

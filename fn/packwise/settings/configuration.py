@@ -61,18 +61,18 @@ class Configuration(NamedTuple):
     @property
     def domains(self) -> tuple[str, ...]:
         """The domains in the configuration's own order."""
-        return tuple([level.domain for level in self.levels])
+        return tuple(level.domain for level in self.levels)
 
     def hierarchy(self, revision: Revision) -> tuple[Level, ...]:
         """The levels broadest first, as `revision` takes their order."""
-        return tuple([self.levels[position] for position in self._order(revision)])
+        return tuple(self.levels[position] for position in self._order(revision))
 
     def topology(self, revision: Revision) -> KnownTopology | None:
         """The topology that the operator makes of the levels; None while TAS is disabled, or where it makes none."""
         if not self.enabled or revision.default_topology is None:
             return None
         levels = self.place.below("levels")
-        places = tuple([levels.below(position) for position in self._order(revision)])
+        places = tuple(levels.below(position) for position in self._order(revision))
         topology = ClusterTopology(revision.default_topology, self.hierarchy(revision))
         return KnownTopology(topology, places, levels, self.place.item)
 

@@ -238,7 +238,7 @@ def _dynamo(section: dict[str, Any]) -> Dynamo:
 def _kueue(section: dict[str, Any]) -> Kueue:
     flavors = cast("list[dict[str, Any]]", section.get("flavors") or [])
     return Kueue(
-        section.get("version"), tuple([KueueFlavor(each["name"], each.get("nodeLabels") or {}) for each in flavors])
+        section.get("version"), tuple(KueueFlavor(each["name"], each.get("nodeLabels") or {}) for each in flavors)
     )
 
 

@@ -69,7 +69,7 @@ class KnownTopology(NamedTuple):
     def of_item(cls, item: KubeObject, *, valid: bool, references: Mapping[str, str] = {}) -> KnownTopology:
         """The topology that `item` states in `spec.levels`."""
         topology, levels = read_levels(item), Place(item, ("spec", "levels"))
-        places = tuple([levels.below(position) for position in range(len(topology.levels))])
+        places = tuple(levels.below(position) for position in range(len(topology.levels)))
         return cls(topology, places, levels, item, valid, references)
 
 

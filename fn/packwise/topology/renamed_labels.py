@@ -44,10 +44,8 @@ _TIER = re.compile(r"tier-(\d+)")
 
 _SECTIONS = ("topologyAwareScheduling", "clusterTopology", "topology")
 _LEVELS: dict[tuple[str, str], tuple[tuple[FieldPath, str], ...]] = {
-    ("packwise.dev", "TopologyRender"): tuple([(("spec", section, "levels"), "key") for section in _SECTIONS]),
-    ("operator.config.grove.io", "OperatorConfiguration"): tuple(
-        [((section, "levels"), "key") for section in _SECTIONS]
-    ),
+    ("packwise.dev", "TopologyRender"): tuple((("spec", section, "levels"), "key") for section in _SECTIONS),
+    ("operator.config.grove.io", "OperatorConfiguration"): tuple(((section, "levels"), "key") for section in _SECTIONS),
     CLUSTER_TOPOLOGY.key: ((("spec", "levels"), "key"),),
     CLUSTER_TOPOLOGY_BINDING.key: ((("spec", "levels"), "key"),),
     TOPOLOGY.key: ((("spec", "levels"), "nodeLabel"),),

@@ -61,7 +61,7 @@ def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, 
             f'topograph\'s output must name nodes of the cluster; got "{next(iter(labels))}", which is the name, '
             f"{_INSTANCE} and providerID of none"
         )
-    return tuple([_labelled(value, labels) if value.get("kind") == "Node" else value for value in listed])
+    return tuple(_labelled(value, labels) if value.get("kind") == "Node" else value for value in listed)
 
 
 def _labels_of(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, str]]]:

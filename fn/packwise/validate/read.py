@@ -101,7 +101,7 @@ class _Node:
         for index, entry in enumerate(values):
             if not isinstance(entry, str):
                 raise SchemaError((*self.path, name, index), f"must be a string; got {describe(entry)}")
-        return tuple([str(entry) for entry in values])
+        return tuple(str(entry) for entry in values)
 
     def nodes(self, name: str) -> Iterator[_Node]:
         """The entries of a list of mappings."""
@@ -153,10 +153,10 @@ def _schema(node: _Node, depth: int) -> Schema:
         alternatives={
             name: value
             for name in _ALTERNATIVES
-            if (value := tuple([_schema(entry, depth + 1) for entry in node.nodes(name)]))
+            if (value := tuple(_schema(entry, depth + 1) for entry in node.nodes(name)))
         },
         forbidden=None if forbidden is None else _schema(forbidden, depth + 1),
-        rules=tuple([_rule(entry) for entry in node.nodes("x-kubernetes-validations")]),
+        rules=tuple(_rule(entry) for entry in node.nodes("x-kubernetes-validations")),
     )
 
 

@@ -96,20 +96,20 @@ def _select(data: bytes) -> Node:
 
 def _call(data: bytes) -> Node:
     arguments = [*_parts(data, 1), *_parts(data, 3)]
-    return Call(_text(data, 2), tuple([_node(argument) for argument in arguments]))
+    return Call(_text(data, 2), tuple(_node(argument) for argument in arguments))
 
 
 def _list(data: bytes) -> Node:
-    return ListOf(tuple([_node(element) for element in _parts(data, 1)]))
+    return ListOf(tuple(_node(element) for element in _parts(data, 1)))
 
 
 def _struct(data: bytes) -> Node:
     entries = [part for entry in _parts(data, 2) for part in (*_parts(entry, 3), *_parts(entry, 4))]
-    return ListOf(tuple([_node(part) for part in entries]))
+    return ListOf(tuple(_node(part) for part in entries))
 
 
 def _comprehension(data: bytes) -> Node:
-    variables = tuple([name for number in (1, 8) if (name := _text(data, number))])
+    variables = tuple(name for number in (1, 8) if (name := _text(data, number)))
     nodes = [_node(part) for number in (2, 4, 5, 6, 7) for part in _parts(data, number)]
     iterated, start, condition, step, result = nodes
     return Comprehension(variables, iterated, _text(data, 3), start, condition, step, result)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["unknown_fields"]
 
 _OBJECT = ("apiVersion", "kind", "metadata")
-_METADATA = tuple([entry.partition(":")[0] for entry in TYPES["v1.ObjectMeta"].split(" ")])
+_METADATA = tuple(entry.partition(":")[0] for entry in TYPES["v1.ObjectMeta"].split(" "))
 
 
 def unknown_fields(value: Value, schema: Schema, at: ValuePath, *, is_object: bool = False) -> Iterator[Problem]:

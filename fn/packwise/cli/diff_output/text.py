@@ -105,19 +105,17 @@ def _likeness(shown: _Shown) -> tuple[object, ...]:
     workload = change.subject.get(_PART_OF)
     if not isinstance(workload, str):
         return (id(change),)
-    fields = tuple([_alike(field, workload) for field in change.fields])
+    fields = tuple(_alike(field, workload) for field in change.fields)
     dropped = tuple(
-        [
-            (_without_numbers(format_steps(lost.constraint.holder)), lost.constraint[1:], lost.message)
-            for lost in shown.dropped
-        ]
+        (_without_numbers(format_steps(lost.constraint.holder)), lost.constraint[1:], lost.message)
+        for lost in shown.dropped
     )
     namespace = identity(change.subject.value)[2]
     return change.action, namespace, workload, fields, dropped, _alike_text(_digest(change), workload)
 
 
 def _alike(field: FieldChange, workload: str) -> tuple[object, ...]:
-    path = tuple([Entry(_without_numbers(step.name)) if isinstance(step, Entry) else step for step in field.path])
+    path = tuple(Entry(_without_numbers(step.name)) if isinstance(step, Entry) else step for step in field.path)
     return path, *(_alike_text(_dumped(value), workload) for value in (field.before, field.after))
 
 

@@ -180,7 +180,7 @@ def _gang(tree: GangTree) -> _Node:
         f"as {', '.join(kinds)}" if kinds else "",
         *_pods(tree.members),
     )
-    return _Node(f"gang {gang.name}", details, tuple([_set(part) for part in tree.parts]))
+    return _Node(f"gang {gang.name}", details, tuple(_set(part) for part in tree.parts))
 
 
 def _set(tree: SetTree) -> _Node:
@@ -188,7 +188,7 @@ def _set(tree: SetTree) -> _Node:
     scheduler = f"scheduler {pods.scheduler}" if pods.scheduler else ""
     kind, count = ("group", "") if pods.members is None else ("pod set", _count(pods.members))
     details = (count, _needed(pods.needed, tree.parts), *_bounds(pods.bounds), scheduler, *_pods(tree.members))
-    return _Node(f"{kind} {pods.name}", details, tuple([_set(part) for part in tree.parts]))
+    return _Node(f"{kind} {pods.name}", details, tuple(_set(part) for part in tree.parts))
 
 
 def _queued(tree: QueuedSet) -> _Node:
@@ -253,12 +253,12 @@ def _chosen(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
     for tree in chosen.workloads:
         yield _workload(tree, whole=True)
     for tree, values in chosen.added:
-        yield _Node(f"annotations of {tree.source}", (), tuple([_value(value) for value in values]), _BOLD)
+        yield _Node(f"annotations of {tree.source}", (), tuple(_value(value) for value in values), _BOLD)
     for each in chosen.objects:
         yield _object(each.emitted, each.values)
     if chosen.copies:
-        names = tuple([each.name for each in chosen.copies])
-        yield _Node("the line says how many there are", (), tuple([_Node(name) for name in names]), _BOLD)
+        names = tuple(each.name for each in chosen.copies)
+        yield _Node("the line says how many there are", (), tuple(_Node(name) for name in names), _BOLD)
     for omission in chosen.missing:
         yield _missing(omission)
     if rendered and not chosen.workloads and not (chosen.objects or chosen.copies or chosen.missing):
@@ -270,7 +270,7 @@ def _object(emitted: Emitted, values: Iterable[EmittedValue]) -> _Node:
     at = "" if subject is None else f" ({location_of(subject)})"
     details = [f"rendered from {emitted.generated.source}{at}"]
     details += [f"how many: {_place(origin.place)}" for origin in emitted.copies]
-    return _Node(emitted.name, tuple(details), tuple([_value(value) for value in values]), _BOLD)
+    return _Node(emitted.name, tuple(details), tuple(_value(value) for value in values), _BOLD)
 
 
 def _value(each: EmittedValue) -> _Node:

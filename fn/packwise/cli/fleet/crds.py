@@ -72,7 +72,7 @@ def crds_of(packed: bytes) -> tuple[KubeObject, ...]:
     """The CRDs in a request."""
     if not packed:
         return ()
-    return tuple([KubeObject(_source(fields)) for fields in json.loads(zlib.decompress(packed))])
+    return tuple(KubeObject(_source(fields)) for fields in json.loads(zlib.decompress(packed)))
 
 
 def _source(fields: list[Any]) -> Source:

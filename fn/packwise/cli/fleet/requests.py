@@ -233,7 +233,7 @@ def _outline_of(side: Side | None) -> _Outline | None:
     if side is None:
         return None
     digests = b"".join([sha256(data).digest() for _, data in side.files])
-    return _Outline(side.folder, side.client, tuple([path for path, _ in side.files]), digests, side.problems)
+    return _Outline(side.folder, side.client, tuple(path for path, _ in side.files), digests, side.problems)
 
 
 def _side(rooted: Rooted, below: str) -> Side | None:

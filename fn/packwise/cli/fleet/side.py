@@ -59,7 +59,7 @@ class SideRead(NamedTuple):
 def read_side(side: Side, kustomize: str) -> SideRead:
     """The side, built where kustomize renders it, which must have the version `kustomize`."""
     if side.problems:
-        return SideRead(side, results=tuple([_problem(problem) for problem in side.problems]))
+        return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
     tree = MemoryTree(dict(side.files))
     try:
         configuration = configuration_of(tree, side.folder, side.client)
@@ -68,7 +68,7 @@ def read_side(side: Side, kustomize: str) -> SideRead:
         # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
         copy = copy_of(tree, side.folder)
         if copy.problems:
-            return SideRead(side, results=tuple([_problem(problem) for problem in copy.problems]))
+            return SideRead(side, results=tuple(_problem(problem) for problem in copy.problems))
         # A worker elsewhere may have another one, whose answer nobody asked for.
         if kustomize_version() != kustomize:
             here = f"kustomize must be {kustomize}, as where the fleet was started; got {kustomize_version()}"

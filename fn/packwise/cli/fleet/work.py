@@ -110,8 +110,8 @@ def _rendered(
     try:
         outcome = outcome_of(after.files, rendered)
         if after.side.client is Client.KUSTOMIZE:
-            files = tuple([_as_built(file) for file in outcome.files])
-            outcome = Outcome(files, (), tuple([item for item in outcome.new if not _is_local(item)]))
+            files = tuple(_as_built(file) for file in outcome.files)
+            outcome = Outcome(files, (), tuple(item for item in outcome.new if not _is_local(item)))
         plan = plan_folder(outcome, split=bool(rendered.gitops))
     except FieldError as error:
         return _judged(blank, [*rendered.results, error_result(error)], after), None
@@ -169,7 +169,7 @@ def _with_changes(result: PackageResult, changes: Iterable[Change], objects: int
     gangs = [change.action for change, kind in zip(listed, kinds, strict=True) if kind == gang]
     others = [kind for kind in kinds if kind not in (PODGANG.name, PODGROUP.name)]
     return result._replace(
-        recreated=tuple([change.subject.name for change in recreated]),
+        recreated=tuple(change.subject.name for change in recreated),
         gangs_created=gangs.count(Action.CREATE),
         gangs_deleted=gangs.count(Action.DELETE),
         gangs_changed=gangs.count(Action.CHANGE),
@@ -203,14 +203,14 @@ def _with_places(
             fitted = {name for name, gang in earlier.items() if gang.fits}
     except (UsageError, TooManyPodsError) as error:
         return _judged(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
-    pending = tuple([name for name, gang in gangs.items() if not gang.fits])
+    pending = tuple(name for name, gang in gangs.items() if not gang.fits)
     counted = _judged(result, rendered.results, after) if judges else result
     return _covered(counted, coverage_of(after, rendered))._replace(
         placed=True,
         gangs=len(gangs),
         pending=pending,
-        no_longer_fits=tuple([name for name in pending if name in fitted]),
-        noted=tuple([name for name, gang in gangs.items() if gang.notes]),
+        no_longer_fits=tuple(name for name in pending if name in fitted),
+        noted=tuple(name for name, gang in gangs.items() if gang.notes),
     )
 
 

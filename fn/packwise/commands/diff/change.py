@@ -79,7 +79,7 @@ def _place(key: Identity) -> tuple[object, ...]:
     group, kind, namespace, name = key
     order = ORDER.index(kind) if kind in ORDER else len(ORDER)
     # Digits and other text stand by turns, so that like is compared with like.
-    parts = tuple([_size(part) if at % 2 else part for at, part in enumerate(_NUMBER.split(name))])
+    parts = tuple(_size(part) if at % 2 else part for at, part in enumerate(_NUMBER.split(name)))
     return order, kind, group, namespace, parts, name
 
 

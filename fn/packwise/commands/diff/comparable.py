@@ -31,7 +31,7 @@ _EPOCH_LABELS = (EPOCH, GENERATION, REPLICA, ROLE)
 
 _FILLED = {(kind.name, steps[0]): steps[1] for kind in KINDS for steps in kind.server_filled if len(steps) > 1}
 _FILLED_IN_SPEC = {
-    kind.name: tuple([steps[0] for steps in kind.server_filled if len(steps) == 1])
+    kind.name: tuple(steps[0] for steps in kind.server_filled if len(steps) == 1)
     for kind in KINDS
     if kind.server_filled
 }

@@ -72,7 +72,7 @@ def state_after(package: Package, earlier: Package) -> State:
     package = package._replace(configured_before=Configured(earlier.function_config, earlier.context))
     running = _running(package, before)
     state = _rendered(package, (*before, *running))._replace(
-        unjudged=tuple([format_identity(identity(item.value)) for item in running])
+        unjudged=tuple(format_identity(identity(item.value)) for item in running)
     )
     if state.objects is not None:
         return state
@@ -95,7 +95,7 @@ def _part_of(item: KubeObject) -> str | None:
 
 def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
     answer = render(package._replace(baseline=baseline), previews=True)
-    errors = tuple([result for result in answer.results if result.severity is Severity.ERROR])
+    errors = tuple(result for result in answer.results if result.severity is Severity.ERROR)
     objects = None
     if not exit_code(answer.results):
         objects = by_identity([item for item in answer.items if _kind(item) in ORDER])
@@ -115,7 +115,7 @@ def _bounded(state: State) -> State:
     """The state; without objects where one is nested so deep that no comparison of it would end well."""
     message = f"must not be nested deeper than {MAX_DEPTH} levels to be compared"
     deep = [item for item in (state.objects or {}).values() if is_deeper(item.value, MAX_DEPTH)]
-    too_deep = tuple([Finding.of(READABLE, item, (), message).to_result() for item in deep])
+    too_deep = tuple(Finding.of(READABLE, item, (), message).to_result() for item in deep)
     return state._replace(objects=None, results=(*state.results, *too_deep)) if too_deep else state
 
 

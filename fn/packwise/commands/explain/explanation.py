@@ -134,7 +134,7 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
     placements = [placement for plan in rendered.plans for placement in plan.placements]
     topologies = tuple(_topologies(rendered, placements))
     lookup = Lookup(
-        {each.name: (each.place, tuple([(node.level, node.place) for node in each.levels])) for each in topologies},
+        {each.name: (each.place, tuple((node.level, node.place) for node in each.levels)) for each in topologies},
         _settings(selection.settings),
     )
     objects = tuple(_emitted(rendered, placements, inventory))
@@ -155,13 +155,13 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
 def _topologies(rendered: Rendered, placements: Iterable[Placement]) -> Iterable[TopologyNode]:
     for known in rendered.known.by_name.values() if rendered.known is not None else ():
         levels = zip(known.topology.levels, known.places, strict=True)
-        nodes = tuple([LevelNode(level, place.below("key")) for level, place in levels])
+        nodes = tuple(LevelNode(level, place.below("key")) for level, place in levels)
         yield TopologyNode(known.topology.name, nodes, known.levels)
     for placement in placements:
         node = placement.node
         if isinstance(node, NodeTopology):
             places = [node.place.below(position, node.field) for position in range(len(node.levels))]
-            nodes = tuple([LevelNode(*pair) for pair in zip(node.levels, places, strict=True)])
+            nodes = tuple(LevelNode(*pair) for pair in zip(node.levels, places, strict=True))
             yield TopologyNode(node.name, nodes, node.place)
 
 
@@ -183,7 +183,7 @@ def _queued_set(pods: QueuedPods, domains: Mapping[str, str]) -> QueuedSet:
     def level(key: str | None) -> Level | None:
         return None if key is None else Level(domains.get(key, ""), key)
 
-    slices = tuple([(Level(domains.get(each.level, ""), each.level), each.size) for each in pods.slices])
+    slices = tuple((Level(domains.get(each.level, ""), each.level), each.size) for each in pods.slices)
     return QueuedSet(pods, level(pods.required), level(pods.preferred), slices)
 
 
@@ -253,13 +253,11 @@ class _Trees:
         for each in emitted:
             by_gang.setdefault(id(each.gang), []).append(each)
         gangs = tuple(
-            [
-                _gang(node, by_gang.get(id(node), ()), members)
-                for each in placements
-                if isinstance(node := each.node, Gang)
-            ]
+            _gang(node, by_gang.get(id(node), ()), members)
+            for each in placements
+            if isinstance(node := each.node, Gang)
         )
-        others = tuple([each for each in emitted if each.gang is None and identity(each.item.value)[:2] != POD.key])
+        others = tuple(each for each in emitted if each.gang is None and identity(each.item.value)[:2] != POD.key)
         missing = (*self._missing.get(id(plan), ()), *unwritten(placements, self._rendered))
         written = self._kept.get(identity(value_of(item)), item)
         queued = tuple(self._queued.pop(id(item), ()))
@@ -275,7 +273,7 @@ class _Trees:
             own = None if ref is None or name is None else identity(_identified(ref))[1:]
             return own == name and (result.file.path if result.file is not None else None) == file
 
-        return tuple([result for result in self._rendered.results if is_about(result)])
+        return tuple(result for result in self._rendered.results if is_about(result))
 
 
 def _identified(ref: ResourceRef) -> Mapping[str, Value]:
@@ -303,13 +301,13 @@ def _gang(gang: Gang, objects: Iterable[Emitted], members: _Members) -> GangTree
         by_parent.setdefault(pods.parent, []).append(pods)
 
     def below(parent: str | None) -> tuple[SetTree, ...]:
-        return tuple([
+        return tuple(
             # A clique and a replica of its group may have one name: only inner sets have parts.
             SetTree(
                 pods, below(pods.name) if pods.members is None else (), tuple(members.get((gang.name, pods.name), ()))
             )
             for pods in by_parent.get(parent, ())
-        ])  # fmt: skip
+        )  # fmt: skip
 
     return GangTree(gang, below(None), tuple(objects), tuple(members.get((gang.name, None), ())))
 

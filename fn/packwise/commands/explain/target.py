@@ -59,13 +59,13 @@ def named(explanation: Explanation, name: str) -> Chosen | None:
 
     A kind may have its API group, as in `PodGroup.scheduling.run.ai/team-a/a-0`.
     """
-    workloads = tuple([tree for tree in explanation.workloads if _is_named(_reference(tree.source), name)])
-    objects = tuple([each for each in explanation.objects if _is_object(each, name)])
+    workloads = tuple(tree for tree in explanation.workloads if _is_named(_reference(tree.source), name))
+    objects = tuple(each for each in explanation.objects if _is_object(each, name))
     if not workloads and not objects:
         return None
     chosen = [ChosenObject(each, tuple(values_of(each, explanation.lookup))) for each in objects]
     added = [(tree, tuple(annotated_values(tree.written, explanation.lookup))) for tree in workloads]
-    return Chosen(workloads, tuple(chosen), added=tuple([each for each in added if each[1]]))
+    return Chosen(workloads, tuple(chosen), added=tuple(each for each in added if each[1]))
 
 
 def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | None:
@@ -99,10 +99,9 @@ def _with_values(
 ) -> tuple[ChosenObject, ...]:
     """The objects with the values that are wanted, where they have any."""
     chosen = [
-        ChosenObject(emitted, tuple([each for each in listed if is_wanted(emitted, each)]))
-        for emitted, listed in values
+        ChosenObject(emitted, tuple(each for each in listed if is_wanted(emitted, each))) for emitted, listed in values
     ]
-    return tuple([each for each in chosen if each.values])
+    return tuple(each for each in chosen if each.values)
 
 
 def _reference(source: str) -> str:

@@ -104,7 +104,7 @@ class PluginEntry(NamedTuple):
     @property
     def objects(self) -> tuple[KubeObject, ...]:
         """The objects of all files, in order."""
-        return tuple([item for _, objects in self.files for item in objects])
+        return tuple(item for _, objects in self.files for item in objects)
 
     @property
     def is_packwise(self) -> bool:

@@ -361,7 +361,7 @@ def _unfit(tree: Tree, folder: str) -> Iterator[Problem]:
     entries = plugin_entries(tree, folder, value)
     own = [entry for entry in entries if entry.is_packwise]
     documents = {file: (value,)} | {
-        path: tuple([item.value for item in objects_at(tree, path)])
+        path: tuple(item.value for item in objects_at(tree, path))
         for entry in own
         for path in entry.inputs.files
         if path != file
@@ -455,7 +455,7 @@ def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str], mentions: Callable[[
         Problem(file, f"a pipeline within the package {folder or '.'} is kpt's alone to run") for file in inner
     ]
     documents = {
-        file: tuple([item.value for item in objects_at(tree, file)]) for file in own if file == path or mentions(file)
+        file: tuple(item.value for item in objects_at(tree, file)) for file in own if file == path or mentions(file)
     }
     return [*problems, *kpt_clients(documents, _is_there)[1]]
 

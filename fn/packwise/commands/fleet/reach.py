@@ -38,8 +38,8 @@ def reach(before: Mapping[str, str], after: Mapping[str, str]) -> Reach:
     """
     both = sorted(before.keys() & after.keys())
     return Reach(
-        tuple([folder for folder in both if before[folder] != after[folder]]),
+        tuple(folder for folder in both if before[folder] != after[folder]),
         tuple(sorted(after.keys() - before.keys())),
         tuple(sorted(before.keys() - after.keys())),
-        tuple([folder for folder in both if before[folder] == after[folder]]),
+        tuple(folder for folder in both if before[folder] == after[folder]),
     )

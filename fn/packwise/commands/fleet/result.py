@@ -75,12 +75,12 @@ class PackageResult(NamedTuple):
     def from_value(cls, value: Mapping[str, Any]) -> PackageResult:
         """The result that `to_value` wrote. Raises KeyError, TypeError or ValueError where it is another value."""
         texts = {
-            name: tuple([str(each) for each in value[name]])
+            name: tuple(str(each) for each in value[name])
             for name in ("recreated", "pending", "no_longer_fits", "noted")
         }
         fields: dict[str, Any] = {**value, **texts, "status": Status(value["status"])}
-        fields["passed_over"] = tuple([(str(reason), int(number)) for reason, number in value["passed_over"]])
-        fields["findings"] = tuple([Result.from_value(each) for each in value["findings"]])
+        fields["passed_over"] = tuple((str(reason), int(number)) for reason, number in value["passed_over"])
+        fields["findings"] = tuple(Result.from_value(each) for each in value["findings"])
         return cls(**fields)
 
 

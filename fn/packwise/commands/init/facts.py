@@ -118,4 +118,4 @@ def _profiles(value: Mapping[str, Value]) -> tuple[str, ...]:
     named = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     default = section.get("defaultProfileName") if isinstance(section, dict) else None
     ordered = sorted(named, key=lambda entry: not (entry.get("default") is True or entry.get("name") == default))
-    return tuple([name for entry in ordered if isinstance(name := entry.get("name"), str)])
+    return tuple(name for entry in ordered if isinstance(name := entry.get("name"), str))

@@ -104,7 +104,7 @@ def as_admitted(package: Package, admission: str, revision: str) -> Package:
 
     A package without a TopologyRender gets one, which names `revision`.
     """
-    items = tuple([item for item in package.items if not is_generated(item.value)])
+    items = tuple(item for item in package.items if not is_generated(item.value))
     own = [item for item in items if (item.get(("apiVersion",)), item.get(("kind",))) == (API_VERSION, KIND)]
     configuration = package.function_config or (own[0] if own else None)
     if configuration is None:

@@ -89,10 +89,10 @@ def migrate(
     if before.name == target.name:
         return _respelt(package, selection, target, configured=configured)
     if not _is_later(target, before):
-        return Migrated(package.items, (), tuple([f.to_result() for f in _not_later(selection, before, target)]))
+        return Migrated(package.items, (), tuple(f.to_result() for f in _not_later(selection, before, target)))
     beside = _beside_input(package, selection)
     if beside:
-        return Migrated(package.items, (), tuple([finding.to_result() for finding in beside]))
+        return Migrated(package.items, (), tuple(finding.to_result() for finding in beside))
     step = _step(selection, source, target, keep_pack_domain=keep_pack_domain)
     return _rewritten(_Rewriting(package, inventory, selection, step), package, configured=configured)
 
@@ -118,7 +118,7 @@ def _respelt(package: Package, selection: Selection, revision: Revision, *, conf
     """`package` of the same revision, its workloads in the newest words that go with it."""
     step = _step(selection, revision, revision, keep_pack_domain=False)
     try:
-        items = tuple([item if is_generated(item.value) else migrate_workload(item, step) for item in package.items])
+        items = tuple(item if is_generated(item.value) else migrate_workload(item, step) for item in package.items)
     except FieldError as error:
         return Migrated(package.items, (), (unreadable(error),))
     after = package._replace(items=items)

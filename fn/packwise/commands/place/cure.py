@@ -116,12 +116,12 @@ def _fewer(job: Job) -> Iterator[Cure]:
 def _with_members(job: Job, name: str, members: int) -> Job:
     own = [pod for pod in job.pods if not job.sub_groups or pod.sub_group == name]
     gone = {pod.name for pod in own[members:]}
-    pods = tuple([pod for pod in job.pods if pod.name not in gone])
+    pods = tuple(pod for pod in job.pods if pod.name not in gone)
     if not job.sub_groups:
         return job._replace(min_members=members, pods=pods)
-    groups = tuple([
+    groups = tuple(
         group._replace(min_members=members) if group.name == name else group for group in job.sub_groups
-    ])  # fmt: skip
+    )  # fmt: skip
     return job._replace(sub_groups=groups, pods=pods)
 
 
@@ -133,9 +133,9 @@ def _constraints(job: Job) -> list[tuple[str, Constraint]]:
 def _with(job: Job, name: str, constraint: Constraint) -> Job:
     if not name:
         return job._replace(constraint=constraint)
-    groups = tuple([
+    groups = tuple(
         group._replace(constraint=constraint) if group.name == name else group for group in job.sub_groups
-    ])  # fmt: skip
+    )  # fmt: skip
     return job._replace(sub_groups=groups)
 
 

@@ -85,7 +85,7 @@ def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Ki
         grouped.setdefault((leaf, (pod.request, pod.rules)), []).append(pod)
     kinds: list[_Kind] = []
     for (leaf, _), pods in grouped.items():
-        parts = tuple([part for part in chains[leaf] if part.constraint is not None and part.constraint.topology])
+        parts = tuple(part for part in chains[leaf] if part.constraint is not None and part.constraint.topology)
         fitting = [node for node in cluster.nodes if node.fits(pods[0]) and not refusals(pods[0], node.node)]
         for part in parts:
             topology = part.constraint and cluster.trees.get(part.constraint.topology)

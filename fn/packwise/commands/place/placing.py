@@ -104,7 +104,7 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
     used: dict[str, dict[str, int]] = {}
     for bound in others:
         add_amounts(used.setdefault(bound.node, {}), (*bound.pod.request, (PODS, 1)))
-    nodes = tuple([node._replace(used=used.get(node.name, {})) for node in snapshot.nodes])
+    nodes = tuple(node._replace(used=used.get(node.name, {})) for node in snapshot.nodes)
     known = () if source is None else topologies(source, rendered.generated, snapshot)
     shares = () if source is None else with_use(queues(source, snapshot.queues or ()), others, snapshot)
     words = {
@@ -116,8 +116,8 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
         nodes,
         known,
         shares,
-        tuple([gang.job for gang in gangs]),
-        tuple([bound.pod for bound in others]),
+        tuple(gang.job for gang in gangs),
+        tuple(bound.pod for bound in others),
         has_all_queues=snapshot.queues is not None,
         names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
     )
@@ -127,7 +127,7 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
 def place_gangs(situation: Situation) -> Placing:
     """KAI's answer for every gang."""
     session = allocate(situation.scene)
-    answers = tuple([
+    answers = tuple(
         GangAnswer(
             gang,
             answer,
@@ -136,7 +136,7 @@ def place_gangs(situation: Situation) -> Placing:
             (*gang.notes, *eviction_notes(answer, situation.evictable)),
         )
         for gang, answer in zip(situation.gangs, session.jobs, strict=True)
-    ])  # fmt: skip
+    )  # fmt: skip
     nodes = situation.scene.nodes
     before = _gpus(node.used for node in nodes)
     running = sum(_gpu_of(pod.request) for gang in situation.gangs for pod in gang.job.pods if pod.node)
@@ -167,9 +167,9 @@ def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tupl
     used: dict[str, dict[str, int]] = {}
     for pod, node in placed:
         add_amounts(used.setdefault(node, {}), (*pod.request, (PODS, 1)))
-    return tuple([
+    return tuple(
         node._replace(used=_sum(node.used, used[node.name])) if node.name in used else node for node in nodes
-    ])  # fmt: skip
+    )  # fmt: skip
 
 
 def _sum(amounts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
@@ -233,7 +233,7 @@ def _further(left: Scene, replica: list[Job]) -> int:
     asked = sum(_gpu_of(pod.request) for job in replica for pod in job.pods)
     free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in left.nodes)
     most = min(_MOST, free // asked if asked else _MOST)
-    copies = tuple([_copy(job, number) for number in range(most) for job in replica])
+    copies = tuple(_copy(job, number) for number in range(most) for job in replica)
     states = [answer.state in FITS for answer in allocate(left._replace(jobs=copies)).jobs]
     size = len(replica)
     fitting = [all(states[start : start + size]) for start in range(0, len(states), size)]
@@ -242,7 +242,7 @@ def _further(left: Scene, replica: list[Job]) -> int:
 
 def _copy(job: Job, number: int) -> Job:
     """A further replica of the job."""
-    pods = tuple([pod._replace(name=f"{pod.name}+{number}", node="") for pod in job.pods])
+    pods = tuple(pod._replace(name=f"{pod.name}+{number}", node="") for pod in job.pods)
     return job._replace(name=f"{job.name}+{number}", pods=pods)
 
 
@@ -251,7 +251,7 @@ def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[
     for pod in job.pods:
         if nodes.get(pod.name):
             counted.setdefault(pod.sub_group or DEFAULT_POD_SET, Counter())[nodes[pod.name]] += 1
-    return tuple([(name, tuple(sorted(counts.items()))) for name, counts in counted.items()])
+    return tuple((name, tuple(sorted(counts.items()))) for name, counts in counted.items())
 
 
 def _nearest(answer: JobAnswer) -> Shortage | None:

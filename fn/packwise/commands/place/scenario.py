@@ -54,10 +54,10 @@ def read_scenario(value: Mapping[str, Any]) -> Scene:
     fields = _Fields(value, "")
     fields.known("topologies", "queues", "nodes", "jobs")
     scene = Scene(
-        tuple([_node(entry) for entry in fields.entries("nodes")]),
-        tuple([_topology(entry) for entry in fields.entries("topologies")]),
-        tuple([_queue(entry) for entry in fields.entries("queues")]),
-        tuple([_job(entry) for entry in fields.entries("jobs")]),
+        tuple(_node(entry) for entry in fields.entries("nodes")),
+        tuple(_topology(entry) for entry in fields.entries("topologies")),
+        tuple(_queue(entry) for entry in fields.entries("queues")),
+        tuple(_job(entry) for entry in fields.entries("jobs")),
     )
     _check_names("nodes", [node.name for node in scene.nodes])
     _check_names("topologies", [topology.name for topology in scene.topologies])
@@ -209,8 +209,8 @@ def _job(fields: _Fields) -> Job:
         fields.text("name"),
         fields.text("queue", ""),
         fields.whole("priority", 50) or 0,
-        tuple([_pod(task) for task in fields.entries("tasks")]),
-        tuple([_sub_group(group) for group in fields.entries("subGroups")]),
+        tuple(_pod(task) for task in fields.entries("tasks")),
+        tuple(_sub_group(group) for group in fields.entries("subGroups")),
         fields.whole("minMember", 1) or 0,
         fields.whole("minSubGroup"),
         _constraint(fields),

@@ -102,8 +102,8 @@ def drained(snapshot: Snapshot, domain: str) -> Snapshot:
     if len(gone) == len(snapshot.nodes):
         raise WhatIfError(f'--drain "{domain}" must leave a node; it names all of them')
     return snapshot._replace(
-        nodes=tuple([node for node in snapshot.nodes if node.name not in gone]),
-        pods=tuple([pod for pod in snapshot.pods if pod.node not in gone]),
+        nodes=tuple(node for node in snapshot.nodes if node.name not in gone),
+        pods=tuple(pod for pod in snapshot.pods if pod.node not in gone),
     )
 
 

@@ -88,7 +88,7 @@ def maps_of(situation: Situation, boxes: Sequence[NodeBox]) -> tuple[TopologyMap
     shown = [topology for topology in known if topology.name in named] or known
     by_levels = {topology.levels: topology for topology in reversed(shown)}
     maps = [_map(topology, situation, boxes) for topology in shown if by_levels[topology.levels] is topology]
-    return tuple([each for each in maps if each.domains]) or (
+    return tuple(each for each in maps if each.domains) or (
         (TopologyMap("", (), (), tuple(range(len(boxes)))),) if boxes else ()
     )
 
@@ -97,11 +97,11 @@ def _map(topology: KaiTopology, situation: Situation, boxes: Sequence[NodeBox]) 
     nodes = situation.scene.nodes
     inside = [index for index, node in enumerate(nodes) if all(key in node.labels for key in topology.levels)]
     keys = topology.levels[:_MOST_LEVELS]
-    paths = {index: tuple([nodes[index].labels[key] for key in keys]) for index in inside}
+    paths = {index: tuple(nodes[index].labels[key] for key in keys) for index in inside}
     if len(keys) > 1 and (keys[-1] == _HOSTNAME or all(path[-1] == nodes[index].name for index, path in paths.items())):
         keys = keys[:-1]
-    words = tuple([situation.words.get(key) or key for key in keys])
-    outside = tuple([index for index in range(len(nodes)) if index not in paths])
+    words = tuple(situation.words.get(key) or key for key in keys)
+    outside = tuple(index for index in range(len(nodes)) if index not in paths)
     return TopologyMap(topology.name, words, _domains(words, inside, paths, boxes), outside)
 
 
@@ -114,7 +114,7 @@ def _domains(
         members: dict[str, list[int]] = {}
         for index in indexes:
             members.setdefault(paths[index][depth], []).append(index)
-        return tuple([domain(name, members[name], depth) for name in sorted(members, key=_natural)])
+        return tuple(domain(name, members[name], depth) for name in sorted(members, key=_natural))
 
     def domain(name: str, members: list[int], depth: int) -> DomainBox:
         is_innermost = depth == len(levels) - 1
@@ -142,4 +142,4 @@ def _natural(name: str) -> tuple[tuple[str, int], ...]:
     """What a name is sorted by: r2 stands before r10."""
     parts = _NUMBER.split(name)
     texts, numbers = parts[::2], parts[1::2]
-    return tuple([(text, int(number[:18])) for text, number in zip(texts, [*numbers, "0"], strict=True)])
+    return tuple((text, int(number[:18])) for text, number in zip(texts, [*numbers, "0"], strict=True))

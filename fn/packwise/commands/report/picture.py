@@ -138,13 +138,13 @@ def picture_of(
     """The picture of these states. Gangs that the change takes away follow those that there are."""
     pairs = _pairs(after, before)
     drawer = _Drawer(after.situation.scene.nodes)
-    gangs = tuple([drawer.gang(after, before, new, old) for new, old in pairs])
+    gangs = tuple(drawer.gang(after, before, new, old) for new, old in pairs)
     shares = _shares(after, {new: number for number, (new, _) in enumerate(pairs) if new is not None})
     earlier = _shares(before, {old: number for number, (_, old) in enumerate(pairs) if old is not None})
     in_use_before = (
         {} if before is None else {node.name: node.used.get(GPU, 0) for node in before.situation.scene.nodes}
     )
-    nodes = tuple([
+    nodes = tuple(
         NodeBox(
             node.name,
             node.allocatable.get(GPU, 0),
@@ -155,7 +155,7 @@ def picture_of(
             in_use_before.get(node.name, 0),
         )
         for node in after.situation.scene.nodes
-    ])  # fmt: skip
+    )  # fmt: skip
     maps = maps_of(after.situation, nodes)
     return Picture(paths, gangs, nodes, maps, findings, baseline, before is not None, changes, facts)
 
@@ -259,7 +259,7 @@ class _Drawer:
             is_leaf = each.members is not None
             if not is_leaf:
                 inner[each.name] = depth
-            nodes = tuple([(self._positions[node], count) for node, count in spread.get(each.name, ()) if is_leaf])
+            nodes = tuple((self._positions[node], count) for node, count in spread.get(each.name, ()) if is_leaf)
             number = pods[each.name] if is_leaf else 0
             part = self._part(each.name, each.bounds, each.origin)
             yield part._replace(depth=depth, pods=number, members=each.members or 0, nodes=nodes)

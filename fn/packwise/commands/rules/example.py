@@ -70,15 +70,15 @@ def refusal(rule: str, explanation: Explanation) -> Refusal | None:
     if not tags:
         return None
     tags.sort(key=lambda each: int(each["order"]))
-    texts = tuple([each["operatorMessage"] for each in tags])
+    texts = tuple(each["operatorMessage"] for each in tags)
     return Refusal(Stage(tags[0]["stage"]), texts, rule)
 
 
 def results_of(example: str, before: str = "") -> tuple[Result, ...]:
     """What a render says of `example`, with lines as in it; as an update of `before`, where that is given."""
     objects = _objects(example)
-    items = tuple([item for item in objects if not is_document(item.value)])
-    documents = tuple([item for item in objects if is_document(item.value)])
+    items = tuple(item for item in objects if not is_document(item.value))
+    documents = tuple(item for item in objects if is_document(item.value))
     return render(Package(items, baseline=_objects(before) if before else None, documents=documents)).results
 
 
@@ -91,7 +91,7 @@ def _objects(example: str) -> tuple[KubeObject, ...]:
     kinds = [_kind(item) for item in shown]
     if _WORKFLOW in kinds and _POOL not in kinds:
         shown = (bases[_POOL], *shown)
-    return tuple([_completed(item, (), item.value, _base(item, bases)) for item in shown])
+    return tuple(_completed(item, (), item.value, _base(item, bases)) for item in shown)
 
 
 def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
@@ -129,7 +129,7 @@ def _kind(item: KubeObject) -> str:
 
 
 def _parsed(text: str) -> tuple[KubeObject, ...]:
-    return tuple([KubeObject.parse(document.text, line=document.line) for document in split_documents(text)])
+    return tuple(KubeObject.parse(document.text, line=document.line) for document in split_documents(text))
 
 
 def _completed(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> KubeObject:
