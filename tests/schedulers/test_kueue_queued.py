@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.kubeobject import KubeObject
+from krmfn.result import Severity
 from packwise.cli.main import main
 from packwise.commands.explain import explanation_of
 from packwise.commands.topologies import overview
@@ -110,3 +111,14 @@ def test_a_queue_that_is_missing_is_told_where_the_others_are_there(queue: str, 
 
     said = [result.message for result in results if result.tags["rule"] == "kueue-queue"]
     assert [text.partition(": the job waits")[0] for text in said] == ([message] if message else [])
+
+
+@pytest.mark.parametrize("text", ["[" * 5000 + "]" * 5000, '[{"topology": "a", "size": ' + "9" * 5000 + "}]"])
+def test_layers_that_nobody_means_are_refused_and_end_no_run(text: str) -> None:
+    whole = package("gpus")
+    path = "spec.leaderWorkerTemplate.workerTemplate.metadata.annotations"
+    job = whole.items[-1].set(path, {"kueue.x-k8s.io/podset-slice-required-topology-constraints": text})
+
+    results = render(whole._replace(items=(*whole.items[:-1], job))).results
+
+    assert [result.tags["rule"] for result in results if result.severity is Severity.ERROR] == ["kueue-refused"]

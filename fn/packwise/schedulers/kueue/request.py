@@ -226,7 +226,7 @@ def _entries(text: str) -> tuple[Layer, ...] | str:
     error = go_json_error(text)
     if error:
         return error
-    value = cast("Value", json.loads(text))
+    value = _loaded(text)
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -234,6 +234,14 @@ def _entries(text: str) -> tuple[Layer, ...] | str:
     layers = [_layer(entry) for entry in value]
     errors = [layer for layer in layers if isinstance(layer, str)]
     return errors[0] if errors else tuple([layer for layer in layers if isinstance(layer, Layer)])
+
+
+def _loaded(text: str) -> Value:
+    try:
+        return cast("Value", json.loads(text))
+    except (RecursionError, ValueError):
+        # Go reads deeper and longer than Python does; no layer is either.
+        return [[]]
 
 
 def _layer(entry: Value) -> Layer | str:
