@@ -20,7 +20,7 @@ from packwise.frontends.key_rules import FORMS, parts_of, where
 from packwise.frontends.known_keys import KEYS, Key, Part
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
 from packwise.frontends.workloads.kinds import KINDS, Role, WorkloadKind
-from packwise.revisions import GREP_244_MULTI, RECORDS, ConditionCase, Revision
+from packwise.revisions import NEWEST, RECORDS, ConditionCase, Revision
 from packwise.revisions.facts import RELEASES
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
@@ -481,7 +481,7 @@ def topic_of(title: str, columns: tuple[str, ...]) -> str:
     rows: list[tuple[list[str], list[str]]] = []
     for record in RECORDS:
         row = [escaped(cells[name](record)) for name in columns]
-        name = f"`{record.name}`" + (" (default)" if record is GREP_244_MULTI else "")
+        name = f"`{record.name}`" + (" (default)" if NEWEST.name in record.releases else "")
         if rows and rows[-1][1] == row:
             rows[-1][0].append(name)
         else:

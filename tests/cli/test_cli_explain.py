@@ -56,7 +56,7 @@ def test_an_example(name: str, call: Call, expect: Expect) -> None:
         ("PodGroup/chat-0", "podgroups", "podgroup"),
         ("workflow/best-effort", OSMO, "workflow"),
         ("Pod/two-cliques-model1-shard1", OSMO, "pod"),
-        (f"{GROVE}/topology.yaml:19", GROVE, "line-of-a-level"),
+        (f"{GROVE}/topology.yaml:20", GROVE, "line-of-a-level"),
         (f"{GROVE}/inference.yaml:12", GROVE, "line-of-replicas"),
         (f"{GROVE}/inference.yaml:26:9", GROVE, "line-of-a-missing-value"),
         (f"{OSMO}/best-effort.yaml:20", OSMO, "line-of-osmo"),

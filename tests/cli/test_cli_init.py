@@ -85,6 +85,9 @@ DUMPS = {
     "bindings": BINDING + "---\n" + DEPLOYMENT.replace("RELEASE", "v0.1.0-alpha.13"),
     "bindings-alone": BINDING,
     "nothing": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
+    "levels": OPERATOR.partition("    scheduler:\n")[0],
+    "levels-and-profiles": OPERATOR,
+    "own-topologies": BINDING.replace("ClusterTopologyBinding", "ClusterTopology").replace("nvlink-domain", "rack"),
     # No name of a dump leaves the comment or the value that it stands in.
     "hostile": 'apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: "a\\nspec: {}"}\n'
     'spec: {levels: [{domain: "x\\n- y", key: "a: b # c"}, {domain: "yes", key: "1"}]}\n---\n'
@@ -210,7 +213,8 @@ def test_kustomize_renders_it(call: Call, tmp_path: Path, kustomize: Path, packw
 
     assert (built.code, built.stderr) == (0, "")
     kinds = [document["kind"] for document in yaml.safe_load_all(built.stdout)]
-    assert kinds == ["ClusterTopology", "PodCliqueSet", "Topology", "PodGang"]
+    # What the operator makes itself is a preview, which kustomize leaves out.
+    assert kinds == ["ClusterTopologyBinding", "PodCliqueSet"]
 
 
 @pytest.mark.client
@@ -220,7 +224,10 @@ def test_kpt_renders_it(call: Call, tmp_path: Path, kpt: Path, packwise: Path) -
     rendered = run([kpt, "fn", "render", "west", "--allow-exec"], cwd=tmp_path, packwise=packwise)
 
     assert rendered.code == 0, rendered.stderr
-    assert len(list((tmp_path / "west/packwise").rglob("*.yaml"))) == 3
+    assert {path.parent.relative_to(tmp_path).as_posix() for path in (tmp_path / "west/packwise").rglob("*.yaml")} == {
+        "west/packwise/topologies",
+        "west/packwise/workloads/default",
+    }
 
 
 def test_workloads_and_configuration_that_are_there_are_kept(call: Call, tmp_path: Path) -> None:
@@ -244,7 +251,9 @@ REFUSED = {
     "init east --level rack": "packwise init: error: argument --level: must be DOMAIN=LABEL, as in "
     'rack=example.com/rack; got "rack"',
     "init east --apply --revision v0.1.0-alpha.13": "error: --apply must not go with v0.1.0-alpha.13: its operator "
-    "deletes PodGangs that are applied from Git; leave it out",
+    "deletes PodGangs that are applied from Git; leave it out, or name an earlier release with --revision",
+    "init east --apply": "error: --apply must not go with v0.1.0-alpha.14: its operator deletes PodGangs that are "
+    "applied from Git; leave it out, or name an earlier release with --revision",
     "init east --for kustomise": 'did you mean "kustomize"?',
 }
 
@@ -365,8 +374,7 @@ def test_domains_within_the_domains_of_accelerators_are_levels(prefix: str, call
     assert call("init", "west", "--from", "nodes.yaml").code == 0
     imported = call("topology", "import", "nodes.yaml").stdout
 
-    spec = yaml.safe_load((tmp_path / "west/topology.yaml").read_text(encoding="utf-8"))["spec"]
+    spec = yaml.safe_load((tmp_path / "west/topologies.yaml").read_text(encoding="utf-8"))["spec"]
     expected = [("block", f"{prefix}/domain"), ("rack", f"{prefix}/sub-domain"), ("host", "kubernetes.io/hostname")]
-    for levels in (spec, yaml.safe_load(imported)["spec"]):
-        stated = levels["topologyAwareScheduling"]["levels"]
+    for stated in (spec["levels"], yaml.safe_load(imported)["spec"]["topologyAwareScheduling"]["levels"]):
         assert [(level["domain"], level["key"]) for level in stated] == expected

@@ -180,6 +180,7 @@ def test_configuration_as_a_config_map(package: Path, call: Kpt) -> None:
         package / "Kptfile",
         "    configPath: topology.yaml\n",
         "    configMap:\n"
+        "      revision: v0.1.0-alpha.8\n"
         '      topologyAwareScheduling: "{enabled: true, levels: ['
         "{domain: zone, key: topology.kubernetes.io/zone}, {domain: rack, key: example.com/rack},"
         ' {domain: host, key: kubernetes.io/hostname}]}"\n'

@@ -414,3 +414,114 @@ def test_what_only_the_operators_configuration_tells_is_no_error_where_the_relea
     assert "mnnvl-group-feature" in {
         result.tags["rule"] for result in rendered(named("v0.1.0-alpha.14"), MNNVL).results
     }
+
+
+NO_LEVELS = EMPTY + "  topologyAwareScheduling: {enabled: true}\n"
+DESIGNS_DOMAIN = workload("{packDomain: rack}")
+GRAPH = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: llm, namespace: shop}
+spec:
+  components:
+  - name: worker
+    type: worker
+    podTemplate: {spec: {containers: [{name: main, image: "example.com/runtime:1.6.0"}]}}
+"""
+
+
+@pytest.mark.parametrize("configuration", [EMPTY, NO_LEVELS])
+@pytest.mark.parametrize("text", [FREE, GRAPH])
+def test_where_nothing_shows_a_release_the_newest_is_assumed_and_one_warning_says_so(
+    configuration: str, text: str
+) -> None:
+    found = rendered(configuration, text)
+
+    assert of_the_release(configuration, text) == [GUESSED.format("TopologyRender topology spec", "the TopologyRender")]
+    assert found.selection is not None
+    assert (found.selection.revision.name, found.selection.chosen_by) == ("v0.1.0-alpha.14", "the default")
+
+
+def test_without_a_configuration_the_warning_names_what_to_write_for_any_workload() -> None:
+    assert [line.partition("rests on it; ")[2] for line in of_the_release(FREE)] == [
+        "add `revision: v0.1.0-alpha.14`, or the cluster's, to the `spec` of a TopologyRender [revision-unnamed]"
+    ]
+
+
+@pytest.mark.parametrize(
+    "texts", [(NO_LEVELS,), (DEPLOYMENT,), ("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n",)]
+)
+def test_no_release_is_asked_for_where_nothing_is_judged_by_one(texts: tuple[str, ...]) -> None:
+    assert of_the_release(*texts) == []
+
+
+def test_a_release_that_is_deployed_and_assumed_is_told_by_what_deploys_it() -> None:
+    assert of_the_release(FREE, DEPLOYMENT.replace("alpha.13", "alpha.14")) == []
+
+
+def test_a_release_that_is_deployed_is_offered_in_the_place_of_the_newest() -> None:
+    (line,) = of_the_release(FREE, DEPLOYMENT)
+
+    assert "deploys Grove v0.1.0-alpha.13" in line
+    assert 'so that "v0.1.0-alpha.14" was assumed' in line
+
+
+def test_a_domain_in_the_designs_field_shows_the_design() -> None:
+    found = rendered(DESIGNS_DOMAIN)
+
+    assert found.selection is not None
+    assert (found.selection.revision.name, found.selection.chosen_by) == ("grep-244-multi", "the key packDomain")
+    assert of_the_release(DESIGNS_DOMAIN) == []
+
+
+ASSUMES = '; Grove "v0.1.0-alpha.14" is assumed'
+LATER_WRONG = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: web, namespace: shop, labels: {kai.scheduler/queue: q}}
+spec:
+  replicas: 1
+  updateStrategy: {type: Rolling}
+  template:
+    shedule: none
+    clusterTopologyNam: a
+    cliques:
+    - name: router
+      rollingUpdate: {maxUnavailable: 0}
+      spec:
+        roleName: router
+        replicas: -1
+        podSpec: {schedulerName: other, containers: [{name: router, image: x, comand: [a]}]}
+"""
+
+
+def test_findings_that_another_release_might_not_give_say_that_they_rest_on_the_assumed_one() -> None:
+    said = {
+        (
+            result.tags["rule"],
+            None if result.field is None else result.field.path.rpartition(".")[2],
+        ): result.message.endswith(ASSUMES)
+        for result in rendered(LATER_WRONG).results
+        if result.severity is Severity.ERROR
+    }
+
+    assert said == {
+        ("workload-schema", "type"): True,
+        ("unknown-field", "shedule"): False,
+        ("unknown-field", "clusterTopologyNam"): False,
+        ("unknown-field", "comand"): False,
+        ("rolling-update-max", "maxUnavailable"): True,
+        ("scheduler-enabled", "schedulerName"): True,
+        ("clique-replicas", "replicas"): False,
+        ("clique-min-available-max", "minAvailable"): False,
+    }
+
+
+def test_no_finding_rests_on_a_release_that_is_named() -> None:
+    assert ASSUMES not in str(rendered(EMPTY + "  revision: v0.1.0-alpha.14\n", LATER_WRONG).results)
+
+
+def test_the_operators_text_stays_as_it_is() -> None:
+    texts = [result.tags.get("operatorMessage", "") for result in rendered(LATER_WRONG).results]
+
+    assert not any("assumed" in text for text in texts)

@@ -99,13 +99,14 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
         option = "--revision" if command.revision is not None else "--apply"
         raise UsageError(f"{option} must not go with --without-grove: KAI makes the PodGroups; leave one of them out")
     there = _looked_at(folder)
-    # Whoever names a release has its operator in the cluster.
-    runs = facts.has_operator or (facts.revision is not None and bool(REVISIONS[facts.revision].releases))
+    revision = REVISIONS[facts.revision]
+    # Whoever has a release has its operator in the cluster.
+    runs = facts.has_operator or bool(revision.releases)
     apply = False if command.apply is None and runs else command.apply
-    if apply and facts.revision is not None and REVISIONS[facts.revision].podgang_maps:
+    if apply and revision.podgang_maps:
         raise UsageError(
             f"--apply must not go with {facts.revision}: its operator deletes PodGangs that are applied from Git; "
-            "leave it out"
+            "leave it out, or name an earlier release with --revision"
         )
     gitops = tuple(_TOOLS[target] for target in command.targets if target in _TOOLS)
     is_function, with_example = "kustomize" in command.targets, not there.has_workloads

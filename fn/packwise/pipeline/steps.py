@@ -134,6 +134,11 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     absence, about_workloads = _absence(
         about_workloads, selection, is_part=is_part, asks=_asks_for_topology(inventory.items)
     )
+    if selection.is_assumed:
+        # Most runs name a release, and need not import it.
+        from packwise.pipeline.assumption import with_assumption
+
+        about_workloads = with_assumption(about_workloads, selection.revision, definitions)
     of_topologies = reported([*known.findings, *protected])
     listed = _written_in_lists(inventory) if writes else ()
     of_objects = reported([*listed, *rendering.findings, *_judge(generated, inventory, definitions, settings)])

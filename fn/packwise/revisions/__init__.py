@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packwise.revisions.designs import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI
-from packwise.revisions.records import NEWEST, RECORDS, REVISIONS, precedes, same_record
+from packwise.revisions.records import NEWEST, RECORDS, RELEASES, REVISIONS, precedes, same_record
 from packwise.revisions.releases import (
     ALPHA_8,
     ALPHA_9,
@@ -31,6 +31,7 @@ __all__ = [
     "GREP_244_MULTI",
     "NEWEST",
     "RECORDS",
+    "RELEASES",
     "REVISIONS",
     "UPSTREAM",
     "ConditionCase",

@@ -18,7 +18,7 @@ from packwise.revisions.releases import (
 if TYPE_CHECKING:
     from packwise.revisions.revision import Revision
 
-__all__ = ["NEWEST", "RECORDS", "REVISIONS", "precedes", "same_record"]
+__all__ = ["NEWEST", "RECORDS", "RELEASES", "REVISIONS", "precedes", "same_record"]
 
 RECORDS: tuple[Revision, ...] = (
     DESIGN_1,
@@ -41,8 +41,11 @@ REVISIONS: dict[str, Revision] = {
 }
 """Every name that `spec.revision` may have: its record, of that name."""
 
+RELEASES = tuple([record for record in RECORDS if record.releases])
+"""Every record that clusters run or ran."""
+
 NEWEST = ALPHA_14._replace(name=ALPHA_14.releases[-1])
-"""The newest release: where nobody names one, and workloads have fields that the designs lack."""
+"""The newest release, which is assumed where the input shows none."""
 
 _PLACES = {
     name: (place, record.releases.index(name) if name in record.releases else -1)

@@ -44,7 +44,7 @@ DEPLOYING = frozenset({
 class Choice(NamedTuple):
     """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it.
 
-    `is_assumed`: whether no more is known than that it is a later release.
+    `is_assumed`: whether the input tells no release, or no more than that it is a later one.
     """
 
     revision: Revision
@@ -61,7 +61,7 @@ def choose_revision(
     *,
     has_levels: bool,
 ) -> Choice:
-    """`spec.revision`, else the one that topologies, their section or workloads show, else the default."""
+    """`spec.revision`, else the one that topologies, their section or workloads show, else the newest release."""
     if settings.revision is not None:
         return Choice(_named(settings, settings.revision, configuration, findings), "spec.revision", is_named=True)
     for revision in RECORDS:
@@ -71,14 +71,18 @@ def choose_revision(
     for revision in RECORDS:
         if revision.chosen_by_key and not revision.needs_levels and revision.configuration_key == key:
             return Choice(revision, f"the key {key}")
-    shown = _shown_design(index, has_levels=has_levels)
-    if shown is not None:
-        return shown
-    from packwise.select.evidence import has_later_fields
+    return _shown_design(index, has_levels=has_levels) or _guess(index)
+
+
+def _guess(index: Index) -> Choice:
+    """What is assumed where nothing chooses a revision."""
+    from packwise.select.evidence import has_designs_domain, has_later_fields
 
     if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
         return Choice(NEWEST, "workloads of a later API", is_assumed=True)
-    return Choice(GREP_244_MULTI, f"the key {key}" if key is not None else "the default")
+    if has_designs_domain(index):
+        return Choice(GREP_244_MULTI, "the key packDomain")
+    return Choice(NEWEST, "the default", is_assumed=True)
 
 
 def _shown_design(index: Index, *, has_levels: bool) -> Choice | None:

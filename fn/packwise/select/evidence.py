@@ -35,6 +35,7 @@ __all__ = [
     "deployed_release",
     "deployments",
     "evidence_against",
+    "has_designs_domain",
     "has_later_fields",
     "owners",
 ]
@@ -110,8 +111,11 @@ NO_EVIDENCE = Evidence()
 def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, *, is_guess: bool) -> Evidence:
     """What in the input is of another release than `assumed`, which nobody named.
 
-    Where workloads show no more than a later release, it `is_guess`: a warning says so, and the line that ends it.
+    It `is_guess` where the input shows no release: a warning says so, and the line that ends it.
     """
+    if is_guess and not has_grove_workloads(index):
+        # Nothing is judged by it.
+        return NO_EVIDENCE
     traces = [trace for trace in _workload_traces(index) if precedes(assumed, trace.first)]
     deployed = deployed_release(index)
     if traces:
@@ -127,7 +131,7 @@ def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, 
         if items and precedes(assumed, first):
             message = f"is of {first.releases[0]} or later, {_assumed(assumed)}; {_SET}"
             return Evidence((Finding.of(UNNAMED, items[0], ("kind",), message),))
-    if is_guess and has_grove_workloads(index):
+    if is_guess and deployed is None:
         return Evidence((_guessed(assumed, settings),))
     return NO_EVIDENCE
 
@@ -135,6 +139,15 @@ def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, 
 def has_later_fields(index: Index) -> bool:
     """True if workloads have fields that came with a release, of which the designs know nothing."""
     return any(True for _ in _workload_traces(index))
+
+
+def has_designs_domain(index: Index) -> bool:
+    """True if a constraint of a workload names a domain in the designs' field, which later releases refuse."""
+    return any(
+        isinstance(constraint := owner.get("topologyConstraint"), dict) and "packDomain" in constraint
+        for item in index.of_kind(*POD_CLIQUE_SET.key)
+        for _, owner in owners(item)
+    )
 
 
 def _guessed(assumed: Revision, settings: TopologyRender) -> Finding:

@@ -349,7 +349,7 @@ def _schedulers(
 
     schedulers, problems = read_schedulers(configuration, revision, settings.item)
     findings += problems
-    if is_assumed and configuration is None and settings.item is None:
+    if is_assumed and (configuration is None or configuration.scheduler is None):
         # As Grove's chart configures it: KAI schedules what names it, and nothing else need have its queue.
         return schedulers._replace(default=KUBE_PROFILE)
     return schedulers

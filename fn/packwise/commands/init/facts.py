@@ -7,7 +7,7 @@ from krmfn.record import NamedTuple
 from packwise.commands.init.levels import GUESSED, proposed_levels
 from packwise.objects.index import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING
-from packwise.revisions import RECORDS
+from packwise.revisions import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS
 from packwise.select.evidence import deployed_release
 from packwise.settings.sources import operators_of
 from packwise.settings.topologyrender import DIALECTS
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.revisions import Revision
+    from packwise.select.evidence import Deployed
     from packwise.settings.sources import Operator
 
 __all__ = ["Facts", "Topology", "facts_of"]
@@ -34,6 +36,7 @@ class Facts(NamedTuple):
     """`levels` are those of the one topology, with a comment for each or none, and `source` is where they come from.
 
     `topologies` are the cluster's own objects. `profiles` are the names of scheduler profiles, the default first.
+    `revision_source` is what shows the revision, "" where somebody named it.
     """
 
     levels: tuple[Level, ...] = GUESSED
@@ -42,8 +45,8 @@ class Facts(NamedTuple):
     dropped: tuple[str, ...] = ()
     topologies: tuple[Topology, ...] = ()
     profiles: tuple[str, ...] = ("kai-scheduler",)
-    revision: str | None = None
-    revision_source: str = ""
+    revision: str = NEWEST.name
+    revision_source: str = "the newest one that packwise knows; name yours"
     has_operator: bool = False
 
 
@@ -55,14 +58,33 @@ def facts_of(items: Iterable[KubeObject]) -> Facts:
     facts = _with_levels(Facts(), index, operators)
     if operators:
         facts = facts._replace(profiles=_profiles(operators[0].value) or facts.profiles)
-    if deployed is not None:
-        facts = facts._replace(
-            revision=deployed.release, revision_source=f"{deployed.item.kind} {deployed.item.name} deploys it"
-        )
-    elif index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):
-        chosen = next(record for record in RECORDS if record.chosen_by_topologies)
-        facts = facts._replace(revision=chosen.name, revision_source="it has ClusterTopologyBindings")
+    shown = _shown_revision(index, operators, deployed)
+    if shown is not None:
+        facts = facts._replace(revision=shown[0], revision_source=shown[1])
     return facts._replace(has_operator=bool(operators) or deployed is not None)
+
+
+def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed | None) -> tuple[str, str] | None:
+    """The revision that the cluster shows, and by what; of several, the newest."""
+    if deployed is not None:
+        return deployed.release, f"{deployed.item.kind} {deployed.item.name} deploys it"
+    if index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):
+        return NEWEST.name, f"one that has ClusterTopologyBindings, {ALPHA_9.name} or later; name yours"
+    for operator in operators:
+        for key in DIALECTS:
+            section = operator.value.get(key)
+            if isinstance(section, dict) and _levels(section.get("levels")):
+                has_profiles = key == ALPHA_8.configuration_key and bool(_profiles(operator.value))
+                records = [ALPHA_8] if has_profiles else [r for r in RECORDS if r.configuration_key == key]
+                return _name(records[0]), f"one that has levels below `{key}` in its OperatorConfiguration"
+    if index.of_kind(*CLUSTER_TOPOLOGY.key):
+        return GREP_244_MULTI.name, "the design that has ClusterTopologies of its users"
+    return None
+
+
+def _name(record: Revision) -> str:
+    """The record's newest release, or its own name where it is a design that was never released."""
+    return record.releases[-1] if record.releases else record.name
 
 
 def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts:

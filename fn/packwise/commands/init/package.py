@@ -7,7 +7,7 @@ from krmfn.record import NamedTuple
 from krmfn.yamltext.quote import scalar
 from packwise.commands.init.facts import Facts, Topology
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.revisions import GREP_244_MULTI, REVISIONS
+from packwise.revisions import REVISIONS
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
     @property
     def revision(self) -> Revision:
         """The release that is rendered for."""
-        return GREP_244_MULTI if self.facts.revision is None else REVISIONS[self.facts.revision]
+        return REVISIONS[self.facts.revision]
 
 
 def package_files(plan: Plan) -> dict[str, str]:
@@ -69,13 +69,9 @@ def _spec(plan: Plan) -> Iterator[str]:
         yield "apply: false"
         yield f"emit: [{PODGROUP.name}]"
         return
-    if facts.revision is None:
-        yield "# The release of Grove that the cluster runs; without it packwise assumes one, and says which."
-        yield "# revision: v0.1.0-alpha.13"
-    else:
-        evidence = f": {_line(facts.revision_source)}" if facts.revision_source else ""
-        yield f"# The release of Grove that the cluster runs{evidence}."
-        yield f"revision: {facts.revision}"
+    evidence = f": {_line(facts.revision_source)}" if facts.revision_source else ""
+    yield f"# The release of Grove that the cluster runs{evidence}."
+    yield f"revision: {facts.revision}"
     yield f"{revision.configuration_key}:"
     yield "  enabled: true"
     if revision.default_topology is not None:

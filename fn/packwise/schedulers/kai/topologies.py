@@ -62,7 +62,7 @@ class KaiTopologies(NamedTuple):
 
 def scheduler_topologies(source: SchedulerInput) -> KaiTopologies:
     """What is made of every topology; nothing of one that KAI refuses where that is no error."""
-    if source.cluster.schedulers is not None:
+    if source.cluster.schedulers is not None and source.cluster.revision.topology_backends:
         # Only one API lets others keep the scheduler's objects.
         from packwise.schedulers.kai.references import referenced_topologies
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.grove.rules.check import Context, Update, rules_of, run
+from packwise.frontends.grove.rules.check import Context, Update, checks_of, rules_of, run
 from packwise.frontends.grove.rules.constraints import constraints_at
 from packwise.frontends.grove.tables import rulebook
 from packwise.revisions import GREP_244_MULTI, REVISIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
     from packwise.findings.problem import Problem
     from packwise.findings.rule import Rule
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.frontends.grove.rules.check import Check
+    from packwise.revisions import Revision
 
-__all__ = ["Context", "all_rules", "validate_create", "validate_update"]
+__all__ = ["Context", "all_rules", "differing_rules", "validate_create", "validate_update"]
 
 
 def all_rules() -> tuple[Rule, ...]:
@@ -24,6 +29,19 @@ def all_rules() -> tuple[Rule, ...]:
         for rule in rules_of((*book.create, *book.mnnvl_update, *book.update)):
             rules.setdefault(rule.name, rule)
     return tuple(rules.values())
+
+
+def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
+    """The names of the rules that the webhooks of `revisions` do not all check alike."""
+    books: list[dict[str, list[Check[Any]]]] = []
+    for revision in revisions:
+        book = rulebook(revision)
+        checks: dict[str, list[Check[Any]]] = {}
+        for check in checks_of((*book.create, *book.mnnvl_update, *book.update)):
+            checks.setdefault(check.rule.name, []).append(check)
+        books.append(checks)
+    names = {name for checks in books for name in checks}
+    return frozenset([name for name in names if any(book.get(name) != books[0].get(name) for book in books)])
 
 
 def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:

@@ -35,6 +35,7 @@ __all__ = [
     "Rulebook",
     "Scope",
     "Update",
+    "checks_of",
     "cliques_of",
     "forbidden",
     "groups_of",
@@ -187,13 +188,18 @@ def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[
     return problems
 
 
-def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
-    """Every rule of a tree, in order: the documentation's list."""
+def checks_of(nodes: Iterable[Node]) -> Iterator[Check[Any]]:
+    """Every check of a tree, in order."""
     for node in nodes:
         if isinstance(node, Check):
-            yield node.rule
+            yield node
         else:
-            yield from rules_of(node.nodes)
+            yield from checks_of(node.nodes)
+
+
+def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
+    """Every rule of a tree, in order: the documentation's list."""
+    return (check.rule for check in checks_of(nodes))
 
 
 def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: list[tuple[Rule, Problem]]) -> None:

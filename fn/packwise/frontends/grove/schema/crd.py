@@ -10,8 +10,8 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Effect
 from packwise.findings.rule import Stage
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.schema.embedded import struct
-from packwise.frontends.grove.schema.kinds import Array, Object, Quantities, Quantity, Reference, TextMap
+from packwise.frontends.grove.schema.fieldat import field_at
+from packwise.frontends.grove.schema.kinds import Quantity
 from packwise.frontends.grove.schema.table import podcliqueset
 from packwise.validate.judge import judge
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.problem import Problem
-    from packwise.frontends.grove.schema.kinds import Field, Kind
     from packwise.revisions import Revision
     from packwise.validate.definition import Definition
     from packwise.validate.judge import Verdict
@@ -87,28 +86,7 @@ def _is_healed(problem: Problem, revision: Revision) -> bool:
     """Whether Go writes back what the CRD misses: zero values for what is absent, texts for quantities."""
     if problem.cause not in (Cause.REQUIRED, Cause.TYPE):
         return False
-    field = _field(problem.path, podcliqueset(revision))
+    field = field_at(problem.path, podcliqueset(revision))
     if problem.cause is Cause.REQUIRED:
         return field is not None and not field.required
     return field is not None and isinstance(field.kind, Quantity)
-
-
-def _field(path: FieldPath, root: Object) -> Field | None:
-    """The field at `path` in the table; None where it does not know one."""
-    kind: Kind = root
-    field: Field | None = None
-    for step in path:
-        owner = struct(kind.go) if isinstance(kind, Reference) else kind
-        if isinstance(owner, Object):
-            field = owner.fields.get(str(step))
-            if field is None:
-                return None
-            kind = field.kind
-        elif isinstance(owner, Array):
-            kind = owner.item
-        elif isinstance(owner, Quantities) and field is not None:
-            kind = Quantity()
-            field = field._replace(kind=kind)
-        elif not isinstance(owner, TextMap):
-            return None
-    return field
