@@ -13,6 +13,9 @@ from krmfn.yamltext import split_documents
 from packwise.pipeline import Rendered, render
 from packwise.select import Package
 
+IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.5.0"
+"""What a case leaves out that is about something else."""
+
 BINDING = """\
 apiVersion: grove.io/v1alpha1
 kind: ClusterTopologyBinding
@@ -52,11 +55,34 @@ def rendered(case: Mapping[str, Any]) -> Rendered:
     """What a render answers to a case; its `beside` stands in the place of the topology binding."""
     texts = [settings(case), case.get("beside", BINDING)]
     items = [item for text in texts for item in parsed(text)]
-    items.append(KubeObject.parse(document(case), file="graph.yaml"))
+    items.append(graph(case, "graph.yaml"))
     before = None
     if "before" in case:
-        before = (KubeObject.parse(document({**case, "status": "", **case["before"]}), file="before.yaml"),)
+        before = (graph({**case, "status": "", **case["before"]}, "before.yaml"),)
     return render(Package(tuple(items), baseline=before))
+
+
+def graph(case: Mapping[str, Any], file: str) -> KubeObject:
+    """The graph of a case; where its release asks for images that the case is not about, with those it leaves out."""
+    item = KubeObject.parse(document(case), file=file)
+    if case.get("dynamo", "1.5") not in ("1.5", "1.6") or case.get("images") == "as written":
+        return item
+    components, services = item.get("spec.components"), item.get("spec.services")
+    for place, component in enumerate(components if isinstance(components, list) else ()):
+        path = ("spec", "components", place, "podTemplate", "spec", "containers")
+        containers = item.get(path)
+        if not isinstance(component, dict) or component.get("type") == "lpx":
+            continue
+        if containers is None:
+            item = item.set(path, [{"name": "main", "image": IMAGE}])
+        for index, container in enumerate(containers if isinstance(containers, list) else ()):
+            if isinstance(container, dict) and container.get("name") == "main" and "image" not in container:
+                item = item.set((*path, index, "image"), IMAGE)
+    for name, service in services.items() if isinstance(services, dict) else ():
+        path = ("spec", "services", name, "extraPodSpec", "mainContainer", "image")
+        if isinstance(service, dict) and item.get(path) is None:
+            item = item.set(path, IMAGE)
+    return item
 
 
 def parsed(text: str) -> list[KubeObject]:

@@ -26,6 +26,7 @@ from packwise.frontends.dynamo.rules import (
     VERSION,
     Subject,
     run,
+    told_once,
 )
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.schema import shape_problems
@@ -78,16 +79,18 @@ class _Dynamo:
     ) -> Iterable[WorkloadPlan]:
         """What becomes of each DynamoGraphDeployment, by namespace and name."""
         items = sorted(inventory.items.of_kind(*DYNAMO_GRAPH.key), key=lambda item: identity(item.value)[2:])
-        release, findings = _release(settings, items)
+        release, about_release = _release(settings, items)
         if release is None:
-            return [WorkloadPlan(items[0], tuple(findings))]
+            return [WorkloadPlan(items[0], tuple(about_release))]
         judge = _Judge(inventory, cluster, settings, release)
         repeats = {id(finding.subject): finding for finding in repeated(items)}
         judgements = [
             _Judgement(item, (repeats[id(item)],)) if id(item) in repeats else judge.judgement(item) for item in items
         ]
+        once = told_once([each.findings for each in judgements])
+        judgements = [each._replace(findings=findings) for each, findings in zip(judgements, once, strict=True)]
         plans = judge.plans(_without_clashes(judgements), self._sets, definitions)
-        plans[0] = plans[0]._replace(findings=(*findings, *plans[0].findings))
+        plans[0] = plans[0]._replace(findings=(*about_release, *plans[0].findings))
         return plans
 
     def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002

@@ -6,6 +6,7 @@ from packwise.findings.rule import Rule, Severity
 from packwise.frontends.dynamo.rules.admission import ADMISSION
 from packwise.frontends.dynamo.rules.advice import ADVICE
 from packwise.frontends.dynamo.rules.check import Subject, run
+from packwise.frontends.dynamo.rules.images import IMAGES, told_once
 from packwise.frontends.dynamo.rules.override import OVERRIDE
 from packwise.frontends.dynamo.rules.pairing import PAIRING
 from packwise.frontends.dynamo.rules.topology import TOPOLOGY
@@ -13,7 +14,7 @@ from packwise.frontends.dynamo.rules.update import UPDATE
 
 __all__ = [
     "CHECKS", "CLASH", "FIELD", "LIVE", "RELEASE", "RULES", "SCHEMA", "TEMPLATED", "UNNAMED", "UNRENDERED", "VERSION",
-    "Subject", "run",
+    "Subject", "run", "told_once",
 ]  # fmt: skip
 
 RELEASE = Rule("dynamo-release", "The release of Dynamo is one that packwise knows.", "spec/dynamo.md#1.1")
@@ -34,7 +35,7 @@ LIVE = Rule(
     "dynamo-live", "The operator's own PodCliqueSet is rendered as it is.", "spec/dynamo.md#3.11", Severity.INFO
 )
 
-CHECKS = (*PAIRING, *ADMISSION, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)
+CHECKS = (*PAIRING, *ADMISSION, *IMAGES, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)
 """What is checked of every graph, in this order."""
 
 RULES: tuple[Rule, ...] = (

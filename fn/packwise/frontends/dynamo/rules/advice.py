@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from packwise.frontends.dynamo.rules.check import Subject
 
 __all__ = ["ADVICE"]
-
-_VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+([-+.]|$)")
-_RUNTIME = re.compile(r"(^|/)(dynamo|[a-z0-9-]+-runtime|dynamo-[a-z0-9-]+)[:@]|/(dynamo|[a-z0-9-]+-runtime)$")
 
 
 def _partial(at: Subject) -> Iterator[Problem]:
@@ -109,22 +104,6 @@ def _zero(at: Subject) -> Iterator[Problem]:
             yield Problem(component.path("replicas"), message)
 
 
-def _version(at: Subject) -> Iterator[Problem]:
-    if at.release.runtime_version is Known.NO:
-        return
-    for component in at.graph.components:
-        image = component.main.get("image")
-        if component.value.get("runtimeVersionOverride") is not None or not isinstance(image, str):
-            continue
-        tag = image.rpartition("/")[2].partition("@")[0].partition(":")[2]
-        if _RUNTIME.search(image) and "$" not in tag and not _VERSION.match(tag):
-            message = (
-                "has no version in its tag: Dynamo 1.5, and 1.4 from some patch on, wants `runtimeVersionOverride` "
-                f'beside it; got "{image}"'
-            )
-            yield Problem(component.path("podTemplate", "spec", "containers"), message)
-
-
 def _failover(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         experimental = mapping(component.value.get("experimental"))
@@ -207,8 +186,6 @@ ADVICE = (
                Severity.WARNING), _lost),
     Check(Rule("dynamo-scale-to-zero", "Grove brings back what was scaled to zero.",
                "spec/dynamo.md#4", Severity.WARNING), _zero),
-    Check(Rule("dynamo-runtime-version", "The image tells the version of Dynamo.",
-               "spec/dynamo.md#2.6", Severity.WARNING), _version),
     Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "spec/dynamo.md#5",
                Severity.WARNING), _failover),
     Check(Rule("dynamo-queue", "The queue of a graph is there.", "spec/dynamo.md#2.6", Severity.WARNING), _queue),
