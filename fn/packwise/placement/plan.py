@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.findings import Finding
     from packwise.objects.generated import Generated
     from packwise.placement.model import Node
@@ -38,7 +39,7 @@ class Cluster(NamedTuple):
     topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled; `knows_mnnvl`: whether anything says so.
     `schedulers`: where the revision has them.
     `makes_topologies`: whether the operator makes the scheduler's topology objects. `revision_before`: the one that the
-    baseline was written for, None where it is not known to be another.
+    baseline was written for, None where it is not known to be another. `nodes` are the Node objects that are known.
     """
 
     revision: Revision
@@ -50,6 +51,7 @@ class Cluster(NamedTuple):
     schedulers: Schedulers | None = None
     makes_topologies: bool = True
     revision_before: Revision | None = None
+    nodes: tuple[Mapping[str, Value], ...] = ()
 
 
 class Placement(NamedTuple):

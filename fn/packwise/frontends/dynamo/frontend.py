@@ -244,6 +244,7 @@ class _Judge:
             is_export=item.get("metadata.uid") is not None,
             revision_is_named=self._settings.revision is not None,
             kai_version=self._settings.kai_version,
+            nodes=self._cluster.nodes,
             queues=tuple(sorted({queue.name for queue in self._inventory.items.of_kind(*QUEUE.key)})),
         )
 
@@ -355,7 +356,11 @@ def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
 
 def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
     """What becomes of a derived PodCliqueSet, as what becomes of its graph."""
-    findings = tuple([derived.finding(finding) for finding in plan.findings])
+    told: dict[tuple[str, FieldPath, str], Finding] = {}
+    for finding in map(derived.finding, _without_echoes(plan.findings, derived)):
+        # Leader and workers are cliques of one template.
+        told.setdefault((finding.rule, finding.path, finding.message), finding)
+    findings = tuple(told.values())
     wrong = [finding.path for finding in findings if finding.severity is Severity.ERROR]
     template = _template(derived.workload, wrong)
     if template is not None:
@@ -379,6 +384,16 @@ def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
         notes={},
         previews=() if has_errors(plan.findings) else (preview,),
     )
+
+
+def _without_echoes(findings: Sequence[Finding], derived: Derived) -> list[Finding]:
+    """The findings without those about values that repeat a name or namespace of the graph which is wrong itself."""
+    own = [finding.path for finding in findings if finding.path in _NAMES and finding.severity is Severity.ERROR]
+    wrong = [text for path in own if (text := derived.item.get(path)) and isinstance(text, str)]
+    return [finding for finding in findings if finding.path in _NAMES or not derived.repeats(finding, wrong)]
+
+
+_NAMES: tuple[FieldPath, ...] = (("metadata", "name"), ("metadata", "namespace"))
 
 
 def dynamo(sets: FrontEnd) -> FrontEnd:

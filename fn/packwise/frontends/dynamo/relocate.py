@@ -9,7 +9,7 @@ from packwise.objects.place import Origin, Place
 from packwise.placement.model import Gang
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -46,6 +46,13 @@ class Derived(NamedTuple):
             location=None,
             proposed=None,
         )
+
+    def repeats(self, finding: Finding, texts: Iterable[str]) -> bool:
+        """Whether it is about a value that holds one of `texts` and stands in the derived object alone."""
+        if finding.subject is not self.item or self.trace.written(finding.path).through:
+            return False
+        value = self.item.get(finding.path)
+        return isinstance(value, str) and any(text in value for text in texts)
 
     def placement(self, placement: Placement) -> Placement:
         """`placement` as one of the graph's."""

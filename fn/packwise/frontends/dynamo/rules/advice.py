@@ -6,6 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
+from packwise.frontends.dynamo.rules.apart import APART
 from packwise.frontends.dynamo.rules.check import Check
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.frontends.dynamo.values import mapping
@@ -47,18 +48,6 @@ def _pinned(at: Subject) -> Iterator[Problem]:
 def _has_gpu(component: Component) -> bool:
     resources = mapping(component.main.get("resources"))
     return any("gpu" in name for side in ("limits", "requests") for name in mapping(resources.get(side)))
-
-
-def _apart(at: Subject) -> Iterator[Problem]:
-    for component in at.graph.components:
-        spec = component.pod_spec
-        keeps_apart = mapping(spec.get("affinity")).get("podAntiAffinity")
-        if component.is_multinode and not keeps_apart:
-            message = (
-                f"counts pods, {component.nodes} of a replica, and nothing keeps two of them off one node that has "
-                "room for both: let each ask for all GPUs of a node, or add a podAntiAffinity"
-            )
-            yield Problem(component.path("multinode", "nodeCount"), message)
 
 
 def _narrow(at: Subject) -> Iterator[Problem]:
@@ -174,8 +163,7 @@ ADVICE = (
           _partial),
     Check(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4",
                Severity.WARNING), _pinned),
-    Check(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4",
-               Severity.WARNING), _apart),
+    *APART,
     Check(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.", "spec/dynamo.md#4",
                Severity.WARNING), _narrow),
     Check(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.", "spec/dynamo.md#4",

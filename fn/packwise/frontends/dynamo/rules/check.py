@@ -30,7 +30,8 @@ class Subject(NamedTuple):
 
     `before` is the graph of the baseline, None where there is none; `is_new`: whether the cluster does not know it.
     `is_export`: whether it was read from a cluster. `set_name` is that of its PodCliqueSet. `topologies` are those of
-    the input, by name, `queues` its queues; `revision_is_named`: whether the user named the revision of Grove.
+    the input, by name, `queues` its queues, `nodes` the Node objects that are known; `revision_is_named`: whether the
+    user named the revision of Grove.
     """
 
     graph: Graph
@@ -45,6 +46,7 @@ class Subject(NamedTuple):
     revision_is_named: bool = False
     kai_version: str | None = None
     queues: tuple[str, ...] = ()
+    nodes: tuple[Mapping[str, Value], ...] = ()
 
 
 class Check(NamedTuple):
