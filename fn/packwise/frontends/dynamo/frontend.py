@@ -356,11 +356,11 @@ def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
 
 def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
     """What becomes of a derived PodCliqueSet, as what becomes of its graph."""
-    told: dict[tuple[str, FieldPath, str], Finding] = {}
+    distinct: dict[tuple[str, FieldPath, str], Finding] = {}
     for finding in map(derived.finding, _without_echoes(plan.findings, derived)):
         # Leader and workers are cliques of one template.
-        told.setdefault((finding.rule, finding.path, finding.message), finding)
-    findings = tuple(told.values())
+        distinct.setdefault((finding.rule, finding.path, finding.message), finding)
+    findings = tuple(distinct.values())
     wrong = [finding.path for finding in findings if finding.severity is Severity.ERROR]
     template = _template(derived.workload, wrong)
     if template is not None:
