@@ -66,7 +66,7 @@ def test_what_is_refused_fails_and_is_not_placed(folder: Path, call: Call) -> No
 
 
 def test_a_file_that_nobody_can_read_is_not_compared(folder: Path, call: Call) -> None:
-    write(folder, {"west/broken.yaml": "a: [\n"})
+    write(folder, {"west/broken.yaml": "kind: PodCliqueSet\na: [\n"})
 
     ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
 

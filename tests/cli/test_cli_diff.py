@@ -132,12 +132,12 @@ def test_the_function_of_a_rendered_folder_is_compared_as_it_is(sides: Path, cal
 
 
 def test_what_cannot_be_read_is_reported_and_not_compared(sides: Path, call: Call) -> None:
-    write(sides, {"new/broken.yaml": "a: [\n"})
+    write(sides, {"new/broken.yaml": "kind: PodCliqueSet\na: [\n"})
 
     ran = call("diff", "in", "new")
 
     assert (ran.code, ran.stdout) == (1, "")
-    assert ran.stderr.startswith("error: new/broken.yaml:2:1: ")
+    assert ran.stderr.startswith("error: new/broken.yaml:3:1: ")
 
 
 def test_colours_stand_on_a_terminal_only(sides: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

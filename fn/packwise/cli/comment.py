@@ -19,6 +19,7 @@ from packwise.cli.judgement import judge
 from packwise.cli.markdown import Part, markup
 from packwise.cli.place import baseline_of, place_command, placed_of, refuse_empty
 from packwise.cli.place_output import markdown as of_place
+from packwise.cli.reader import has_own_errors
 from packwise.cli.report import markdown as of_check
 from packwise.cli.report.checked import Checked
 from packwise.commands.diff import diff, state_after, state_before
@@ -81,7 +82,7 @@ def _checked(checkup: Checkup, judgement: Judgement) -> _Answer:
 def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
     """What changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
     baseline = named.baseline or ""
-    if exit_code(checkup.results):
+    if has_own_errors(checkup.results):
         return _Answer(Part([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1)
     groups = [group for group in checkup.groups if not group.package.is_part]
     compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
@@ -130,7 +131,7 @@ def _placed(checkup: Checkup, command: Comment) -> _Answer:
             f"--nodes must go with the workloads of one cluster; got those of {len(rendered)} configurations: name the "
             "folder of one"
         )
-    if exit_code(checkup.results) or any(exit_code(each.results) for _, each in rendered):
+    if has_own_errors(checkup.results) or any(exit_code(each.results) for _, each in rendered):
         return _Answer(Part([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1)
     if not rendered:
         return _Answer(Part([_PLACE, "There is nothing to place."], [], ""), 0)

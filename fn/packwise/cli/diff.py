@@ -35,7 +35,7 @@ def diff(command: Diff) -> int:
     say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
     before, after = [files_covered(each.files, each.left_out) for each in inputs]
     lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
-    if exit_code(results):
+    if inputs[0].is_broken or inputs[1].is_broken:
         say(lines)
         return 1
     compared = _compared(command, *inputs)._replace(coverage=(before, after))
@@ -49,7 +49,7 @@ def diff(command: Diff) -> int:
         return 1
     say(lines)
     is_wrong = difference.refusals or not difference.compared or (command.exit_code and difference.changes)
-    return int(bool(is_wrong))
+    return int(bool(is_wrong or exit_code(results)))
 
 
 def _compared(command: Diff, before: Inputs, after: Inputs) -> Compared:

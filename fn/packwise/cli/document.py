@@ -82,11 +82,11 @@ def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:
 
 
 def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) -> str | None:
-    """The text of `file` with each object as `edited` has it by its id; None where nothing of it changes.
+    """The text of `file` with each object as `edited` has it by its id, or as it is; None where nothing changes.
 
     Raises UsageError, which names `option`, where the file is a ResourceList.
     """
-    changed = [item for item in file.items if edited[id(item)] is not item]
+    changed = [item for item in file.items if edited.get(id(item), item) is not item]
     if not changed:
         return None
     if file.is_list or any(document.entries for document in file.documents):
@@ -94,7 +94,10 @@ def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) 
         if file.is_list:
             raise UsageError(f"{name} is a ResourceList, which {option} does not write; mend the files it is made of")
         raise UsageError(f"{name} holds a List, which {option} does not write; split it into documents")
-    texts = [(document, None if document.item is None else edited[id(document.item)]) for document in file.documents]
+    texts = [
+        (document, None if document.item is None else edited.get(id(document.item), document.item))
+        for document in file.documents
+    ]
     return "".join(
         [
             document.separator + (document.text if item is None or item is document.item else item.text)

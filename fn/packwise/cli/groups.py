@@ -8,7 +8,6 @@ from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import (
@@ -23,7 +22,7 @@ from packwise.cli.inputs import (
     refuse_stdin_twice,
     text_among,
 )
-from packwise.cli.reader import Reader, is_readable, readable_items
+from packwise.cli.reader import Reader, has_own_errors, is_readable, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
 from packwise.cli.values import assigned
 from packwise.discovery import KUSTOMIZATIONS, nearest_folder_among, nearest_folders
@@ -115,7 +114,7 @@ def read_groups(named: Named) -> Checkup:
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
     around: tuple[InputFile, ...] = ()
-    if exit_code(reader.results[read:]):
+    if has_own_errors(reader.results[read:]):
         # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
         groups = []
     elif named.config is not None or chosen.function_config is not None:

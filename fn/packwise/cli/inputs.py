@@ -8,7 +8,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.reader import Reader, error_result, items_of, readable_items
+from packwise.cli.reader import Reader, error_result, has_own_errors, items_of, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, surroundings_of, traits_of
 from packwise.cli.values import assigned
 from packwise.discovery import nearest_folders
@@ -68,6 +68,11 @@ class Inputs(NamedTuple):
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
         return text_among(self.read, name)
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether what was asked about cannot be read; a file of another tool that lies beside it does not count."""
+        return self.is_lost or has_own_errors(self.results)
+
 
 def read_inputs(named: Named, output: str | None = None) -> Inputs:
     """What `named` names. The folder `output` is not read where it stands within another.
@@ -83,7 +88,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     baseline = None if before is None else readable(before)
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
-    is_lost = bool(exit_code(reader.results[own:]))
+    is_lost = has_own_errors(reader.results[own:])
     around = _of_the_same(
         files, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
     )

@@ -38,7 +38,7 @@ def migrate(command: Migrate) -> int:
     source = None if command.source is None else REVISIONS[command.source]
     named = Named((*command.paths, *_configuration_paths(command.config)), command.config, exclude=command.exclude)
     inputs = read_inputs(named) if command.dry_run else once_complete(lambda: read_inputs(named))
-    if exit_code(inputs.results):
+    if inputs.is_broken:
         return _report(inputs, inputs.results)
     migrated = migrate_package(
         _with_own_configuration(inputs.package),
@@ -47,7 +47,8 @@ def migrate(command: Migrate) -> int:
         keep_pack_domain=command.keep_pack_domain,
     )
     if exit_code(migrated.results):
-        return _report(inputs, migrated.results)
+        return _report(inputs, (*inputs.results, *migrated.results))
+    results = (*inputs.results, *migrated.results)
     texts = _texts(inputs, migrated)
     if not texts:
         say([f"nothing to migrate to {command.target}"])
@@ -56,13 +57,13 @@ def migrate(command: Migrate) -> int:
         from packwise.cli.unified import unified
 
         shown = show("".join(unified(name, before, after) for name, before, after in texts))
-        return _report(inputs, migrated.results, _running(migrated, command.target)) if shown else 1
+        return _report(inputs, results, _running(migrated, command.target)) if shown else 1
     try:
         _write(texts, inputs)
     except OSError as error:
         say([cannot_write(error)])
         return 1
-    return _report(inputs, migrated.results, _running(migrated, command.target) if texts else ())
+    return _report(inputs, results, _running(migrated, command.target) if texts else ())
 
 
 def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:

@@ -86,13 +86,13 @@ def _scenario(command: PlaceGangs) -> int:
 def _workloads(command: PlaceGangs) -> int:
     inputs = read_inputs(command.named)
     package = inputs.package._replace(nodes=read_nodes(command.nodes))
-    if not exit_code(inputs.results):
+    if not inputs.is_broken:
         for text in command.replicas:
             package = package._replace(items=with_replicas(package.items, text))
     rendered = rendered_of(inputs._replace(package=package))
     say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
     coverage = coverage_of(inputs, rendered)
-    if exit_code(rendered.results):
+    if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
         say([coverage.line])
         return 1
     snapshot = _snapshot(command, package.nodes)
@@ -107,7 +107,7 @@ def _workloads(command: PlaceGangs) -> int:
     if not show(_printed(placed, command)):
         return 1
     say([*_queued_elsewhere(rendered), coverage.line])
-    return int(not placing.fits)
+    return int(not placing.fits or bool(exit_code(inputs.results)))
 
 
 def _queued_elsewhere(rendered: Rendered) -> Iterator[str]:

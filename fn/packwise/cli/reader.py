@@ -7,6 +7,7 @@ from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
+from krmfn.result import exit_code
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import find_files
 from packwise.cli.progress import tracked
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     _Read = tuple[InputFile, FieldError | None]
     """A file, and why it cannot be read; it has no documents then."""
 
-__all__ = ["Reader", "error_result", "is_readable", "items_of", "readable_items"]
+__all__ = ["Reader", "error_result", "has_own_errors", "is_readable", "items_of", "readable_items"]
 
 _OWN = re.compile(
     "|".join([re.escape(kind.name) for kind in KINDS if kind is not POD] + ["TopologyRender", "grove.io/"])
@@ -172,8 +173,20 @@ def _advised(path: InputPath, error: FieldError, text: str) -> FieldError:
     """The error, with what to do where `text` does not show that it is of an object that packwise reads."""
     if path.is_named or _OWN.search(text):
         return error
-    message = f"{error.message}; --exclude GLOB leaves out a file of another tool"
-    return FieldError(error.id, error.path, message, error.location)
+    return FieldError(error.id, error.path, error.message + _ADVICE, error.location)
+
+
+_ADVICE = "; --exclude GLOB leaves out a file of another tool"
+
+
+def _is_foreign(result: Result) -> bool:
+    """Whether it is about a file in a folder that nobody can read, and that shows no object of packwise's."""
+    return result.message.endswith(_ADVICE)
+
+
+def has_own_errors(results: Iterable[Result]) -> bool:
+    """Whether there is an error beside those of files of other tools, which keep nothing from being judged."""
+    return bool(exit_code([result for result in results if not _is_foreign(result)]))
 
 
 def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:

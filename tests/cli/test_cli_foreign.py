@@ -1,0 +1,83 @@
+"""A file of another tool that nobody can read keeps no command from the rest, and is an error all the same."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import Call
+from tests.places import ROOT
+
+BROKEN = "a: [\n"
+ADVICE = "--exclude GLOB leaves out a file of another tool [readable]"
+COMMANDS = {
+    "check .": "1 workload judged",
+    "explain .": "PodCliqueSet inference/llm",
+    "topologies .": "grove-topology  inference/llm",
+    "place . --nodes nodes.json": "4 of 5 gangs fit",
+    "place . --nodes nodes.json --baseline git:HEAD": "4 of 5 gangs fit",
+    "report . --nodes nodes.json -o drawn.svg": "4 of 5 gangs fit",
+    "diff git:HEAD .": "PodGang",
+    "diff . git:HEAD": "PodGang",
+    "comment . --baseline git:HEAD --nodes nodes.json": "4 of 5 gangs fit",
+    "check . --baseline git:HEAD": "1 workload judged",
+    "migrate . --to v0.1.0-alpha.9 --dry-run": "+      topologyName: grove-topology",
+    "migrate . --to v0.1.0-alpha.9": "migrated inference.yaml",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A package with a change since its commit, and a foreign file in both."""
+    shutil.copytree(ROOT / "examples/disaggregated-inference", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "nodes.json").write_bytes((ROOT / "examples/nodes.yaml").read_bytes())
+    (tmp_path / "foreign.yaml").write_text(BROKEN, encoding="utf-8")
+    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    workload = tmp_path / "inference.yaml"
+    workload.write_text(workload.read_text(encoding="utf-8").replace("replicas: 2", "replicas: 3"), "utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_the_rest_is_answered(words: str, call: Call, folder: Path) -> None:
+    ran = call(*words.split())
+
+    assert ran.code == 1
+    assert ADVICE in ran.stderr + ran.stdout
+    drawn = folder / "drawn.svg"
+    assert COMMANDS[words] in ran.stdout + ran.stderr + (drawn.read_text(encoding="utf-8") if drawn.exists() else "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "place foreign.yaml . --nodes nodes.json",
+        "diff foreign.yaml .",
+        "diff git:HEAD:foreign.yaml .",
+        "migrate foreign.yaml . --to v0.1.0-alpha.9",
+    ],
+)
+def test_a_file_that_is_named_itself_must_be_readable(words: str, call: Call, folder: Path) -> None:
+    before = (folder / "inference.yaml").read_text(encoding="utf-8")
+
+    ran = call(*words.split())
+
+    assert ran.code == 1
+    assert "PodGang" not in ran.stdout
+    assert "gangs fit" not in ran.stdout
+    assert (folder / "inference.yaml").read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize("command", ["place . --nodes nodes.json", "diff git:HEAD .", "migrate . --to v0.1.0-alpha.9"])
+def test_a_workload_that_cannot_be_read_is_no_foreign_file(command: str, call: Call, folder: Path) -> None:
+    (folder / "foreign.yaml").write_text("apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {\n", "utf-8")
+
+    ran = call(*command.split())
+
+    assert ran.code == 1
+    assert "gangs fit" not in ran.stdout
+    assert "migrated" not in ran.stderr
