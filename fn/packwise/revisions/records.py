@@ -41,7 +41,7 @@ REVISIONS: dict[str, Revision] = {
 }
 """Every name that `spec.revision` may have: its record, of that name."""
 
-RELEASES = tuple([record for record in RECORDS if record.releases])
+RELEASES = tuple(record for record in RECORDS if record.releases)
 """Every record that clusters run or ran."""
 
 NEWEST = ALPHA_14._replace(name=ALPHA_14.releases[-1])
