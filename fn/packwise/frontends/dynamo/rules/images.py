@@ -132,7 +132,8 @@ def told_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ..
                 kept.append(finding)
             elif not is_told:
                 is_told = True
-                more = f"; {graphs - 1} other graph{'' if graphs == 2 else 's'} lack it too" if graphs > 1 else ""
+                others = "1 other graph lacks" if graphs == 2 else f"{graphs - 1} other graphs lack"
+                more = f"; {others} it too" if graphs > 1 else ""
                 kept.append(finding._replace(message=finding.message + more))
         answer.append(tuple(kept))
     return answer
