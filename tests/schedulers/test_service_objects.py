@@ -50,7 +50,7 @@ def test_a_gang_that_kai_refuses(spec: str, severity: Severity) -> None:
 
 
 @pytest.mark.parametrize(("spec", "count"), [
-    ("  apply: true\n", 1),
+    ("  revision: grep-244-multi\n", 1),
     ("  kai: {version: v0.13}\n", 0),
     ("  emit: [Queue]\n", 0),
 ])  # fmt: skip

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import (
@@ -111,10 +112,11 @@ def read_groups(named: Named) -> Checkup:
     files = reader.read(named.paths)
     left_out, read = tuple(reader.left_out), len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
+    asked_for = len(reader.results)
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
     around: tuple[InputFile, ...] = ()
-    if has_own_errors(reader.results[read:]):
+    if has_own_errors(reader.results[read:asked_for]) or exit_code(reader.results[asked_for:]):
         # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
         groups = []
     elif named.config is not None or chosen.function_config is not None:

@@ -86,9 +86,10 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     left_out, own = tuple(reader.left_out), len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     baseline = None if before is None else readable(before)
+    asked_for = len(reader.results)
     chosen = configured(named, files, reader)
     crds = definitions_in(named.crds, reader)
-    is_lost = has_own_errors(reader.results[own:])
+    is_lost = has_own_errors(reader.results[own:asked_for]) or bool(exit_code(reader.results[asked_for:]))
     around = _of_the_same(
         files, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
     )
