@@ -22,9 +22,7 @@ def priority_class(name: str) -> dict[str, Any]:
     return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 100}
 
 
-def workload(
-    named: str = "", priority: str = "", of_pod: str = "", scheduler: str = "kai-scheduler"
-) -> dict[str, Any]:
+def workload(named: str = "", priority: str = "", of_pod: str = "", scheduler: str = "kai-scheduler") -> dict[str, Any]:
     spec: dict[str, Any] = {"containers": [{"name": "main", "image": "app:1"}]}
     spec |= {"priorityClassName": of_pod} if of_pod else {}
     spec["schedulerName"] = scheduler
