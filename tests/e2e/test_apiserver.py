@@ -25,6 +25,9 @@ KPT_PACKAGE = ROOT / "kpt-package"
 REFUSED_LATER = {"second-design"}
 """Its KAI Topology is one that KAI refuses, which is an error from grep-244 on."""
 
+OF_OTHERS = {"jobset", "kueue"}
+"""Their workloads and queues are of APIs whose CRDs are not here: JobSet's and Kueue's."""
+
 CONFIGURATIONS = {"TopologyRender", "Kptfile"}
 """Kinds that are read, and never applied."""
 
@@ -33,7 +36,7 @@ def sources(revision: Revision) -> list[Path]:
     """The examples that are of this revision, or can be carried to it; OSMO's, which are of none."""
     found: list[Path] = []
     for source in (*EXAMPLES, KPT_PACKAGE):
-        if is_preview(source):
+        if is_preview(source) or source.name in OF_OTHERS:
             continue
         own = revision_of(source)
         carried = ORDER.index(own) < ORDER.index(revision.name) and source.name not in REFUSED_LATER
