@@ -83,6 +83,31 @@ def test_a_topology_is_used_by_the_jobs_of_queues_with_its_flavors(queue: str, u
     assert [(use.topology, use.workload.name, use.queue) for use in listing.uses if use.queue] == users
 
 
+@pytest.mark.parametrize(
+    ("labels", "messages"),
+    [
+        ({"kubernetes.io/hostname": "of-a-sample"}, []),
+        ({"example.com/pool": "gpu"}, []),
+        (
+            {"example.com/pool": "cpu"},
+            ["match none of the 1 nodes of the input that have them: nothing fits into the flavor"],
+        ),
+    ],
+)
+def test_a_flavor_is_compared_with_nodes_that_have_its_labels(labels: dict[str, str], messages: list[str]) -> None:
+    flavor = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ResourceFlavor",
+        "metadata": {"name": "gpu"},
+        "spec": {"nodeLabels": {"example.com/pool": "gpu"}, "topologyName": "default"},
+    }
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": labels}}
+
+    results = render(Package((KubeObject.new(flavor), KubeObject.new(node)))).results
+
+    assert [each.message for each in results if each.tags["rule"] == "kueue-flavor-nodes"] == messages
+
+
 def test_place_says_that_it_does_not_place_them(capsys: pytest.CaptureFixture[str]) -> None:
     folder = ROOT / "examples"
 

@@ -236,13 +236,17 @@ def _hint(missing: Sequence[_Flavor], homeless: Sequence[_Flavor], chain: Chain)
 
 
 def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
-    """Flavors with a topology whose labels no node of the input has."""
+    """Flavors with a topology whose labels the nodes of the input have with other values."""
     for item in items if chain.nodes else ():
         labels = mapping(item.get("spec.nodeLabels"))
-        if item.get("spec.topologyName") is not None and not any(
-            labels.items() <= node.items() for node in chain.nodes
+        # Nodes without these labels are of another cluster, or samples.
+        nodes = [node for node in chain.nodes if labels.keys() <= node.keys()]
+        if (
+            item.get("spec.topologyName") is not None
+            and nodes
+            and not any(labels.items() <= node.items() for node in nodes)
         ):
-            message = f"match none of the {len(chain.nodes)} nodes of the input: nothing fits into the flavor"
+            message = f"match none of the {len(nodes)} nodes of the input that have them: nothing fits into the flavor"
             yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
 
 
