@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext.tree import Tree
 
-__all__ = ["MAX_ITEMS", "Envelope", "cut", "fields_of", "too_many_items"]
+__all__ = ["MAX_ITEMS", "Envelope", "cut", "cut_at", "fields_of", "too_many_items"]
 
 MAX_ITEMS = 1_000_000
 """How many items are read; each costs memory beyond its text, however small it is."""
@@ -143,25 +143,31 @@ def _flow(whole: _Whole) -> Envelope:
     if empty is not None:
         return empty
     start, stop = text.index("[", node.start) + 1, node.mark_end
-    seams, items = list[str](), list[KubeObject]()
-    line, line_start, last = 1, 0, start
-    seen = 0
-    for (_, first, end), value in zip(whole.tree.entries(node.number), whole.values, strict=True):
-        if len(items) == MAX_ITEMS:
-            raise too_many_items(text, first)
+    spans = [(first, end) for _, first, end in whole.tree.entries(node.number)]
+    if len(spans) > MAX_ITEMS:
+        raise too_many_items(text, spans[MAX_ITEMS][0])
+    items, seams = cut_at(text, (start, stop), spans, whole.values)
+    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
+    config = _config(text, whole.rest)
+    return Envelope(
+        text, text[:start], text[stop:], None, newline, items, whole.rest, config, simple=False, seams=seams,
+    )  # fmt: skip
+
+
+def cut_at(
+    text: str, within: tuple[int, int], spans: Sequence[tuple[int, int]], values: Sequence[dict[str, Value]]
+) -> tuple[tuple[KubeObject, ...], tuple[str, ...]]:
+    """The items at `spans`, and the texts before, between and after them `within` the brackets of a flow list."""
+    items, seams = list[KubeObject](), list[str]()
+    line, line_start, seen, last = 1, 0, 0, within[0]
+    for (first, end), value in zip(spans, values, strict=True):
         line += text.count("\n", seen, first)
         line_start = text.rfind("\n", seen, first) + 1 or line_start
         seen = first
         items.append(KubeObject.cut(Source(text[first:end], (), line, first - line_start + 1), value))
         seams.append(text[last:first])
         last = end
-    seams.append(text[last:stop])
-    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
-    config = _config(text, whole.rest)
-    return Envelope(
-        text, text[:start], text[stop:], None, newline, tuple(items), whole.rest, config, simple=False,
-        seams=tuple(seams),
-    )  # fmt: skip
+    return tuple(items), (*seams, text[last : within[1]])
 
 
 def _empty(whole: _Whole) -> Envelope | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from json.decoder import JSONDecodeError
 
-from krmfn.envelope import MAX_ITEMS, Envelope, too_many_items
+from krmfn.envelope import MAX_ITEMS, Envelope, cut_at, too_many_items
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
@@ -129,20 +129,11 @@ class _Reader:
 
     def _envelope(self) -> Envelope:
         text, (start, end) = self._text, self._list
-        items, seams, last = list[KubeObject](), list[str](), start
-        line, line_start, seen = 1, 0, 0
-        for (first, after), value in zip(self._spans, self._values, strict=True):
-            line += text.count("\n", seen, first)
-            line_start = text.rfind("\n", seen, first) + 1 or line_start
-            seen = first
-            items.append(KubeObject.cut(Source(text[first:after], (), line, first - line_start + 1), value))
-            seams.append(text[last:first])
-            last = after
-        seams.append(text[last:end])
+        items, seams = cut_at(text, self._list, self._spans, self._values)
         newline = "\r\n" if "\r\n" in text[:200] else "\n"
         return Envelope(
-            text, text[:start], text[end:], None, newline, tuple(items), self._fields, self._object(), simple=True,
-            seams=tuple(seams),
+            text, text[:start], text[end:], None, newline, items, self._fields, self._object(), simple=True,
+            seams=seams,
         )  # fmt: skip
 
     def _object(self) -> KubeObject | None:

@@ -134,11 +134,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     absence, about_workloads = _absence(
         about_workloads, selection, is_part=is_part, asks=_asks_for_topology(inventory.items)
     )
-    if selection.is_assumed:
-        # Most runs name a release, and need not import it.
-        from packwise.pipeline.assumption import with_assumption
-
-        about_workloads = with_assumption(about_workloads, selection.revision, definitions)
+    about_workloads = _with_assumption(about_workloads, selection)
     of_topologies = reported([*known.findings, *protected])
     listed = _written_in_lists(inventory) if writes else ()
     of_objects = reported([*listed, *rendering.findings, *_judge(generated, inventory, definitions, settings)])
@@ -168,6 +164,16 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     if exit_code(results):
         return Rendered(package.items, (), results, selection, (), *judged)
     return Rendered(kept, rendering.objects, results, selection, rendering.generated, *judged, scheduled)
+
+
+def _with_assumption(about_workloads: list[Finding], selection: Selection) -> list[Finding]:
+    """The findings, of which those that rest on an assumed release say so."""
+    if not selection.is_assumed:
+        return about_workloads
+    # Most runs name a release, and need not import it.
+    from packwise.pipeline.assumption import with_assumption
+
+    return with_assumption(about_workloads, selection.revision, selection.definitions)
 
 
 class _NoChoice:

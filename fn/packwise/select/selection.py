@@ -30,7 +30,7 @@ from packwise.topology.renamed_labels import check_labels
 from packwise.validate.definitions import NO_DEFINITIONS, Definitions, definitions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -138,11 +138,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     revision = choice.revision
     findings += _shape_findings(operators, revision, shape)
     evidence = None if choice.is_named or results else _evidence(choice, index, settings)
-    if settings.kai_version is None and not DEPLOYING.isdisjoint(index.by_kind):
-        # What deploys nothing need not pay for the import.
-        from packwise.select.kai import kai_evidence
-
-        findings += kai_evidence(index, settings)
+    findings += _kai_evidence(index, settings)
     findings += _without_effect(settings, configuration, revision)
     findings += check_labels(index, settings.item)
     if not choice.is_assumed or has_grove_workloads(index):
@@ -174,6 +170,16 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         absent=absent,
         revision_before=_revision_before(package, inventory, is_named=choice.is_named),
     )
+
+
+def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
+    """The warning of a release of KAI that the input deploys and the settings do not name."""
+    if DEPLOYING.isdisjoint(index.by_kind):
+        return ()
+    # What deploys nothing need not pay for the import.
+    from packwise.select.kai import kai_evidence
+
+    return kai_evidence(index, settings)
 
 
 def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) -> Revision | None:
