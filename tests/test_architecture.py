@@ -136,20 +136,16 @@ def test_names_are_nouns_of_the_domain() -> None:
     assert named == []
 
 
-def test_every_entry_of_the_tree_is_there() -> None:
+def test_every_file_and_folder_of_the_page_is_there() -> None:
+    """A step names files by the ends of their paths; the table names every folder of the code."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    tree = page.split("## The tree is the diagram")[1].split("\n\n")[1]
-    folders: list[str] = []
-    missing: list[str] = []
-    for line in tree.splitlines():
-        entry = re.match(r"^( +)(\S+)", line)
-        assert entry is not None, line
-        depth = (len(entry[1]) - 4) // 2
-        folders[depth:] = [entry[2]]
-        if not (ROOT / "".join(folders)).exists():
-            missing.append("".join(folders))
+    steps = page.split("## The way of one PodCliqueSet")[1].split("\n## ")[0]
+    named = re.findall(r"`([a-z_/]+(?:/|\.py))`", steps)
+    rows = re.findall(r"^\| `([a-z/-]+)/` \|", page, re.MULTILINE)
+    folders = {f"packwise/{part}" for part in RANK if (FN / "packwise" / part).is_dir()}
 
-    assert missing == []
+    assert [name for name in named if not list((FN / "packwise").rglob(name))] == []
+    assert {*rows, "packwise/start"} == {"krmfn", "krmfn-native", *folders}
 
 
 def test_a_usual_run_imports_nothing_heavy() -> None:
