@@ -28,11 +28,11 @@ GROUPS = {
     "commands/diff": "packwise.commands.diff.*",
     "commands/migrate": "packwise.commands.migrate.*",
     "frontends/grove/rules": "packwise.frontends.grove.rules.*",
-    "frontends/osmo/rules": "packwise.frontends.osmo.rules.*",
+    "frontends/osmo/rules.py": "packwise.frontends.osmo.rules.*",
     "schedulers": "packwise.schedulers.*",
     "topology": "packwise.topology.*",
 }
-"""The modules that decide, by their folder."""
+"""The modules that decide, by their folder or file."""
 
 TESTS = (
     "tests/cli/test_cli_crds.py",
@@ -72,7 +72,7 @@ markers = ["client", "e2e", "slow"]
 
 [tool.mutmut]
 source_paths = ["src"]
-only_mutate = {[f"src/packwise/{group}/*" for group in GROUPS]}
+only_mutate = {[f"src/packwise/{group}" if group.endswith(".py") else f"src/packwise/{group}/*" for group in GROUPS]}
 also_copy = ["docs", "examples", "testdata"]
 pytest_add_cli_args = ["-m", "not (client or e2e or slow or hypothesis)"]
 pytest_add_cli_args_test_selection = {list(TESTS)}
@@ -156,7 +156,8 @@ def page(found: dict[str, str], survivors: list[Survivor], sample: int) -> str:
     for group, pattern in GROUPS.items():
         all_of = [status for name, status in found.items() if fnmatch(name, pattern)]
         killed = sum(status in ("killed", "timeout") for status in all_of)
-        text += f"| `{group}/` | {len(all_of)} | {killed} | {killed * 100 // max(len(all_of), 1)} % |\n"
+        folder = "" if group.endswith(".py") else "/"
+        text += f"| `{group}{folder}` | {len(all_of)} | {killed} | {killed * 100 // max(len(all_of), 1)} % |\n"
     for title, part in (
         ("Survivors that mean the same", [one for one in survivors if one.reason]),
         ("Survivors that lack a test", [one for one in survivors if not one.reason]),

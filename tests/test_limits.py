@@ -16,7 +16,7 @@ from packwise.commands.diff import state
 from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.problem import MAX_TEXT
 from packwise.frontends.dynamo.names import MOST_RANKS
-from packwise.frontends.osmo.template.fill import MAX_TEMPLATE
+from packwise.frontends.osmo.template import MAX_TEMPLATE
 from packwise.placement.limit import LIMIT, MAX_GANGS
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration

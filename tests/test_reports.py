@@ -13,7 +13,7 @@ def test_the_places_are_those_of_findings_and_of_what_becomes_one() -> None:
         "commands/migrate/rewrite.py",
         "frontends/grove/rules/cliques.py",
         "frontends/grove/schema/check.py",
-        "frontends/osmo/rules/pools.py",
+        "frontends/osmo/rules.py",
         "schedulers/kai/podgroup_tree.py",
         "topology/known.py",
         "validate/structure.py",

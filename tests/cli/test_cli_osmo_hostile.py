@@ -12,7 +12,7 @@ from packwise import account
 from packwise import confined as module
 from packwise.confined import Confined, confined
 from packwise.frontends.osmo import document
-from packwise.frontends.osmo.reading import Read, read_as_osmo
+from packwise.frontends.osmo.template import Read, read_as_osmo
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")

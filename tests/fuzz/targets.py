@@ -9,7 +9,7 @@ from krmfn import FieldError, ResourceList, ResourceListError, Result
 from krmfn.edit import same
 from krmfn.value import Value
 from krmfn.yamltext import YamlError, native, read, write
-from packwise.frontends.osmo.template.fill import Filled, fill
+from packwise.frontends.osmo.template import Filled, fill
 from tests.fuzz.commands import commands
 from tests.readers import assert_told_alike
 from tests.render.calling import render

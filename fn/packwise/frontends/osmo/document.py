@@ -14,13 +14,10 @@ from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError, read
 from packwise.account import current_account
 from packwise.findings.finding import Finding, Stage, has_errors
-from packwise.frontends.osmo.pool import one_of_each, read_backends, read_pool
-from packwise.frontends.osmo.reading import read_as_osmo
+from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool, read_workflow
 from packwise.frontends.osmo.recognition import LABEL
-from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE
-from packwise.frontends.osmo.rules.check import run
-from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill, sections
-from packwise.frontends.osmo.workflow import read_workflow
+from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE, run
+from packwise.frontends.osmo.template import Filled, Unfilled, fill, read_as_osmo, sections
 from packwise.objects.index import READABLE
 from packwise.objects.place import Derived
 
@@ -30,10 +27,9 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from krmfn.value import Value
-    from packwise.frontends.osmo.pool import Pool
-    from packwise.frontends.osmo.reading import Duplicate, Read
+    from packwise.frontends.osmo.model import Pool, Workflow
     from packwise.frontends.osmo.recognition import DocumentAt
-    from packwise.frontends.osmo.workflow import Workflow
+    from packwise.frontends.osmo.template import Duplicate, Read
     from packwise.objects.place import Place
 
     FillIn = Callable[[str], Filled | Unfilled]
@@ -282,7 +278,7 @@ def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
 
 def _schema_findings(error: ValidationError, place: Place, value: Value, stage: Stage, order: int = 0) -> list[Finding]:
     """Pydantic's errors as findings; `order` is the place of the first."""
-    from packwise.frontends.osmo.schema_problems import schema_problems
+    from packwise.frontends.osmo.schema import schema_problems
 
     problems = schema_problems(error, value, stage)
     return [place.about(problem, SCHEMA, order=order + number) for number, problem in enumerate(problems)]

@@ -5,10 +5,16 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Severity, Stage, has_errors
-from packwise.frontends.osmo.differences import differences, renamed
 from packwise.frontends.osmo.document import read_documents
-from packwise.frontends.osmo.placements import object_names, pool_placements, tree_of, workflow_placements
-from packwise.frontends.osmo.pool import Pool, nearest_pools, pool_of
+from packwise.frontends.osmo.model import Pool, nearest_pools, pool_of
+from packwise.frontends.osmo.placements import (
+    differences,
+    object_names,
+    pool_placements,
+    renamed,
+    tree_of,
+    workflow_placements,
+)
 from packwise.frontends.osmo.recognition import document_places, document_places_before
 from packwise.frontends.osmo.rules import (
     NEED_NO_POOL,
@@ -21,8 +27,8 @@ from packwise.frontends.osmo.rules import (
     WORKFLOWS,
     PoolAt,
     Submission,
+    run,
 )
-from packwise.frontends.osmo.rules.check import run
 from packwise.objects.kinds import POD
 from packwise.placement.plan import WorkloadPlan
 from packwise.topology.uses import ListedTopology, Use
@@ -35,8 +41,8 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding, Rule
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.osmo.document import Documents
+    from packwise.frontends.osmo.model import Workflow
     from packwise.frontends.osmo.placements import Names
-    from packwise.frontends.osmo.workflow import Workflow
     from packwise.objects.inventory import Inventory
     from packwise.placement.plan import Cluster, Placement
     from packwise.revisions import Revision

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.osmo.document import read_documents
+from packwise.frontends.osmo.model import pool_of
 from packwise.frontends.osmo.placements import tree_of
-from packwise.frontends.osmo.pool import pool_of
 from packwise.frontends.osmo.recognition import document_places
 from packwise.frontends.osmo.rules import Submission
 from packwise.objects.place import Origin
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.osmo.workflow import Group, Requirement, Resource, Workflow
+    from packwise.frontends.osmo.model import Group, Requirement, Resource, Workflow
     from packwise.objects.inventory import Inventory
     from packwise.placement.plan import Cluster, WorkloadPlan
     from packwise.settings import TopologyRender

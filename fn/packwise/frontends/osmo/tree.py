@@ -1,26 +1,71 @@
-"""The tree of a task group: which tasks are placed together, within which domain.
+"""The tree of a task group: which tasks are placed together, within which domain, and under which names.
 
-Source: spec/osmo.md#4 and #decisions.
+Source: spec/osmo.md#4, #d5, #d6, #d8, #decisions.
 
-The rule is OSMO's, without the defects D1 to D5, D7 and D9: a node is told by its whole path, every node is kept, only
-leaves hold tasks, and a required level is never lost.
+The rule is OSMO's, without the defects D1 to D5, D7 and D9: a node is told by its whole path, every node is
+kept, only leaves hold tasks, and a required level is never lost.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, TypeVar
 from krmfn.record import NamedTuple
-from packwise.frontends.osmo.names import unique_names
 from packwise.placement.model import Bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from packwise.topology import Level
 
-__all__ = ["PADDED", "Levelled", "Node", "Path", "Step", "Tree", "build", "joined", "paths_of"]
+MAX_NAME = 63
+"""Every name here is the value of a label somewhere, too."""
+
+_HASH = 8
+_UNNAMED = "unnamed"
+
+_NO_NAME = re.compile(r"[^a-z0-9-]+")
+_NO_VALUE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+K = TypeVar("K", bound="Hashable")
+
+
+def safe_name(wanted: str) -> str:
+    """`wanted` as a DNS label, but for its length: in lower case, with a dash for what no label takes."""
+    return _NO_NAME.sub("-", wanted.lower()).strip("-") or _UNNAMED
+
+
+def label_text(wanted: str) -> str:
+    """`wanted` as the value of a label: itself where it is one, else without what none takes, cut to 63 characters."""
+    return _NO_VALUE.sub("-", wanted)[:MAX_NAME].strip("-_.")
+
+
+def unique_names(wanted: Iterable[tuple[K, str, str]]) -> dict[K, str]:
+    """A DNS label for each key: of `wanted`, (key, name, what tells the key from all others).
+
+    A name that is too long, and one that two keys would have, ends in a hash of what tells its key apart; the one key
+    whose own name it is keeps it. Their order does not count.
+    """
+    entries = [(key, name, safe_name(name), identity) for key, name, identity in wanted]
+    sharing: dict[str, list[bool]] = {}
+    for _, name, safe, _ in entries:
+        sharing.setdefault(safe, []).append(name == safe)
+    names: dict[K, str] = {}
+    for key, name, safe, identity in entries:
+        owners = sharing[safe]
+        is_owner = len(owners) == 1 or (name == safe and sum(owners) == 1)
+        names[key] = safe if is_owner and len(safe) <= MAX_NAME else _hashed(safe, identity)
+    return names
+
+
+def _hashed(safe: str, identity: str) -> str:
+    import hashlib
+
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    return f"{safe[: MAX_NAME - _HASH - 1].rstrip('-')}-{digest}"
+
 
 PADDED = "unconstrained"
 """What the node is called that holds the tasks which ask for nothing at its level."""

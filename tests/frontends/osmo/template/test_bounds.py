@@ -11,7 +11,7 @@ import pytest
 from packwise import account as accounts
 from packwise import confined
 from packwise.account import Account
-from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill
+from packwise.frontends.osmo.template import Filled, Unfilled, fill
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from krmfn.value import Value
 from packwise.cli.values import assigned
-from packwise.frontends.osmo.template.fill import Filled, Unfilled, fill, replace_tokens
+from packwise.frontends.osmo.template import Filled, Unfilled, fill, replace_tokens
 
 CONDITIONS = """\
 # The header.
@@ -149,7 +149,7 @@ def test_a_long_text_is_looked_at_in_one_pass(text: str) -> None:
     """The square of its length would take hours."""
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
-        "from packwise.frontends.osmo.template.fill import fill, sections\n"
+        "from packwise.frontends.osmo.template import fill, sections\n"
         "text = 'workflow:\\n  a: ' + sys.stdin.read()\n"
         "print(len(list(sections(text))), type(fill(text, {})).__name__)"
     )

@@ -1,26 +1,356 @@
-"""Rules of a workflow and its pool, in the order in which OSMO looks. Source: spec/osmo.md#2 and #3."""
+"""The rules of OSMO's documents, and a check as a rule with the function that finds what breaks it. Source:
+spec/osmo.md, spec/kai.md#1.
+"""
 
 from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule, Severity
-from packwise.frontends.osmo.rules.check import Check, problem_at
+from packwise.findings.problem import Problem
+from packwise.findings.rule import Rule, Severity, Stage
+from packwise.frontends.osmo.model import one_of_each
+from packwise.frontends.osmo.template import sections
 from packwise.frontends.osmo.tree import Levelled, paths_of
 from packwise.wording import list_known, told_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TypeAlias
 
-    from packwise.frontends.osmo.pool import Pool
-    from packwise.frontends.osmo.rules.check import ProblemAt
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.findings.finding import Finding
+    from packwise.frontends.osmo.model import Group, Pool, Requirement, Task, Workflow
     from packwise.frontends.osmo.tree import Path
-    from packwise.frontends.osmo.workflow import Group, Requirement, Task, Workflow
+    from packwise.objects.place import Place
     from packwise.settings import Osmo
 
-__all__ = ["NEED_NO_POOL", "SUBMISSION", "WORKFLOWS", "Submission", "levelled"]
+    ProblemAt: TypeAlias = tuple[Place, Problem]
+
+S = TypeVar("S")
+
+
+class Check(NamedTuple, Generic[S]):
+    """A rule, and the function that answers what breaks it: each problem with the place that its path is below.
+
+    `stage`: when OSMO would refuse; its pool configs at the service's start, workflows when they are submitted.
+    """
+
+    rule: Rule
+    problems: Callable[[S], Iterable[ProblemAt]]
+    stage: Stage = Stage.WEBHOOK
+
+
+def problem_at(place: Place, message: str, text: str | None = None, *, at_key: bool = False) -> ProblemAt:
+    """A problem at `place` itself; `text` is OSMO's own, None where it accepts the document or has no text."""
+    return place, Problem((), message, text, at_key=at_key)
+
+
+def run(checks: Iterable[Check[S]], subject: S, order: int = 0) -> Iterator[Finding]:
+    """Every problem in the order in which OSMO looks; `order` is the place of the first."""
+    for check in checks:
+        for place, problem in check.problems(subject):
+            stage = None if problem.operator_message is None else check.stage
+            yield place.about(problem._replace(stage=stage), check.rule, order=order)
+            order += 1
+
+
+_KNOWN = ("workflow", "default-values", "version")
+
+Text = tuple["Place", str]
+
+
+def _sections(subject: Text) -> Iterator[ProblemAt]:
+    """OSMO finds the sections by the lines that start them, before it reads any YAML. Source: spec/osmo.md#2."""
+    place, text = subject
+    seen: set[str] = set()
+    for key, _, _ in sections(text):
+        if key not in _KNOWN:
+            where = (
+                "put it below `workflow`" if key in ("resources", "groups", "tasks", "timeout", "labels") else "drop it"
+            )
+            yield problem_at(
+                place.below(key),
+                f'must be one of "workflow", "version" and "default-values"; got "{key}": {where}',
+                f'Unknown top-level key "{key}" found in the workflow spec.',
+                at_key=True,
+            )
+        elif key in seen:
+            yield problem_at(
+                place.below(key),
+                f'must stand once; "{key}" is there twice: put both together',
+                f'Duplicate top-level key "{key}" found in the workflow spec.',
+                at_key=True,
+            )
+        seen.add(key)
+    if "workflow" not in seen:
+        message = "must start a line of its own, without quotes or braces around it: OSMO looks for that line"
+        yield problem_at(place.below("workflow"), message, "Workflow spec not found.", at_key=True)
+
+
+def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
+    """The `osmo` command puts the file's text in the place of `localpath`. packwise opens no file that nobody named."""
+    place, workflow = subject
+    if not isinstance(workflow, dict):
+        return
+    for task, path in _tasks(workflow):
+        files = task.get("files")
+        for index, entry in enumerate(files) if isinstance(files, list) else ():
+            if not isinstance(entry, dict) or "localpath" not in entry:
+                continue
+            at = place.below(*path, "files", index, "localpath")
+            if "contents" in entry:
+                text = "Files tag dont support contents and localpath together"
+                yield problem_at(at, "must not stand beside `contents`; take one of the two out", text, at_key=True)
+            elif not isinstance(entry["localpath"], str):
+                yield problem_at(at, "must be the path of a file, from the folder of the workflow's own file on")
+
+
+def _tasks(workflow: Mapping[str, Value]) -> Iterator[tuple[Mapping[str, Value], FieldPath]]:
+    """Every task that is a mapping, of groups or by itself, with its path."""
+    owners: list[tuple[Value, FieldPath]] = [(workflow, ("workflow",))]
+    groups = workflow.get("groups")
+    owners += [(each, ("workflow", "groups", at)) for at, each in enumerate(groups if isinstance(groups, list) else ())]
+    for owner, path in owners:
+        tasks = owner.get("tasks") if isinstance(owner, dict) else None
+        for index, task in enumerate(tasks) if isinstance(tasks, list) else ():
+            if isinstance(task, dict):
+                yield task, (*path, "tasks", index)
+
+
+def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
+    place, workflow = subject
+    if not isinstance(workflow, dict):
+        return
+    groups, tasks = bool(workflow.get("groups")), bool(workflow.get("tasks"))
+    if groups and tasks:
+        text = "Value error, Cannot use both groups and tasks in the same workflow."
+        message = "must not stand beside `groups`; put these tasks into groups of their own"
+        yield problem_at(place.below("workflow", "tasks"), message, text, at_key=True)
+    if not groups and not tasks:
+        text = "Value error, Workflows need to have at least one group or one task."
+        yield problem_at(place.below("workflow"), "must hold at least one group, or at least one task", text)
+
+
+def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
+    place, workflow = subject
+    first: dict[str, FieldPath] = {}
+    for name, path in _names(workflow):
+        same = name.lower().replace("_", "-")
+        if same in first:
+            there = place.below(*first[same], "name").description
+            yield problem_at(
+                place.below(*path, "name"),
+                f'must differ from all other names of tasks and groups; got "{name}" again ({there}), '
+                "upper case and - or _ do not count; rename one of them",
+                f'Value error, Multiple tasks/groups have the same name: "{same}". Note that names are not case '
+                'sensitive and we consider "-" and "_" the same. For example, "Group_1" and "group-1" are considered '
+                "the same name.",
+            )
+        first.setdefault(same, path)
+
+
+def _names(workflow: Value) -> Iterator[tuple[str, FieldPath]]:
+    """Every name of a task or group, and of the groups that single tasks become."""
+    if not isinstance(workflow, dict):
+        return
+    alone: list[tuple[str, FieldPath]] = []
+    for name, path, _ in _named(workflow.get("tasks"), ("workflow", "tasks")):
+        yield name, path
+        alone.append((f"{name}-group", path))
+    for name, path, group in _named(workflow.get("groups"), ("workflow", "groups")):
+        yield name, path
+        yield from ((task, at) for task, at, _ in _named(group.get("tasks"), (*path, "tasks")))
+    yield from alone
+
+
+def _named(entries: Value, path: FieldPath) -> Iterable[tuple[str, FieldPath, Mapping[str, Value]]]:
+    for index, entry in enumerate(entries) if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+            yield str(entry["name"]), (*path, index), entry
+
+
+SECTIONS = Check(
+    Rule(
+        "osmo-sections",
+        "A workflow spec has the section `workflow`, and none that OSMO does not know.",
+        "spec/osmo.md#2",
+    ),
+    _sections,
+    Stage.DECODE,
+)
+GROUPS_OR_TASKS = Check(
+    Rule("osmo-groups-or-tasks", "A workflow has groups, or single tasks, and not both.", "spec/osmo.md#2"),
+    _groups_or_tasks,
+    Stage.SCHEMA,
+)
+NAMES_UNIQUE = Check(
+    Rule(
+        "osmo-names-unique",
+        "Tasks and groups of a workflow have names that differ in more than case and - or _.",
+        "spec/osmo.md#2",
+    ),
+    _names_unique,
+    Stage.SCHEMA,
+)
+LOCAL_FILES = Check(
+    Rule(
+        "osmo-localpath",
+        "A file of a task has `localpath`, a path, or `contents`.",
+        "spec/osmo.md#6.3",
+    ),
+    _local_files,
+    Stage.DECODE,
+)
+NAMES = (LOCAL_FILES, GROUPS_OR_TASKS, NAMES_UNIQUE)
+"""What OSMO checks before it looks at the fields."""
+
+
+_KAI = ("kai", "kai-scheduler")
+
+_BREADTH = {
+    name: breadth
+    for breadth, names in enumerate((
+        ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region", "region"),
+        ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone", "zone"),
+        ("datacenter",),
+        ("block",),
+        ("spine",),
+        ("rack",),
+        ("kubernetes.io/hostname", "hostname"),
+    ))
+    for name in names
+}  # fmt: skip
+"""How broad a level is, for labels that say it: by the whole label, else by what follows its slash."""
+
+
+class PoolAt(NamedTuple):
+    """A pool, and the names of the cluster's schedulers; none where nobody configured any."""
+
+    pool: Pool
+    schedulers: tuple[str, ...] = ()
+
+
+def _pool_once(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
+    first: dict[str, Pool] = {}
+    for pool in pools:
+        before = first.setdefault(pool.name, pool)
+        if before is not pool and not (before.layered and pool.layered):
+            message = (
+                f'must be the only pool "{pool.name}"; it also stands at {before.place.description}; '
+                "remove or rename one"
+            )
+            yield problem_at(pool.place, message)
+
+
+def _values(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
+    taken = {pool.name: pool for pool in one_of_each(pools)}
+    for pool in pools:
+        other = taken[pool.name]
+        if other is not pool and other.layered and pool.layered:
+            message = (
+                f'must be the only pool "{pool.name}" in Helm values; the one at '
+                f"{other.place.description} is taken: give packwise the values of one release, merged as Helm does it"
+            )
+            yield problem_at(pool.place, message)
+
+
+def _default_platform(at: PoolAt) -> Iterator[ProblemAt]:
+    pool = at.pool
+    if pool.default_platform is not None and pool.platform is None and not pool.partial:
+        message = f'must be one of the pool\'s platforms; got "{pool.default_platform}"'
+        yield problem_at(
+            pool.place.below("default_platform"),
+            message + told_known(pool.default_platform, pool.platforms),
+            f"Default platform {pool.default_platform} not in platforms",
+        )
+
+
+def _scheduler(at: PoolAt) -> Iterator[ProblemAt]:
+    pool, kind = at.pool, at.pool.backend.scheduler_type
+    if kind is None and at.schedulers and not any(name in _KAI for name in at.schedulers):
+        kind = at.schedulers[0]
+    if pool.keys and kind is not None and kind not in _KAI:
+        yield problem_at(
+            pool.place.below("topology_keys"),
+            f'must be empty: backend "{pool.backend_name}" uses the scheduler "{kind}", and only KAI has topologies; '
+            "take the keys out, or move the pool to a backend with KAI",
+            f'Topology keys cannot be set for pool "{pool.name}" because backend "{pool.backend_name}" uses scheduler '
+            f'"{kind}" which does not support topology constraints',
+            at_key=True,
+        )
+
+
+def _keys(at: PoolAt) -> Iterator[ProblemAt]:
+    names = at.pool.key_names
+    for index, key in enumerate(names):
+        if key in names[:index]:
+            message = (
+                f'must be unique among the topology keys; got "{key}" again (topology_keys[{names.index(key)}]): OSMO '
+                "would take the last label for workflows, and both for the Topology"
+            )
+            yield problem_at(at.pool.place.below("topology_keys", index, "key"), message)
+
+
+def _order(at: PoolAt) -> Iterator[ProblemAt]:
+    """A level whose label says that it is broader than one above it: OSMO and KAI would take the order as it is."""
+    above: tuple[int, str] | None = None
+    for index, key in enumerate(at.pool.keys):
+        breadth = _BREADTH.get(key.label, _BREADTH.get(key.label.rpartition("/")[2]))
+        if breadth is None:
+            continue
+        if above is not None and breadth < above[0]:
+            message = (
+                f'must stand above "{above[1]}": keys go from the broadest level to the finest, and "{key.label}" is '
+                "broader by its name"
+            )
+            yield problem_at(at.pool.place.below("topology_keys", index, "label"), message)
+        elif above is None or breadth > above[0]:
+            above = (breadth, key.label)
+
+
+POOLS = (
+    Check(Rule("osmo-pool-once", "A pool is configured once.", "spec/osmo.md#1"), _pool_once, Stage.CONFIG),
+    Check(
+        Rule(
+            "osmo-pool-values",
+            "A pool stands in the Helm values of one release.",
+            "spec/osmo.md#6.4",
+            Severity.WARNING,
+        ),
+        _values,
+        Stage.CONFIG,
+    ),
+)
+"""Rules of all pools together."""
+
+POOL = (
+    Check(
+        Rule("osmo-pool-platform", "The default platform of a pool is one of its platforms.", "spec/osmo.md#1"),
+        _default_platform,
+        Stage.CONFIG,
+    ),
+    Check(
+        Rule("osmo-pool-scheduler", "A pool with topology keys is scheduled by KAI.", "spec/osmo.md#1"),
+        _scheduler,
+        Stage.CONFIG,
+    ),
+    Check(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "spec/osmo.md#1"), _keys, Stage.CONFIG),
+    Check(
+        Rule(
+            "osmo-pool-order",
+            "The topology keys of a pool go from the broadest level to the finest.",
+            "spec/osmo.md#d10",
+            Severity.WARNING,
+        ),
+        _order,
+        Stage.CONFIG,
+    ),
+)
+"""Rules of one pool."""
+
 
 _MAX_NAME = 64
 
@@ -57,7 +387,7 @@ def levelled(submission: Submission, task: Task) -> list[Levelled]:
     return sorted(levels, key=lambda each: each.level)
 
 
-def _once(workflows: tuple[Workflow, ...]) -> Iterator[ProblemAt]:
+def _name_once(workflows: tuple[Workflow, ...]) -> Iterator[ProblemAt]:
     first: dict[str, Workflow] = {}
     for workflow in workflows:
         before = first.setdefault(workflow.name, workflow)
@@ -320,7 +650,7 @@ def _empty_node(top: list[_Built]) -> _Built | None:
 WORKFLOWS = (
     Check(
         Rule("osmo-workflow-once", "A workflow stands in the input once.", "spec/packwise.md#1.4", Severity.WARNING),
-        _once,
+        _name_once,
     ),
 )
 """Rules of all workflows together."""
@@ -374,3 +704,45 @@ NEED_NO_POOL = tuple([
     if check.problems in (_quantities, _resources, _name_lengths, _key_sets, _mixed, _repeated_keys)
 ])  # fmt: skip
 """Those that hold whatever the pool is."""
+
+
+DOCUMENT = Rule("osmo-document", "A labelled ConfigMap holds one document of OSMO.", "spec/osmo.md#input")
+SCHEMA = Rule("osmo-schema", "Every field of a pool or workflow is one that OSMO takes.", "spec/osmo.md#1")
+POOL_KNOWN = Rule("osmo-pool-known", "The pool of a workflow is among the input.", "spec/osmo.md#2")
+POOL_CHOSEN = Rule(
+    "osmo-pool-chosen", "A workflow says which of several pools it is for.", "spec/osmo.md#2", Severity.WARNING
+)
+TEMPLATE = Rule(
+    "osmo-template",
+    "The templates of a workflow can be filled in: each variable has a value.",
+    "spec/osmo.md#6.1",
+)
+DUPLICATE_KEY = Rule("osmo-duplicate-key", "A key stands once in its mapping.", "spec/osmo.md#6.2", Severity.WARNING)
+TOKEN = Rule(
+    "osmo-token",
+    "What OSMO fills in while a workflow runs stands in the Pods as it is.",
+    "spec/osmo.md#2",
+    Severity.INFO,
+)
+DIFFERS = Rule(
+    "osmo-differs", "What OSMO itself would have made otherwise, and why that would be wrong.", "spec/osmo.md#defects",
+    Severity.INFO,
+)  # fmt: skip
+
+RULES: tuple[Rule, ...] = (
+    DOCUMENT,
+    SECTIONS.rule,
+    TEMPLATE,
+    DUPLICATE_KEY,
+    LOCAL_FILES.rule,
+    GROUPS_OR_TASKS.rule,
+    NAMES_UNIQUE.rule,
+    SCHEMA,
+    *(check.rule for check in (*POOLS, *POOL)),
+    POOL_KNOWN,
+    POOL_CHOSEN,
+    *(check.rule for check in (*WORKFLOWS, *SUBMISSION)),
+    TOKEN,
+    DIFFERS,
+)
+"""Every rule, in the order in which OSMO would look."""

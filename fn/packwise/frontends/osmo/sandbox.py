@@ -1,7 +1,7 @@
 """Jinja's sandbox, as OSMO uses it: for a process that may end in any way, since a template can take all there is.
 
-Beside what the sandbox refuses, there is nothing in it that differs from run to run: chance, the clock, addresses in
-memory, the order of sets.
+Beside what the sandbox refuses, there is nothing in it that differs from run to run: chance, the clock,
+addresses in memory, the order of sets.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
     T = TypeVar("T")
-
-__all__ = ["Failure", "Rendered", "answer_of", "read_answer"]
 
 _NO_LOADER: dict[type[nodes.Node], str] = {
     nodes.Extends: "extends", nodes.Include: "include", nodes.Import: "import", nodes.FromImport: "import",

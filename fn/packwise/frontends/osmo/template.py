@@ -1,6 +1,8 @@
-"""A workflow spec with its templates filled in: its own default values, and those of the submission over them.
+"""A workflow spec as OSMO reads it: its YAML, and its templates filled in with default values and those of the
+submission.
 
-Source: OSMO 1da31e19, src/lib/utils/workflow.py and `load_template_with_variables` of src/utils/job/workflow.py.
+Source: OSMO 1da31e19, src/lib/utils/workflow.py, `load_template_with_variables` of src/utils/job/workflow.py,
+`yaml.safe_load`.
 """
 
 from __future__ import annotations
@@ -11,20 +13,101 @@ from functools import partial
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from krmfn.yamltext import YamlError
+from krmfn.yamltext import YamlError, read
 from packwise import account as accounts
 from packwise.account import current_account
 from packwise.extras import OSMO
-from packwise.frontends.osmo.reading import read_as_osmo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from yaml.error import Mark
+
     from krmfn.value import Value
     from packwise.account import Account
-    from packwise.frontends.osmo.template.sandbox import Failure
+    from packwise.frontends.osmo.sandbox import Failure
 
-__all__ = ["MAX_TEMPLATE", "Filled", "Section", "Unfilled", "fill", "replace_tokens", "sections"]
+_MAX_DEPTH = 500
+
+
+class Duplicate(NamedTuple):
+    """A key that its mapping has already; `line` and `column` are 1-based."""
+
+    key: str
+    line: int
+    column: int
+
+
+class Read(NamedTuple):
+    """The value of a text, and the keys that stand in it again."""
+
+    value: Value
+    duplicates: tuple[Duplicate, ...] = ()
+
+
+def read_as_osmo(text: str) -> Read:
+    """The document `text`. Raises YamlError where OSMO cannot read it, or packwise's bounds are exceeded."""
+    try:
+        value = read(text)
+    except YamlError as error:
+        duplicates = _duplicates(text)
+        if not duplicates:
+            raise
+        loaded = _load(text)
+        if not isinstance(loaded, dict):
+            raise error from None
+        return Read(cast("Value", loaded), duplicates)
+    loaded = _load(text)
+    # What OSMO cannot read either way is refused for what it is, field by field.
+    return Read(cast("Value", loaded) if isinstance(loaded, dict) else value)
+
+
+def _load(text: str) -> object:
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def _duplicates(text: str) -> tuple[Duplicate, ...]:
+    """The keys that stand again; none where something else keeps packwise from reading the text.
+
+    Without aliases and no deeper than packwise reads, what OSMO's reader makes of the text is bounded as the text is.
+    """
+    import yaml
+
+    try:
+        return tuple(_repeated(text))
+    except (yaml.YAMLError, ValueError):
+        return ()
+
+
+def _repeated(text: str) -> Iterator[Duplicate]:
+    import yaml
+
+    # For each open node: the keys so far of a mapping, None of a list; and whether a key comes next.
+    open_nodes: list[tuple[set[str] | None, bool]] = []
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        if isinstance(event, yaml.AliasEvent) or len(open_nodes) > _MAX_DEPTH:
+            raise ValueError("not bounded")
+        if isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            open_nodes.pop()
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        if open_nodes:
+            keys, is_key = open_nodes[-1]
+            if keys is not None and is_key and isinstance(event, yaml.ScalarEvent):
+                if event.value in keys:
+                    mark = cast("Mark", event.start_mark)
+                    yield Duplicate(event.value, mark.line + 1, mark.column + 1)
+                keys.add(event.value)
+            open_nodes[-1] = keys, not is_key
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_nodes.append((set() if isinstance(event, yaml.MappingStartEvent) else None, True))
+
 
 MAX_TEMPLATE = 1_000_000
 """Characters of a template, and of what it becomes."""
@@ -129,7 +212,7 @@ def _default_values(section: Section | None) -> Mapping[str, Value] | Unfilled:
 def _rendered(workflow: Section, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
     # Jinja is imported where there is a template, and nowhere else.
     from packwise.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, confined
-    from packwise.frontends.osmo.template.sandbox import Failure, answer_of, read_answer
+    from packwise.frontends.osmo.sandbox import Failure, answer_of, read_answer
 
     if account.is_spent:
         return Unfilled(
