@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-__all__ = ["MAX_MEMORY", "MAX_SECONDS", "Confined", "ConfinedError", "confined"]
+__all__ = ["MAX_MEMORY", "MAX_SECONDS", "PATIENCE", "Confined", "ConfinedError", "confined"]
 
 MAX_SECONDS = 5
 """Processor time that the copy may take: the kernel counts it in whole seconds."""
@@ -40,7 +40,7 @@ MAX_MEMORY = 128 << 20
 _MAX_ANSWER = 32 << 20
 """Bytes of an answer: what is longer is none."""
 
-_PATIENCE = 120.0
+PATIENCE = 120.0
 """Seconds of the clock: a copy that is stopped takes no processor time. A slow machine is not that slow."""
 
 _MAX_DESCRIPTOR = 4096
@@ -111,7 +111,7 @@ def _address_space() -> int | None:
 
 def _received(stream: int) -> bytes | None:
     """The answer of a copy; None where it does not come whole and in time."""
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + PATIENCE
     poll = select.poll()
     poll.register(stream, select.POLLIN)
     data = bytearray()

@@ -336,7 +336,7 @@ def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch:
     def refuse(_file: int, _content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("packwise.cli.write._write", refuse)
+    monkeypatch.setattr(os, "write", refuse)
 
     ran = call("render", "in", "-o", "out")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli import git as reader
 from tests.cli.calling import Call, Ran, write
 from tests.cli.test_cli_git import git
 
@@ -20,6 +19,18 @@ ORIGIN = '[remote "origin"]\n\turl = {address}\n'
 SSH = ORIGIN.replace("{address}", "ssh://localhost/x")
 ALLOWED = '[protocol "{name}"]\n\tallow = always\n'
 EXT = ALLOWED.replace("{name}", "ext")
+
+OLDER_GIT = """\
+#!/bin/sh
+unset GIT_NO_LAZY_FETCH
+for word; do
+  shift
+  case $word in safe.bareRepository=*) word=core.unknown=true ;; esac
+  set -- "$@" "$word"
+done
+exec {git} "$@"
+"""
+"""It knows a setting less, and passes over it as git does over each that it does not know."""
 
 SETTINGS = {
     "ssh": '[core]\n\tsshCommand = "{trap}"\n' + SSH,
@@ -124,13 +135,16 @@ def reads(call: Call) -> list[Ran]:
 
 
 @pytest.fixture(params=["git as it is", "an older git"])
-def age(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def age(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Without what git knows since 2.38 (`safe.bareRepository`) and 2.45 (`GIT_NO_LAZY_FETCH`)."""
     if request.param == "an older git":
-        options = reader._OPTIONS  # pyright: ignore[reportPrivateUsage]
-        at = options.index("safe.bareRepository=explicit") - 1
-        monkeypatch.setattr(reader, "_OPTIONS", options[:at] + options[at + 2 :])
-        monkeypatch.delitem(reader._VARIABLES, "GIT_NO_LAZY_FETCH")  # pyright: ignore[reportPrivateUsage]
+        folder = tmp_path_factory.mktemp("older")
+        program = folder / "git"
+        program.write_text(OLDER_GIT.format(git=shutil.which("git")), encoding="utf-8")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.mark.usefixtures("age")

@@ -48,6 +48,13 @@ def after_a_change(folder: Path) -> None:
     (folder / "b/w.yaml").unlink()
 
 
+def after_a_change_beside_ours(folder: Path) -> None:
+    """The output folder is a clone, with files and links that packwise did not write."""
+    after_a_change(folder)
+    write(folder.parent, {"out/.git/HEAD": "ref\n", "out/README.md": "ours\n"})
+    (folder.parent / "out/linked.md").symlink_to("README.md")
+
+
 def no_change(_: Path) -> None:
     pass
 
@@ -71,7 +78,13 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str], Callable[[Path], None]
         ["render", "--in-place", "in"],
         ".",
     ),
-    "render -o": (rendered_before, ["render in -o out"], after_a_change, ["render", "in", "-o", "out"], "."),
+    "render -o": (
+        rendered_before,
+        ["render in -o out"],
+        after_a_change_beside_ours,
+        ["render", "in", "-o", "out"],
+        ".",
+    ),
     "render -o, the first time": (rendered_before, [], no_change, ["render", "in", "-o", "out/deep"], "."),
     "render -o within the folder": (
         rendered_before,

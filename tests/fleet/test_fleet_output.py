@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -264,7 +266,7 @@ def test_another_process_looks_ahead(call: Call, out: Path, looked: list[str], s
 def test_a_look_that_is_old_is_taken_again(
     call: Call, looked: list[str], surveyed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("packwise.cli.fleet.ahead._FRESH", -1.0)
+    monkeypatch.setattr("packwise.cli.fleet.ahead.monotonic", partial(next, count(0, 3600)))
 
     assert call(*RENDER, "--jobs", "2").stdout.startswith("2 packages: 2 unchanged\n")
     assert (looked, surveyed) == (["east", "west"], [])

@@ -151,7 +151,7 @@ def test_a_whole_entry_with_another_value_is_made_again(call: Call, log: Path, m
 
 
 def test_an_answer_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "_MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(messages, "MAX_TEXT", 1 << 20)
     bomb = zlib.compress(b" " * (1 << 22))
 
     for reader, payload in ((result_of, b"%d\n" % len(bomb) + bomb), (plan_of, b"0\n" + bomb)):

@@ -219,8 +219,8 @@ def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes
         dask = Dask(tmp_path_factory.mktemp("dask"), stack, "tls", everyone)
         assert dask.address.startswith("tls://127.0.0.1:")
         strangers = [dask.add_worker(other), dask.add_worker(authority.settings())]
-        monkeypatch.setattr(cluster, "_LOOK", 0.1)
-        monkeypatch.setattr(cluster, "_WITHOUT_WORKERS", 3.0)
+        monkeypatch.setattr(cluster, "SECONDS_TO_LOOK", 0.1)
+        monkeypatch.setattr(cluster, "SECONDS_WITHOUT_WORKERS", 3.0)
         with configured(everyone), pytest.raises(WorkersError, match="it has had none for 3 sec"):
             # Neither of the strangers gets a task.
             list(run([1], tasks.double, Cluster(dask.address)))
@@ -231,7 +231,7 @@ def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes
             for name, value in everyone.items():
                 patched.setenv(name, value)
             assert rendered(fleet, "--no-cache", "--scheduler", dask.address) == here
-        monkeypatch.setattr(cluster, "_TO_CONNECT", 2.0)
+        monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 2.0)
         for settings, address in (
             ({}, dask.address),
             (authority.settings(), dask.address),
@@ -252,7 +252,7 @@ def test_a_scheduler_with_a_certificate_of_another_authority_gets_nothing(
 ) -> None:
     """Whoever sits in between has no certificate of this cluster's authority."""
     other = Authority(tmp_path_factory.mktemp("other") / "authority").settings("scheduler", "worker")
-    monkeypatch.setattr(cluster, "_TO_CONNECT", 2.0)
+    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 2.0)
     with ExitStack() as stack:
         dask = Dask(tmp_path_factory.mktemp("dask"), stack, "tls", other)
         dask.add_worker()
@@ -287,7 +287,7 @@ def test_an_address_without_tls_is_a_warning_beyond_this_machine(
     def refuse(*_: object) -> None:
         raise WorkersError("no scheduler")
 
-    monkeypatch.setattr(cluster, "_connected", refuse)
+    monkeypatch.setattr(cluster, "ClusterPool", refuse)
 
     ran = call("fleet", "check", "clusters", "--no-cache", "--scheduler", address)
 
@@ -376,13 +376,13 @@ def test_a_worker_with_another_packwise_is_named(dask: Dask, monkeypatch: pytest
 def test_a_cluster_without_workers_and_one_whose_scheduler_goes_are_errors(
     dask: Dask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "_LOOK", 0.1)
-    monkeypatch.setattr(cluster, "_WITHOUT_WORKERS", 0.0)
+    monkeypatch.setattr(cluster, "SECONDS_TO_LOOK", 0.1)
+    monkeypatch.setattr(cluster, "SECONDS_WITHOUT_WORKERS", 0.0)
     with pytest.raises(WorkersError, match="must have workers; it has had none for 0 seconds"):
         list(run([1], tasks.double, Cluster(dask.address)))
 
     dask.scheduler.kill()
     dask.scheduler.wait()
-    monkeypatch.setattr(cluster, "_TO_CONNECT", 0.5)
+    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(WorkersError, match="does not answer: Timed out trying to connect"):
         list(run([1], tasks.double, Cluster(dask.address)))

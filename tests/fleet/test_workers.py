@@ -7,9 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
-from multiprocessing.context import BaseContext
 from pathlib import Path
 from time import sleep
 
@@ -28,16 +28,13 @@ EVERYWHERE = pytest.mark.parametrize("workers", [HERE, TWO, Processes(5)], ids=[
 
 
 @pytest.fixture(params=["fork", "spawn"])
-def start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def start(request: pytest.FixtureRequest) -> Iterator[str]:
     """Both ways to start a process: by a copy, and anew, as where other threads run."""
-    name = str(request.param)
-    context: BaseContext = multiprocessing.get_context(name)
-
-    def chosen() -> BaseContext:
-        return context
-
-    monkeypatch.setattr(processes, "_context", chosen)
-    return name
+    thread_ends = threading.Event()
+    if request.param == "spawn":
+        threading.Thread(target=thread_ends.wait, daemon=True).start()
+    yield str(request.param)
+    thread_ends.set()
 
 
 def is_alive(process: int) -> bool:
@@ -194,14 +191,12 @@ def test_a_run_that_is_given_up_ends_its_processes_with_all_that_they_started(st
 
 
 DRIVER = """\
-import sys
-from packwise.__main__ import _end_by_signal
+import packwise.cli
+from packwise.__main__ import main
 from packwise.fleet.workers import Processes, run
 from tests.fleet import tasks
-try:
-    list(run({arguments}, tasks.{function}, Processes(2)))
-except KeyboardInterrupt:
-    sys.exit(_end_by_signal())
+packwise.cli.main = lambda _: list(run({arguments}, tasks.{function}, Processes(2)))
+main()
 """
 
 

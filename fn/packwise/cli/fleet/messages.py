@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from packwise.commands.doctor import Problem
     from packwise.commands.fleet import Client
 
-__all__ = ["Answer", "Request", "Side", "lost", "payload_of", "plan_digest", "plan_of", "result_of"]
+__all__ = ["MAX_TEXT", "Answer", "Request", "Side", "lost", "payload_of", "plan_digest", "plan_of", "result_of"]
 
-_MOST_TEXT = 512 << 20
+MAX_TEXT = 512 << 20
 """Bytes of a part of an answer: a cache is written by others too."""
 
 _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL)
@@ -143,9 +143,9 @@ def _packed(part: bytes) -> bytes:
 def _unpacked(part: bytes) -> bytes:
     reader = zlib.decompressobj()
     try:
-        text = reader.decompress(part, _MOST_TEXT)
+        text = reader.decompress(part, MAX_TEXT)
     except zlib.error as error:
         raise ValueError(str(error)) from None
     if reader.unconsumed_tail:
-        raise ValueError(f"an answer must be at most {_MOST_TEXT >> 20} MiB")
+        raise ValueError(f"an answer must be at most {MAX_TEXT >> 20} MiB")
     return text

@@ -23,18 +23,25 @@ from packwise.fleet.workers.pool import OUT_OF_MEMORY, Lost, WorkersError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ClusterPool", "answer_of", "is_exposed"]
+__all__ = [
+    "SECONDS_TO_CONNECT",
+    "SECONDS_TO_LOOK",
+    "SECONDS_WITHOUT_WORKERS",
+    "ClusterPool",
+    "answer_of",
+    "is_exposed",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-_TO_CONNECT = 20.0
+SECONDS_TO_CONNECT = 20.0
 """Seconds that a scheduler has to answer."""
 
-_LOOK = 2.0
+SECONDS_TO_LOOK = 2.0
 """Seconds without an answer after which the cluster is looked at."""
 
-_WITHOUT_WORKERS = 300.0
+SECONDS_WITHOUT_WORKERS = 300.0
 """Seconds that a cluster may be without any worker: autoscalers and pulls of images take their time."""
 
 _LEAST_IN_FLIGHT = 64
@@ -98,7 +105,7 @@ class ClusterPool(Generic[T, R]):
         """The answers that are there, once there is one. Looks after the cluster as long as there is none."""
         while True:
             try:
-                number = self._done.get(timeout=_LOOK)
+                number = self._done.get(timeout=SECONDS_TO_LOOK)
             except Empty:
                 self._most = self._room()
                 continue
@@ -114,7 +121,7 @@ class ClusterPool(Generic[T, R]):
         with suppress(Exception):
             self._client.cancel(list(self._futures.values()), force=True)
         with suppress(Exception):
-            self._client.close(timeout=_LOOK)
+            self._client.close(timeout=SECONDS_TO_LOOK)
 
     def _expect(self, number: int) -> None:
         def note(_: Any) -> None:
@@ -130,7 +137,7 @@ class ClusterPool(Generic[T, R]):
             raise WorkersError(
                 f"the Dask scheduler at {self._scheduler} must stay; it went away: run the command again"
             )
-        error = future.exception(timeout=_TO_CONNECT) if future.status == "error" else None
+        error = future.exception(timeout=SECONDS_TO_CONNECT) if future.status == "error" else None
         if isinstance(error, KilledWorker):
             return (Lost(f"{error.allowed_failures + 1} Dask workers were lost with it"),)
         if isinstance(error, MemoryError):
@@ -139,7 +146,7 @@ class ClusterPool(Generic[T, R]):
             raise error
         try:
             # The answer may still go while it is on its way.
-            answer = future.result(timeout=_LOOK) if future.status == "finished" else None
+            answer = future.result(timeout=SECONDS_TO_LOOK) if future.status == "finished" else None
         except TimeoutError:
             return None
         if isinstance(answer, str):
@@ -170,10 +177,10 @@ class ClusterPool(Generic[T, R]):
             threads = 0
         if threads:
             self._alive = monotonic()
-        elif monotonic() - self._alive > _WITHOUT_WORKERS:
+        elif monotonic() - self._alive > SECONDS_WITHOUT_WORKERS:
             raise WorkersError(
                 f"the Dask cluster at {self._scheduler} must have workers; it has had none for "
-                f"{_WITHOUT_WORKERS:.0f} seconds: start some, and run the command again"
+                f"{SECONDS_WITHOUT_WORKERS:.0f} seconds: start some, and run the command again"
             )
         return max(2 * threads, _LEAST_IN_FLIGHT)
 
@@ -198,7 +205,7 @@ def _connected(scheduler: str) -> Any:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         with warnings.catch_warnings(action="ignore"):
-            return QuietClient(scheduler, timeout=_TO_CONNECT, set_as_default=False)
+            return QuietClient(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise WorkersError(f'--scheduler {wanted}; "{scheduler}" does not answer: {reason}') from None
