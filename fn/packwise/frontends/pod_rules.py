@@ -12,10 +12,8 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity, Stage
 from packwise.frontends.resource_names import misspelt_resource, near_resource
-from packwise.kubernetes.field_error import ErrorType, OperatorError
-from packwise.kubernetes.pod_requests import quantity_of
-from packwise.kubernetes.quantity import canonical_quantity
-from packwise.kubernetes.validation import dns_label, qualified_name
+from packwise.kubernetes.quantities import canonical_quantity, quantity_of
+from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, qualified_name
 from packwise.objects.identity import is_placeholder
 from packwise.wording import list_known, near_miss
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.kubernetes.field_error import go_quote
+from packwise.kubernetes.validation import go_quote
 
 __all__ = ["go_json_error"]
 

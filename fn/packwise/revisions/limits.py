@@ -9,8 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError
-from packwise.kubernetes.validation import qualified_name
+from packwise.kubernetes.validation import ErrorType, OperatorError, qualified_name
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath

@@ -9,8 +9,7 @@ from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
-from packwise.kubernetes.validation import dns_subdomain
+from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain
 from packwise.settings.sources import SOURCES
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology import DOMAINS, ClusterTopology, Level, rank

@@ -9,8 +9,8 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.findings.problem import Effect, Problem
-from packwise.kubernetes.duration import format_duration, parse_duration
-from packwise.kubernetes.field_error import ErrorType, OperatorError, Sentence, TypedText, go_quote
+from packwise.kubernetes.quantities import format_duration, parse_duration
+from packwise.kubernetes.validation import ErrorType, OperatorError, Sentence, TypedText, go_quote
 from packwise.settings.configuration import SHAPE
 from packwise.settings.operatorfields import API, decode_problems
 from packwise.settings.topologyrender import DIALECTS

@@ -13,8 +13,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Effect, Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.duration import duration_fault, parse_duration
-from packwise.kubernetes.field_error import go_number
+from packwise.kubernetes.quantities import duration_fault, parse_duration
+from packwise.kubernetes.validation import go_number
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Effect, Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError
-from packwise.kubernetes.validation import dns_subdomain
+from packwise.kubernetes.validation import ErrorType, OperatorError, dns_subdomain
 from packwise.topology.levels import ClusterTopology, Level
 from packwise.wording import closest, list_known
 

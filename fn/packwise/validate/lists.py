@@ -6,7 +6,7 @@ import json
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.kubernetes.field_error import ErrorType
+from packwise.kubernetes.validation import ErrorType
 from packwise.validate.schema import Schema
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import ErrorType
 from packwise.kubernetes.validation import (
     V35,
+    ErrorType,
     dns_label,
     dns_subdomain,
     label_value,

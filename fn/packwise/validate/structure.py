@@ -6,7 +6,7 @@ from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Effect, Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import ErrorType, go_json, go_quote
+from packwise.kubernetes.validation import ErrorType, go_json, go_quote
 from packwise.validate.formats import CHECKED, has_format
 from packwise.validate.patterns import MOST_STATES, match_cost, matches
 from packwise.validate.schema import Schema

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Cause, Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import OperatorError
+from packwise.kubernetes.validation import OperatorError
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.kubernetes.field_error import ErrorType
+    from packwise.kubernetes.validation import ErrorType
 
 __all__ = ["NO_FIELD", "ValuePath"]
 

@@ -18,8 +18,8 @@ from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.rules.startup import cycles
 from packwise.frontends.grove.schema import check_shape
-from packwise.kubernetes.duration import format_duration, parse_duration
-from packwise.kubernetes.field_error import go_json, go_quote
+from packwise.kubernetes.quantities import format_duration, parse_duration
+from packwise.kubernetes.validation import go_json, go_quote
 from packwise.revisions import REVISIONS
 from packwise.schedulers.grove.podgang import podgang_value
 

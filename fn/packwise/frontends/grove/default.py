@@ -9,7 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.schema.table import known_fields
-from packwise.kubernetes.duration import format_duration, parse_duration
+from packwise.kubernetes.quantities import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.workloads.workload import QUEUE
-from packwise.kubernetes.duration import format_duration, parse_duration
+from packwise.kubernetes.quantities import format_duration, parse_duration
 from packwise.objects.place import Origin
 from packwise.placement.model import Bounds
 from packwise.topology import Level

@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.frontends.workloads.attributes import BATCH_MIN_MEMBER, TOPOLOGY, annotation_path, bounds_of
 from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
 from packwise.frontends.workloads.workload import count, mapping
-from packwise.kubernetes.integers import parse_int
+from packwise.kubernetes.quantities import parse_int
 from packwise.objects.place import Origin
 from packwise.placement.model import Bounds, PodSet
 

@@ -17,7 +17,7 @@ from packwise.frontends.workloads.attributes import (
 )
 from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
 from packwise.frontends.workloads.workload import count, mapping
-from packwise.kubernetes.integers import atoi
+from packwise.kubernetes.quantities import atoi
 from packwise.objects.place import Origin
 from packwise.placement.model import Bounds, PodSet
 

@@ -35,7 +35,7 @@ from packwise.frontends.workloads.leader_worker_set import (
 from packwise.frontends.workloads.ray import worker_groups
 from packwise.frontends.workloads.replica_types import MASTER, WORKER, template_of
 from packwise.frontends.workloads.single import MIN_SCALE, is_own, job_members, pods_of
-from packwise.kubernetes.integers import atoi
+from packwise.kubernetes.quantities import atoi
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

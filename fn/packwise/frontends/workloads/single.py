@@ -10,7 +10,7 @@ from packwise.frontends.workloads.attributes import BATCH_MIN_MEMBER, annotation
 from packwise.frontends.workloads.kinds import Grouping
 from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
 from packwise.frontends.workloads.workload import count
-from packwise.kubernetes.integers import atoi, parse_int
+from packwise.kubernetes.quantities import atoi, parse_int
 from packwise.objects.place import Origin
 
 if TYPE_CHECKING:

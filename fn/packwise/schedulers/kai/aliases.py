@@ -9,7 +9,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Effect, Problem
 from packwise.findings.finding import Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.schedulers.kai.podgroup_schema import refused
 from packwise.schedulers.kai.topology_schema import LABEL_PATTERN
 from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, Versions

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings import Effect, Problem
 from packwise.findings.finding import Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
+from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote
 from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions
 from packwise.wording import closest, list_known
 

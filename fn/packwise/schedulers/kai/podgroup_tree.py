@@ -7,7 +7,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings import Effect, Problem
 from packwise.findings.finding import Stage
-from packwise.kubernetes.field_error import go_quote
+from packwise.kubernetes.validation import go_quote
 from packwise.schedulers.kai.podgroup_schema import refused
 from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions
 

@@ -9,7 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.kubernetes.pod_requests import amounts, container_requests
+from packwise.kubernetes.quantities import amounts, container_requests
 from packwise.schedulers.kai.allocate.neighbours import EVERY_NAMESPACE
 from packwise.schedulers.kai.allocate.scene import (
     GPU,

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Problem
 from packwise.findings.finding import Stage
 from packwise.findings.problem import Cause
-from packwise.kubernetes.field_error import OMITTED, ErrorType, OperatorError
+from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError
 from packwise.schedulers.kai.topology_manifest import read_keys
 from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES
 

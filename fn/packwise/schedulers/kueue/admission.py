@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.kubernetes.field_error import ErrorType, OperatorError, Sentence, TypedText, Unquoted
-from packwise.kubernetes.validation import dns_subdomain
+from packwise.kubernetes.validation import ErrorType, OperatorError, Sentence, TypedText, Unquoted, dns_subdomain
 from packwise.schedulers.kueue.immutable import group_problems
 from packwise.schedulers.kueue.podsets import HEAD, integer, mapping, value_at
 from packwise.schedulers.kueue.request import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.kubernetes.field_error import ErrorType, OperatorError, Unquoted, go_json
+from packwise.kubernetes.validation import ErrorType, OperatorError, Unquoted, go_json
 from packwise.schedulers.kueue.podsets import integer, mapping, value_at
 from packwise.schedulers.kueue.request import PREFIX, refusal
 

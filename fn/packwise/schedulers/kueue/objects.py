@@ -9,8 +9,16 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError, Unquoted, go_json
-from packwise.kubernetes.validation import V35, is_dns_subdomain, label_value, qualified_name
+from packwise.kubernetes.validation import (
+    V35,
+    ErrorType,
+    OperatorError,
+    Unquoted,
+    go_json,
+    is_dns_subdomain,
+    label_value,
+    qualified_name,
+)
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import refusal

@@ -13,9 +13,8 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING, cast
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError, Sentence, Unquoted, go_quote
 from packwise.kubernetes.go_json import go_json_error
-from packwise.kubernetes.validation import V35, qualified_name
+from packwise.kubernetes.validation import V35, ErrorType, OperatorError, Sentence, Unquoted, go_quote, qualified_name
 from packwise.wording import near_miss
 
 if TYPE_CHECKING:

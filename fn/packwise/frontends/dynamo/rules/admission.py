@@ -16,7 +16,7 @@ from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_er
 from packwise.frontends.dynamo.shape import STRATEGY
 from packwise.frontends.dynamo.values import mappings
 from packwise.frontends.dynamo.values import text as text_of
-from packwise.kubernetes.field_error import ErrorType
+from packwise.kubernetes.validation import ErrorType
 from packwise.revisions.dynamo import Known
 from packwise.wording import list_known
 

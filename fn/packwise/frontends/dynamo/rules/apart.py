@@ -7,7 +7,7 @@ from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.dynamo.rules.check import Check
 from packwise.frontends.dynamo.values import mapping, mappings, texts
-from packwise.kubernetes.pod_requests import amounts, container_requests
+from packwise.kubernetes.quantities import amounts, container_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.revisions.dynamo import Texts
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from packwise.findings.rule import Rule, Severity
 from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.rules.check import Check, refused
 from packwise.frontends.dynamo.values import mappings, text
-from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.identity import is_placeholder
 from packwise.revisions.dynamo import Known
 

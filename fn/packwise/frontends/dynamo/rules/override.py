@@ -7,7 +7,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.rule import Rule
 from packwise.frontends.dynamo.rules.check import Check, field_error
 from packwise.frontends.dynamo.values import mapping
-from packwise.kubernetes.field_error import ErrorType
+from packwise.kubernetes.validation import ErrorType
 from packwise.revisions.dynamo import Known
 
 if TYPE_CHECKING:

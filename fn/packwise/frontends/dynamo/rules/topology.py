@@ -9,7 +9,7 @@ from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity, Stage
 from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
 from packwise.frontends.dynamo.values import mapping
-from packwise.kubernetes.field_error import ErrorType
+from packwise.kubernetes.validation import ErrorType
 from packwise.revisions.dynamo import Known, Texts
 from packwise.wording import told_known
 

@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
-from packwise.kubernetes.field_error import ErrorType
+from packwise.kubernetes.validation import ErrorType
 from packwise.revisions.dynamo import Known
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import NamedTuple
 from packwise.findings.problem import Problem
 from packwise.findings.rule import Stage
-from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, OperatorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.rule import Rule
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
-    from packwise.kubernetes.field_error import Sentence
+    from packwise.kubernetes.validation import Sentence
     from packwise.placement.plan import Schedulers
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology

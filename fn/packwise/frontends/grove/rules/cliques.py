@@ -8,9 +8,8 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, invalid, refused, required
-from packwise.kubernetes.duration import format_duration, parse_duration
-from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText
-from packwise.kubernetes.validation import is_dns_subdomain
+from packwise.kubernetes.quantities import format_duration, parse_duration
+from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, is_dns_subdomain
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

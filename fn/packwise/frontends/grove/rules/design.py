@@ -20,7 +20,7 @@ from packwise.frontends.grove.rules.constraints import (
     unknown_domain_message,
 )
 from packwise.frontends.grove.rules.update import update_rules
-from packwise.kubernetes.field_error import Sentence
+from packwise.kubernetes.validation import Sentence
 from packwise.topology import ClusterTopology
 from packwise.wording import list_known
 

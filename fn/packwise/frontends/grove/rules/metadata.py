@@ -7,7 +7,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, invalid, refused, required
 from packwise.kubernetes import validation as kubernetes
-from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, OperatorError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

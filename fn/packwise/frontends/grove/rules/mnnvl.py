@@ -11,8 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, forbidden, invalid
-from packwise.kubernetes.field_error import go_quote
-from packwise.kubernetes.validation import dns_label
+from packwise.kubernetes.validation import dns_label, go_quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

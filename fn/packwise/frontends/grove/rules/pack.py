@@ -31,7 +31,7 @@ from packwise.frontends.grove.rules.constraints import (
     unknown_domain_message,
     unknown_domain_text,
 )
-from packwise.kubernetes.field_error import TypedText, go_quote
+from packwise.kubernetes.validation import TypedText, go_quote
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, Scope, invalid, refused
 from packwise.frontends.grove.rules.cliques import duplicates
 from packwise.kubernetes import validation as kubernetes
-from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from packwise.frontends.grove.rules.check import (
     required,
 )
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText, go_quote
+from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, go_quote
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from packwise.findings.problem import Problem
 from packwise.findings.rule import Rule, Severity
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, forbidden, invalid
-from packwise.kubernetes.duration import format_duration, parse_duration
+from packwise.kubernetes.quantities import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

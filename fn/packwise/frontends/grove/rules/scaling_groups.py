@@ -6,8 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, GroupAt, invalid, refused
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.kubernetes.field_error import ErrorType, OperatorError
-from packwise.kubernetes.validation import is_dns_subdomain
+from packwise.kubernetes.validation import ErrorType, OperatorError, is_dns_subdomain
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from packwise.frontends.grove.queue import QUEUE, VOLCANO, VOLCANO_QUEUE, queue_
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refused
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.constraints import constraints_at
-from packwise.kubernetes.field_error import ErrorType, OperatorError, Unquoted, go_quote
-from packwise.kubernetes.validation import dns_subdomain
+from packwise.kubernetes.validation import ErrorType, OperatorError, Unquoted, dns_subdomain, go_quote
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

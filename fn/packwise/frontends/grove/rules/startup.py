@@ -8,7 +8,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.rule import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, Scope, invalid, refused, required
 from packwise.frontends.grove.rules.cliques import duplicates
-from packwise.kubernetes.field_error import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

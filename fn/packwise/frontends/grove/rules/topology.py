@@ -26,7 +26,7 @@ from packwise.frontends.grove.rules.constraints import (
     unknown_domain_message,
     unknown_domain_text,
 )
-from packwise.kubernetes.field_error import TypedText
+from packwise.kubernetes.validation import TypedText
 from packwise.topology import is_narrower, rank
 from packwise.wording import closest, list_known
 

@@ -24,7 +24,7 @@ from packwise.frontends.grove.rules.check import (
 )
 from packwise.frontends.grove.rules.constraints import constraint_places, constraints_at
 from packwise.frontends.grove.rules.topology import TOPOLOGY
-from packwise.kubernetes.field_error import ErrorType, OperatorError, TypedText, go_json
+from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, go_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,7 +12,7 @@ from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope
 from packwise.frontends.grove.rules.constraints import constraint_places
 from packwise.frontends.grove.rules.pack import PACK, named_constraints
 from packwise.frontends.grove.rules.update import CONSTRAINT, RECREATE
-from packwise.kubernetes.field_error import ErrorType, OperatorError, go_quote
+from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

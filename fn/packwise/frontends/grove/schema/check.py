@@ -25,9 +25,8 @@ from packwise.frontends.grove.schema.kinds import (
     TextMap,
 )  # fmt: skip
 from packwise.frontends.grove.schema.table import podcliqueset, replacement
-from packwise.kubernetes.duration import duration_fault, parse_duration
-from packwise.kubernetes.field_error import ErrorType, OperatorError, go_number, go_quote
-from packwise.kubernetes.quantity import quantity_fault
+from packwise.kubernetes.quantities import duration_fault, parse_duration, quantity_fault
+from packwise.kubernetes.validation import ErrorType, OperatorError, go_number, go_quote
 from packwise.wording import closest, list_known, told_known
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from packwise.frontends.grove.schema.kinds import (
     TextMap,
 )  # fmt: skip
 from packwise.frontends.grove.schema.table import podcliqueset
-from packwise.kubernetes.duration import parse_duration
-from packwise.kubernetes.quantity import quantity_fault
+from packwise.kubernetes.quantities import parse_duration, quantity_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

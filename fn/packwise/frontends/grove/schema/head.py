@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove.schema.kinds import API, Array, Field, Object, Reference, Text, TextMap
-from packwise.kubernetes.field_error import ErrorType
+from packwise.kubernetes.validation import ErrorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
