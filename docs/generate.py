@@ -19,7 +19,7 @@ from packwise.findings.finding import Rule
 from packwise.frontends.key_rules import FORMS, parts_of, where
 from packwise.frontends.known_keys import KEYS, Key, Part
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
-from packwise.frontends.workloads.kinds import KINDS, Role, WorkloadKind
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Role, WorkloadKind
 from packwise.revisions import NEWEST, RECORDS, ConditionCase, Revision
 from packwise.revisions.facts import RELEASES
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
@@ -558,7 +558,7 @@ def keys_page() -> str:
     read = [key_row(key) for key in keys if not key.is_written]
     written = [f"| `{key.name}` | {key.reader} |" for key in keys if key.is_written]
     of_workloads = [row for key in sorted(WORKLOAD_KEYS.keys.values()) for row in workload_key_rows(key)]
-    places = [kind_row(kind) for kind in KINDS]
+    places = [kind_row(kind) for kind in WORKLOAD_KINDS.values()]
     return (
         KEYS_HEAD
         + "\n".join(read)

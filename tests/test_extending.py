@@ -53,11 +53,11 @@ def edit(file: Path, before: str, after: str) -> None:
     file.write_text(text.replace(before, after), encoding="utf-8")
 
 
-def run(source: Path, revision: str, *words: str) -> subprocess.CompletedProcess[str]:
+def run(source: Path, revision: str, *words: str, text: str = CONFIGURATION) -> subprocess.CompletedProcess[str]:
     """packwise of `source`, with a workload and its configuration on stdin."""
     return subprocess.run(
         [sys.executable, "-m", "packwise", *words],
-        input=CONFIGURATION.replace("REVISION", revision),
+        input=text.replace("REVISION", revision),
         capture_output=True,
         text=True,
         check=False,
@@ -121,3 +121,45 @@ def test_a_release_is_a_record(source: Path) -> None:
     assert "preferred:" not in before.stdout
     assert "preferred: kubernetes.io/hostname" in after.stdout
     assert '"v9.9.9"' in unknown.stdout
+
+
+MEGA_JOB = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+  revision: v0.1.0-alpha.13
+  apply: false
+  emit: [PodGroup]
+  topologyAwareScheduling: {enabled: true}
+---
+apiVersion: example.com/v1
+kind: MegaJob
+metadata:
+  name: train
+  namespace: team-a
+  labels: {kueue.x-k8s.io/queue-name: lq}
+  annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}
+spec:
+  template:
+    metadata:
+      annotations: {kai.scheduler/topology: cluster, kueue.x-k8s.io/podset-slice-size: many}
+    spec: {schedulerName: kai-scheduler, containers: [{name: main, image: main}]}
+"""
+
+
+def test_a_kind_of_workload_is_a_row_for_kai_and_for_kueue(source: Path) -> None:
+    edit(
+        source / "packwise" / "objects" / "workload_kinds.py",
+        "_KINDS = (\n",
+        '_KINDS = (\n    _simple("example.com", "MegaJob", ("v1",), integration=Integration.JOB),\n',
+    )
+
+    checked = run(source, "", "check", "-", text=MEGA_JOB)
+    rendered = run(source, "", "render", "-", text=MEGA_JOB.replace("kueue.x-k8s.io/podset-slice-size: many", ""))
+
+    rules = [line.rpartition("[")[2].rstrip("]") for line in checked.stdout.splitlines() if "MegaJob" in line]
+    assert rules == [
+        "workload-ignored", "kueue-key", "key-place", "kueue-refused", "kueue-refused", "kueue-scheduler",
+    ]  # fmt: skip
+    assert "name: pg-train-uid-megajob-train" in rendered.stdout

@@ -14,7 +14,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.result import Result, Severity, sort_results
 from packwise.pipeline import render
 from packwise.revisions.kueue import kueue_release
-from packwise.schedulers.kueue.jobs import jobs_of
+from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.request import Request, read_request
 from packwise.select import Package, index_package
 from tests.golden.cases import GOLDEN

@@ -22,9 +22,9 @@ from packwise.cli.read import read_file
 from packwise.cli.reader import Reader, error_result, items_of
 from packwise.cli.report.lines import as_lines
 from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
-from packwise.frontends.workloads.kinds import KINDS_BY_KEY
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.revisions import REVISIONS
 from packwise.settings.recognition import is_operator, is_settings
 from packwise.topology import Level
@@ -40,7 +40,7 @@ __all__ = ["init"]
 _EXTRAS = "packwise[crds]"
 _REPOSITORY = "https://git.example.com/platform/packwise"
 _COMMIT = "COMMIT"
-_WORKLOADS = (POD_CLIQUE_SET.key, *KINDS_BY_KEY)
+_WORKLOADS = (POD_CLIQUE_SET.key, *WORKLOAD_KINDS)
 _TOOLS = {"argocd": "argocd", "flux": "flux"}
 
 

@@ -184,7 +184,7 @@ def _kueue() -> Scheduler:
 
 
 def _kueue_rules() -> Iterable[Rule]:
-    from packwise.schedulers.kueue.rules import RULES
+    from packwise.schedulers.kueue.check import RULES
 
     return RULES
 

@@ -10,7 +10,6 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Severity
 from packwise.frontends.workloads.attributes import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
-from packwise.frontends.workloads.kinds import KINDS_BY_KEY, Grouping
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, refusal, unscheduled
 from packwise.frontends.workloads.shape import RefusedError
@@ -19,6 +18,7 @@ from packwise.frontends.workloads.workload import mapping, read_workload
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
 from packwise.placement.limit import LIMIT, excess
 from packwise.placement.plan import Placement, WorkloadPlan
 from packwise.revisions.kai import NEWEST, release_of
@@ -162,7 +162,7 @@ def _is_of_another(item: KubeObject) -> bool:
             kinds.append((group if slash else "", str(owner.get("kind"))))
     # The JobSet of a TrainJob is what the group is of.
     return any(
-        (kind in KINDS_BY_KEY and KINDS_BY_KEY[kind].grouping is not Grouping.TRAIN_JOB) or kind[0].endswith(_GROVE)
+        (kind in WORKLOAD_KINDS and WORKLOAD_KINDS[kind].grouping is not Grouping.TRAIN_JOB) or kind[0].endswith(_GROVE)
         for kind in kinds
     )
 

@@ -21,13 +21,13 @@ from packwise.frontends.workloads.attributes import (
     queue,
 )
 from packwise.frontends.workloads.job_set import job_set, replicated_jobs
-from packwise.frontends.workloads.kinds import Grouping
 from packwise.frontends.workloads.leader_worker_set import has_segments, leader_worker_set, size_of
 from packwise.frontends.workloads.ray import ray_cluster
 from packwise.frontends.workloads.replica_types import replica_types, replicas_of
 from packwise.frontends.workloads.single import single
 from packwise.frontends.workloads.workload import SUFFIX, count, mapping
 from packwise.objects.place import Origin
+from packwise.objects.workload_kinds import Grouping
 from packwise.placement.model import Gang, GangOwner, Grouper
 from packwise.settings.topologyrender import KAI_PROFILE
 

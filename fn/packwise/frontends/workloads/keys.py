@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.key_rules import KeyTable, findings_at, holders, key_places
 from packwise.frontends.known_keys import KEYS as ALL_KEYS
 from packwise.frontends.known_keys import Key, Part
-from packwise.frontends.workloads.kinds import KINDS, Grouping, Metadata, Role, WorkloadKind
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping, Metadata, Role, WorkloadKind
 from packwise.revisions.kai import release_of
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["PLACES", "WORKLOAD_KEYS", "is_owner", "is_scheduled", "workload_key_findings", "workload_parts"]
 
 _PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {
-    Part(kind.key, metadata.path, metadata.title): (kind, metadata) for kind in KINDS for metadata in kind.metadata
+    Part(kind.key, metadata.path, metadata.title): (kind, metadata)
+    for kind in WORKLOAD_KINDS.values()
+    for metadata in kind.metadata
 }
 
 
@@ -38,9 +40,8 @@ def workload_parts(is_wanted: Callable[[WorkloadKind, Metadata], bool]) -> tuple
 
 
 def is_owner(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """Whether they are those of the object that the PodGroup is of: of a CronJob the Job, of Knative the revision."""
-    is_made = kind.metadata[0].role is Role.ABOVE
-    return metadata.role is Role.OWNER or (is_made and metadata is kind.metadata[1])
+    """Whether they are those of the object that the PodGroup is of; of a kind that KAI may not read, the pod."""
+    return metadata.role is Role.POD if kind.grouping is Grouping.UNREAD else metadata is kind.owner
 
 
 def _is_pod(kind: WorkloadKind, metadata: Metadata) -> bool:
@@ -77,7 +78,7 @@ def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 _OWNERS = workload_parts(is_owner)
 _PODS = workload_parts(_is_pod)
-_ABOVE = workload_parts(lambda _, metadata: metadata.role is Role.ABOVE)
+_ABOVE = workload_parts(lambda kind, metadata: metadata.role is Role.ABOVE and kind.grouping is not Grouping.UNREAD)
 _JOBS = workload_parts(_is_job_of_set)
 _MIN_MEMBER = workload_parts(
     lambda kind, metadata: kind.name in ("Job", "JobSet", "TrainJob") and metadata.role is Role.OWNER
@@ -180,7 +181,7 @@ WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES), close
 def workload_key_findings(index: Index, kai_version: str | None) -> Iterator[Finding]:
     """The keys of users' workloads that nobody reads as they stand, with the release of KAI that is named, if any."""
     releases = partial(_of_other_releases, release=release_of(kai_version))
-    for kind in KINDS:
+    for kind in WORKLOAD_KINDS.values():
         parts = [part for part in WORKLOAD_KEYS.parts if part.kind == kind.key]
         for item in index.by_kind.get(kind.key, ()):
             if is_scheduled(item, kind):

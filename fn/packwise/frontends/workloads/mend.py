@@ -5,8 +5,8 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.key_rules import FORMS, is_read_at, key_places, parts_of
 from packwise.frontends.workloads.keys import WORKLOAD_KEYS, is_scheduled
-from packwise.frontends.workloads.kinds import KINDS_BY_KEY
 from packwise.objects.identity import identity
+from packwise.objects.workload_kinds import WORKLOAD_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ def mend(item: KubeObject) -> KubeObject:
 
     Raises FieldError where an anchor or alias is in the way.
     """
-    kind = KINDS_BY_KEY.get(identity(item.value)[:2])
+    kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
     if kind is None or not is_scheduled(item, kind):
         return item
     for path, target, value in list(_moves(item)):

@@ -24,7 +24,6 @@ from packwise.frontends.workloads.attributes import (
 )
 from packwise.frontends.workloads.groups import is_passed_over, pods_in_order
 from packwise.frontends.workloads.job_set import needed_jobs, replicated_jobs, starts_in_order
-from packwise.frontends.workloads.kinds import Grouping
 from packwise.frontends.workloads.leader_worker_set import (
     leader_template,
     leader_waits,
@@ -36,6 +35,7 @@ from packwise.frontends.workloads.ray import worker_groups
 from packwise.frontends.workloads.replica_types import MASTER, WORKER, template_of
 from packwise.frontends.workloads.single import MIN_SCALE, is_own, job_members, pods_of
 from packwise.kubernetes.quantities import atoi
+from packwise.objects.workload_kinds import Grouping
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

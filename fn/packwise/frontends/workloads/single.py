@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.workloads.attributes import BATCH_MIN_MEMBER, annotation_path
-from packwise.frontends.workloads.kinds import Grouping
 from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
 from packwise.frontends.workloads.workload import count
 from packwise.kubernetes.quantities import atoi, parse_int
 from packwise.objects.place import Origin
+from packwise.objects.workload_kinds import Grouping
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath

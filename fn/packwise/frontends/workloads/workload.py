@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.frontends.workloads.kinds import KINDS_BY_KEY, Grouping, Metadata, Role, WorkloadKind
 from packwise.objects.identity import identity
 from packwise.objects.place import Place
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping, Metadata, Role, WorkloadKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -137,9 +137,9 @@ def read_workload(
 ) -> Workload | None:
     """The workload that `item` is; None for an object without pods that anybody finds."""
     value = item.value
-    row = KINDS_BY_KEY.get(identity(value)[:2])
-    version = value.get("apiVersion")
-    is_known = row is not None and version in row.api_versions
+    row = WORKLOAD_KINDS.get(identity(value)[:2])
+    is_read = row is not None and row.grouping is not Grouping.UNREAD
+    kind = row if row is not None and is_read and value.get("apiVersion") in row.api_versions else None
     parts = (Metadata((*_TEMPLATE, "metadata"), Role.POD, "pods"),) if row is None else row.templates
     templates = tuple(
         [each for part in parts for each in _templates(value, part.path[:-1], (), is_own=row is not None)]
@@ -149,8 +149,7 @@ def read_workload(
     if row is not None and row.grouping is Grouping.RAY and QUEUE in _texts(mapping(value.get("metadata")), "labels"):
         templates = tuple([_of_ray(each, scheduler) for each in templates])
     # What KAI may not read ends the chain of owners: there each pod is on its own.
-    grouping = Grouping.EACH_POD if row is None else row.grouping if is_known else Grouping.OWNER
-    kind = row if is_known else None
+    grouping = Grouping.EACH_POD if not is_read else Grouping.OWNER if kind is None else kind.grouping
     path = kind.body if kind is not None else ("spec",)
     owner = _owner(value, grouping, templates, kind)
     return Workload(
@@ -170,11 +169,9 @@ def _owner(
     version, word = str(value.get("apiVersion")), str(value.get("kind"))
     own = mapping(value.get("metadata"))
     if grouping is Grouping.JOB:
-        if kind is not None and kind.metadata[0].role is Role.ABOVE:
-            path = kind.metadata[1].path
+        path = _OWN if kind is None else kind.owner.path
+        if path != _OWN:
             own, name, word = mapping(_at(value, path)), f"{name}-{_SCHEDULE}", "Job"
-        else:
-            path = _OWN
         # The API server gives a Job without labels those of its template.
         labels = _texts(own, "labels") or templates[0].labels
         return Owner(version, word, name, path, labels, _texts(own, "annotations"))

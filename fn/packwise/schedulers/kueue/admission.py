@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Finding, Rule
 from packwise.kubernetes.validation import ErrorType, OperatorError, Sentence, TypedText, Unquoted, dns_subdomain
+from packwise.objects.workload_kinds import Integration
 from packwise.schedulers.kueue.immutable import group_problems
 from packwise.schedulers.kueue.podsets import HEAD, integer, mapping, value_at
 from packwise.schedulers.kueue.request import (
@@ -24,15 +28,17 @@ from packwise.schedulers.kueue.request import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.problem import Problem
+    from packwise.objects.inventory import Inventory
+    from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.podsets import JobKind, PodSet
+    from packwise.schedulers.kueue.podsets import Job, PodSet
 
-__all__ = ["QUEUE_NAME", "admission_problems", "group_problems_of"]
+__all__ = ["QUEUE_NAME", "RULES", "check_jobs", "checks_groups", "group_problems_of"]
 
 QUEUE_NAME = f"{PREFIX}queue-name"
 _ELASTIC = f"{PREFIX}elastic-job"
@@ -49,59 +55,93 @@ _RETRIABLE = f"{PREFIX}retriable-in-group"
 _IMMUTABLE = "field is immutable"
 _MOST_REPLICAS = 1_000_000
 _MOST_POD_SETS = 18
-_ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
-_RAY = ("RayCluster", "RayJob", "RayService")
+
+REFUSED = Rule("kueue-refused", "Kueue's webhooks take the job.", "spec/kueue.md#2")
+RULES = (REFUSED,)
+"""Rules of jobs."""
 
 
-def admission_problems(
-    kind: JobKind, value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
-) -> list[Problem]:
-    """What the webhook of the kind says of `value`, an update of `before` where there is that; each text once."""
-    sets = kind.pod_sets(value)
-    hidden = _unparsable(kind, sets, release)
+@dataclass(frozen=True, slots=True)
+class _Review:
+    """What a webhook is asked: a job, new or an update of `before`."""
+
+    job: Job
+    before: Mapping[str, Value] | None
+    release: KueueRelease
+
+    @property
+    def value(self) -> Mapping[str, Value]:
+        """The job as it is written."""
+        return self.job.item.value
+
+    @property
+    def sets(self) -> tuple[PodSet, ...]:
+        """Its pod sets."""
+        return self.job.sets
+
+
+@dataclass(frozen=True, slots=True)
+class _Webhook:
+    """The webhook of an integration: its rules in their order, and what it does otherwise than others."""
+
+    rules: tuple[Callable[[_Review], Iterable[Problem]], ...]
+
+    checks_groups: bool = False
+    """Whether it checks groups of pod sets."""
+
+    builds_first: bool = False
+    """Whether it builds the pod sets before it checks anything: what cannot be parsed hides all other errors."""
+
+    sorts: bool = False
+    """Whether its messages are in the order of their fields."""
+
+    skips_unmanaged: bool = False
+    """Whether it does not look at updates of jobs that Kueue manages neither before nor after."""
+
+
+def check_jobs(jobs: Iterable[Job], inventory: Inventory, release: KueueRelease) -> Iterator[Finding]:
+    """What the webhooks refuse, in their order."""
+    for job in jobs:
+        problems = _admission_problems(_Review(job, inventory.before(job.item.value), release))
+        for order, problem in enumerate(problems):
+            yield Finding.about(problem, job.item, REFUSED, order=order)
+
+
+def checks_groups(kind: WorkloadKind) -> bool:
+    """Whether the webhook of a kind checks groups of pod sets."""
+    webhook = _webhook_of(kind)
+    return webhook is not None and webhook.checks_groups
+
+
+def _webhook_of(kind: WorkloadKind) -> _Webhook | None:
+    return None if kind.integration is None else _WEBHOOKS.get(kind.integration)
+
+
+def _admission_problems(review: _Review) -> list[Problem]:
+    """What the webhook of the job's kind says, each text once."""
+    webhook = _webhook_of(review.job.kind)
+    if webhook is None:
+        return []
+    hidden = _unparsable(review) if webhook.builds_first else None
     if hidden is not None:
         return [hidden]
-    problems = list(_of_kind(kind, value, before, sets, release))
-    if kind.name == "MPIJob":
+    before = review.before
+    if webhook.skips_unmanaged and before is not None and not (_is_managed(review.value) or _is_managed(before)):
+        return []
+    problems = [problem for rule in webhook.rules for problem in rule(review)]
+    if webhook.sorts:
         problems.sort(key=lambda problem: (problem.operator_message or "").partition(": ")[0])
     return list({problem.operator_message or problem.message: problem for problem in reversed(problems)}.values())[::-1]
 
 
-def _unparsable(kind: JobKind, sets: Sequence[PodSet], release: KueueRelease) -> Problem | None:
+def _unparsable(review: _Review) -> Problem | None:
     """The only answer of a webhook that cannot build the pod sets first."""
-    for each in sets if kind.builds_first else ():
-        error = unparsable(each.template.annotations, release)
+    for each in review.sets:
+        error = unparsable(each.template.annotations, review.release)
         if error:
             message = f"cannot be read, which hides all other errors of this object: {error}"
             return refusal(each.template.key_path(unread_key(each.template.annotations)), message, Sentence(error))
     return None
-
-
-def _of_kind(
-    kind: JobKind,
-    value: Mapping[str, Value],
-    before: Mapping[str, Value] | None,
-    sets: Sequence[PodSet],
-    release: KueueRelease,
-) -> Iterator[Problem]:
-    if kind.name == "LeaderWorkerSet":
-        yield from _leader_worker_set(kind, value, before, sets, release)
-    elif kind.name == "Pod":
-        yield from _pod(kind, value, before, sets, release)
-    elif kind.name == "Job":
-        yield from _job(kind, value, before, sets, release)
-    elif kind.name in _RAY or kind.name == "SparkApplication":
-        # Updates of jobs that Kueue manages neither before nor after are not looked at.
-        if before is None or _is_managed(value) or _is_managed(before):
-            updated = _updated(kind, value, before, release)
-            yield from (*updated, *_managed(kind, value, release), *_created(kind, value, release))
-            yield from _pod_set_problems(kind, sets, release)
-    else:
-        yield from _updated(kind, value, before, release)
-        # Kubeflow's webhook, which Kueue's integrations share, does not repeat the rules of new objects for updates.
-        if before is None or kind.checks_groups or kind.builds_first:
-            yield from _created(kind, value, release)
-        yield from _pod_set_problems(kind, sets, release)
 
 
 def _labels(value: Mapping[str, Value]) -> Mapping[str, str]:
@@ -121,7 +161,7 @@ def _is_elastic(value: Mapping[str, Value], release: KueueRelease) -> bool:
     return release.elastic_jobs and _annotations(value).get(_ELASTIC) == "true"
 
 
-def _is_suspended(kind: JobKind, value: Mapping[str, Value]) -> bool:
+def _is_suspended(kind: WorkloadKind, value: Mapping[str, Value]) -> bool:
     return value_at(value, *kind.suspended) is True
 
 
@@ -145,14 +185,19 @@ def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[
             yield _label(key, labels[key], f'must be the name of {title}; got "{labels[key]}"', wrong)
 
 
-def _created(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
-    """The rules of new objects that all kinds share."""
-    labels = _labels(value)
+def _created(review: _Review) -> Iterator[Problem]:
+    """The rules of new objects that most kinds share; updates keep to them, too."""
+    labels = _labels(review.value)
     yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
     yield from _name_problems(_PREBUILT, labels, "a Workload")
     if _MAX_TIME in labels:
         yield from _max_time(labels[_MAX_TIME])
-    yield from _elastic_kind(kind, value, release)
+    yield from _elastic_kind(review)
+
+
+def _created_once(review: _Review) -> Iterator[Problem]:
+    """The same of a webhook that does not repeat them for updates."""
+    return _created(review) if review.before is None else iter(())
 
 
 def _max_time(text: str) -> Iterator[Problem]:
@@ -164,17 +209,16 @@ def _max_time(text: str) -> Iterator[Problem]:
         yield _label(_MAX_TIME, int(text), message, "should be greater than 0")
 
 
-def _elastic_kind(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
-    if _is_elastic(value, release) and kind.name not in _ELASTIC_KINDS:
-        group = f"{kind.group}/{kind.version}" if kind.group else f"/{kind.version}"
-        detail = f'elastic job is not supported for "{group}, Kind={kind.name}"'
+def _elastic_kind(review: _Review) -> Iterator[Problem]:
+    kind = review.job.kind
+    if kind.integration not in _ELASTIC_INTEGRATIONS and _is_elastic(review.value, review.release):
+        detail = f'elastic job is not supported for "{kind.group}/{kind.versions[0]}, Kind={kind.name}"'
         yield _annotation(_ELASTIC, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
 
 
-def _updated(
-    kind: JobKind, value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
-) -> list[Problem]:
+def _updated(review: _Review) -> list[Problem]:
     """The rules of updates that all kinds share; none for a new object."""
+    kind, value, before = review.job.kind, review.value, review.before
     if before is None:
         return []
     suspended = _is_suspended(kind, value)
@@ -186,8 +230,8 @@ def _updated(
     if not suspended or not _is_suspended(kind, before):
         problems += _immutable_label(_MAX_TIME, labels, old)
     problems += _priority(labels, old, suspended=suspended)
-    elastic = _is_elastic(value, release)
-    if elastic != _is_elastic(before, release):
+    elastic = _is_elastic(value, review.release)
+    if elastic != _is_elastic(before, review.release):
         problems.append(_annotation(_ELASTIC, elastic, "cannot come or go", _IMMUTABLE))
     return problems
 
@@ -211,31 +255,64 @@ def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: b
         yield refusal(("metadata", "labels"), f'must keep {_PRIORITY}, which was "{then}"', error)
 
 
-def _pod_set_problems(kind: JobKind, sets: Sequence[PodSet], release: KueueRelease) -> list[Problem]:
-    """The rules of topology of all pod sets of a job, in the order of its webhook."""
-    errors = [unparsable(each.template.annotations, release) for each in sets]
-    broken = next((error for error in errors if error), "")
+def _pod_sets(review: _Review) -> list[Problem]:
+    """The rules of topology of all pod sets of a job; those of its groups come last."""
     problems: list[Problem] = []
-    groups = [] if broken or not kind.checks_groups else list(group_problems_of(sets, release))
-    is_cluster = kind.name == "RayCluster"
-    for position, each in enumerate(sets):
-        if not each.is_validated or (is_cluster and broken and position):
-            continue
-        problems += template_problems(each.template, release)
-        if is_cluster and each.name == HEAD and position == 0:
-            problems += groups
-        if not broken:
-            problems += bound_problems(each.template, each.count)
-        if kind.name in _RAY and not is_cluster and position == 0:
-            problems += groups
-    if kind.name not in _RAY:
-        problems += groups
-    if not problems and broken:
-        position = next(position for position, error in enumerate(errors) if error)
-        template = sets[position].template
-        message = f"has a template that cannot be read: {broken}"
-        problems.append(refusal(template.annotations_path, message, Sentence(broken)))
+    broken = _first_error(review)
+    for each in review.sets:
+        problems += _of_pod_set(each, review, is_bounded=not broken)
+    return [*problems, *_of_groups(review)] or _unread(review)
+
+
+def _ray_job_pod_sets(review: _Review) -> list[Problem]:
+    """The same; those of groups come after those of the head."""
+    problems: list[Problem] = []
+    broken = _first_error(review)
+    for position, each in enumerate(review.sets):
+        problems += _of_pod_set(each, review, is_bounded=not broken)
+        problems += _of_groups(review) if position == 0 else ()
+    return problems or _unread(review)
+
+
+def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
+    """The same; those of groups come before the bound of the head, and none after a template that cannot be read."""
+    if _first_error(review):
+        return _of_pod_set(review.sets[0], review, is_bounded=False) or _unread(review)
+    head, *workers = review.sets
+    problems = [*template_problems(head.template, review.release), *_of_groups(review)]
+    problems += bound_problems(head.template, head.count)
+    for each in workers:
+        problems += _of_pod_set(each, review, is_bounded=True)
     return problems
+
+
+def _of_pod_set(each: PodSet, review: _Review, *, is_bounded: bool) -> list[Problem]:
+    if not each.is_validated:
+        return []
+    bounds = bound_problems(each.template, each.count) if is_bounded else ()
+    return [*template_problems(each.template, review.release), *bounds]
+
+
+def _of_groups(review: _Review) -> list[Problem]:
+    """The rules of groups, of kinds that have them; none where a template cannot be read."""
+    has_none = not checks_groups(review.job.kind) or _first_error(review)
+    return [] if has_none else list(group_problems_of(review.sets, review.release))
+
+
+def _first_error(review: _Review) -> str:
+    """Go's error of the first template that cannot be read; "" where all can."""
+    errors = [unparsable(each.template.annotations, review.release) for each in review.sets]
+    return next((error for error in errors if error), "")
+
+
+def _unread(review: _Review) -> list[Problem]:
+    """That a template cannot be read, where no rule says so."""
+    for each in review.sets:
+        error = unparsable(each.template.annotations, review.release)
+        if error:
+            message = f"has a template that cannot be read: {error}"
+            return [refusal(each.template.annotations_path, message, Sentence(error))]
+    return []
 
 
 def group_problems_of(sets: Sequence[PodSet], release: KueueRelease) -> Iterator[Problem]:
@@ -285,60 +362,49 @@ def _unlike(each: PodSet, other: PodSet, name: str) -> Problem:
     return refusal(each.template.annotations_path, message, error)
 
 
-def _job(
-    kind: JobKind,
-    value: Mapping[str, Value],
-    before: Mapping[str, Value] | None,
-    sets: Sequence[PodSet],
-    release: KueueRelease,
-) -> Iterator[Problem]:
-    yield from _created(kind, value, release)
-    old = _annotations(before if before is not None else {})
-    if before is None or _annotations(value).get(_MIN_PARALLELISM) != old.get(_MIN_PARALLELISM):
-        yield from _partial(value, sets[0].count, release)
-    yield from _sync(value)
-    if before is not None:
-        yield from _updated(kind, value, before, release)
-        yield from _partial_update(kind, value, before)
-    template = sets[0].template
-    problems = template_problems(template, release)
+def _job_template(review: _Review) -> Iterator[Problem]:
+    """The rules of topology of a Job: each only where nothing else is wrong."""
+    (each,) = review.sets
+    template = each.template
+    problems = template_problems(template, review.release)
     if problems:
         yield from problems
         return
-    if _is_elastic(value, release):
+    if _is_elastic(review.value, review.release):
         for key, word in ((REQUIRED, "required"), (PREFERRED, "preferred")):
             if key in template.annotations:
                 detail = f"{word} topology is not supported with elastic jobs"
                 error = OperatorError(f"{template.field}.annotations.{key}", ErrorType.FORBIDDEN, None, detail)
                 yield refusal(template.key_path(key), "goes not with an elastic job", error, at_key=True)
                 return
-    yield from bound_problems(template, sets[0].count)
+    yield from bound_problems(template, each.count)
 
 
-def _partial(value: Mapping[str, Value], count: int, release: KueueRelease) -> Iterator[Problem]:
-    text = _annotations(value).get(_MIN_PARALLELISM)
-    if text is None:
+def _partial(review: _Review) -> Iterator[Problem]:
+    text, before = _annotations(review.value).get(_MIN_PARALLELISM), review.before
+    if text is None or (before is not None and text == _annotations(before).get(_MIN_PARALLELISM)):
         return
+    count = review.sets[0].count
     error = atoi_error(text)
     message = f'must be fewer pods than the {count} of the job, 1 or more; got "{text}"'
     if error:
         yield _annotation(_MIN_PARALLELISM, text, message, error)
     elif int(text) >= count or int(text) <= 0:
         yield _annotation(_MIN_PARALLELISM, int(text), message, f"should be between 0 and {count - 1}")
-    if _is_elastic(value, release):
+    if _is_elastic(review.value, review.release):
         detail = "partial admission and elastic job cannot be used together"
         yield _annotation(_MIN_PARALLELISM, text, "goes not with an elastic job", detail)
 
 
-def _sync(value: Mapping[str, Value]) -> Iterator[Problem]:
-    text = _annotations(value).get(_SYNC)
+def _sync(review: _Review) -> Iterator[Problem]:
+    text = _annotations(review.value).get(_SYNC)
     if text is None:
         return
     enabled = parse_bool(text)
     if enabled is None:
         yield _annotation(_SYNC, text, f'must be "true" or "false"; got "{text}"', number_error("ParseBool", text))
     if enabled:
-        spec = mapping(value.get("spec"))
+        spec = mapping(review.value.get("spec"))
         if spec.get("completionMode") in (None, "NonIndexed"):
             yield _annotation(_SYNC, text, "must go with an indexed Job", "should not be enabled for NonIndexed jobs")
         parallelism, completions = integer(spec.get("parallelism"), 1), integer(spec.get("completions"), 1)
@@ -349,7 +415,10 @@ def _sync(value: Mapping[str, Value]) -> Iterator[Problem]:
             yield refusal(("spec", "completions"), message, error)
 
 
-def _partial_update(kind: JobKind, value: Mapping[str, Value], before: Mapping[str, Value]) -> Iterator[Problem]:
+def _partial_update(review: _Review) -> Iterator[Problem]:
+    kind, value, before = review.job.kind, review.value, review.before
+    if before is None:
+        return
     running = not _is_suspended(kind, before)
     now, then = (integer(value_at(each, "spec", "parallelism"), 1) for each in (value, before))
     if running and _MIN_PARALLELISM in _annotations(before) and now != then:
@@ -362,26 +431,23 @@ def _partial_update(kind: JobKind, value: Mapping[str, Value], before: Mapping[s
         yield _annotation(_SYNC, None, "cannot change while the job runs", detail, ErrorType.FORBIDDEN)
 
 
-def _leader_worker_set(
-    kind: JobKind,
-    value: Mapping[str, Value],
-    before: Mapping[str, Value] | None,
-    sets: Sequence[PodSet],
-    release: KueueRelease,
-) -> Iterator[Problem]:
-    labels = _labels(value)
-    yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
-    yield from _elastic_kind(kind, value, release)
+def _leader_worker_set(review: _Review) -> Iterator[Problem]:
+    value = review.value
+    yield from _name_problems(QUEUE_NAME, _labels(value), "a LocalQueue")
+    yield from _elastic_kind(review)
     replicas = integer(value_at(value, "spec", "replicas"), 1)
     if not 0 <= replicas <= _MOST_REPLICAS:
         bound = f"<= {_MOST_REPLICAS}" if replicas > 0 else ">= 0"
         detail = f"invalid LeaderWorkerSet replicas: must be {bound}, got {replicas}"
         error = OperatorError("spec.replicas", ErrorType.INVALID, replicas, detail)
         yield refusal(("spec", "replicas"), f"must be 0 to {_MOST_REPLICAS}; got {replicas}", error)
-    yield from _pod_set_problems(kind, sets, release)
+
+
+def _leader_worker_set_update(review: _Review) -> Iterator[Problem]:
+    value, before = review.value, review.before
     if before is None:
         return
-    old = _labels(before)
+    labels, old = _labels(value), _labels(before)
     waits = not integer(value_at(before, "status", "readyReplicas"), 0)
     if not waits or not labels.get(QUEUE_NAME):
         yield from _immutable_label(QUEUE_NAME, labels, old)
@@ -390,21 +456,14 @@ def _leader_worker_set(
         yield from group_problems(value, before)
 
 
-def _pod(
-    kind: JobKind,
-    value: Mapping[str, Value],
-    before: Mapping[str, Value] | None,
-    sets: Sequence[PodSet],
-    release: KueueRelease,
-) -> Iterator[Problem]:
-    labels, annotations = _labels(value), _annotations(value)
-    yield from _created(kind, value, release) if before is None else ()
+def _pod(review: _Review) -> Iterator[Problem]:
+    labels, annotations, before = _labels(review.value), _annotations(review.value), review.before
     if _MANAGED in labels and labels[_MANAGED] != "true":
         detail = "managed label value can only be 'true'"
         yield _label(_MANAGED, None, f'must be "true"; got "{labels[_MANAGED]}"', detail, ErrorType.FORBIDDEN)
     yield from _pod_group(labels, annotations)
-    for each in sets:
-        yield from template_problems(each.template, release)
+    for each in review.sets:
+        yield from template_problems(each.template, review.release)
     group, prebuilt = labels.get(_POD_GROUP, ""), labels.get(_PREBUILT, "")
     if group and prebuilt and prebuilt != group:
         detail = "prebuilt workload and pod group should be equal"
@@ -444,19 +503,12 @@ def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Ite
         yield _annotation(_POD_COUNT, total, f'must be the number of pods, 1 or more; got "{total}"', detail)
 
 
-def _managed(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterable[Problem]:
-    """The rules of the kind for jobs that name a queue."""
+def _ray_cluster(review: _Review) -> Iterator[Problem]:
+    """The rules of a RayCluster that names a queue."""
+    value = review.value
     if not _is_managed(value):
-        return ()
-    if kind.name == "SparkApplication":
-        return _spark(value)
-    if kind.name == "RayCluster":
-        return _ray_cluster(value, release)
-    return _ray_cluster_of(kind, value, release)
-
-
-def _ray_cluster(value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
-    if value_at(value, "spec", "enableInTreeAutoscaling") is True and not _is_elastic(value, release):
+        return
+    if value_at(value, "spec", "enableInTreeAutoscaling") is True and not _is_elastic(value, review.release):
         detail = (
             "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the "
             f'ElasticJobsViaWorkloadSlices feature gate and set the "{_ELASTIC}": "true" annotation'
@@ -467,15 +519,22 @@ def _ray_cluster(value: Mapping[str, Value], release: KueueRelease) -> Iterator[
     yield from _worker_groups(value, ("spec",), "spec")
 
 
-def _ray_cluster_of(kind: JobKind, value: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
-    """The RayCluster within a RayJob or a RayService."""
-    name = "rayClusterSpec" if kind.name == "RayJob" else "rayClusterConfig"
-    path = ("spec", name)
-    if kind.name == "RayJob" and value_at(value, "spec", "shutdownAfterJobFinishes") is not True:
+def _ray_job(review: _Review) -> Iterator[Problem]:
+    """The rules of a RayJob that names a queue."""
+    value = review.value
+    if _is_managed(value) and value_at(value, "spec", "shutdownAfterJobFinishes") is not True:
         detail = "a kueue managed job should delete the cluster after finishing"
         error = OperatorError("spec.shutdownAfterJobFinishes", ErrorType.INVALID, False, detail)
         yield refusal(("spec", "shutdownAfterJobFinishes"), "must be true for a job with a queue", error)
-    if value_at(value, *path, "enableInTreeAutoscaling") is True and not _is_elastic(value, release):
+    yield from _inner_ray_cluster(review)
+
+
+def _inner_ray_cluster(review: _Review) -> Iterator[Problem]:
+    """The rules of the RayCluster within an object that names a queue."""
+    value, path = review.value, review.job.kind.body
+    if not _is_managed(value):
+        return
+    if value_at(value, *path, "enableInTreeAutoscaling") is True and not _is_elastic(value, review.release):
         detail = "a kueue managed job should only use autoscaling when workload slicing is enabled"
         error = OperatorError("spec.rayClusterSpec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
         yield refusal((*path, "enableInTreeAutoscaling"), f'must be false, or {_ELASTIC} be "true"', error)
@@ -498,7 +557,11 @@ def _worker_groups(value: Mapping[str, Value], path: tuple[str, ...], field: str
             yield refusal((*path, "workerGroupSpecs", index, "groupName"), message, error)
 
 
-def _spark(value: Mapping[str, Value]) -> Iterator[Problem]:
+def _spark(review: _Review) -> Iterator[Problem]:
+    """The rules of a SparkApplication that names a queue."""
+    value = review.value
+    if not _is_managed(value):
+        return
     mode = value_at(value, "spec", "mode")
     if mode != "cluster":
         text = mode if isinstance(mode, str) else ""
@@ -513,3 +576,30 @@ def _spark(value: Mapping[str, Value]) -> Iterator[Problem]:
         )
         error = OperatorError("spec.dynamicAllocation.enabled", ErrorType.INVALID, True, detail)
         yield refusal(("spec", "dynamicAllocation", "enabled"), "must be false for a job with a queue", error)
+
+
+_OF_MOST = (_updated, _created, _pod_sets)
+_WEBHOOKS: Mapping[Integration, _Webhook] = {
+    Integration.JOB: _Webhook((_created, _partial, _sync, _updated, _partial_update, _job_template)),
+    Integration.JOB_SET: _Webhook(_OF_MOST, checks_groups=True, builds_first=True),
+    Integration.LEADER_WORKER_SET: _Webhook(
+        (_leader_worker_set, _pod_sets, _leader_worker_set_update), checks_groups=True
+    ),
+    Integration.POD: _Webhook((_created_once, _pod)),
+    Integration.KUBEFLOW: _Webhook((_updated, _created_once, _pod_sets)),
+    Integration.MPI: _Webhook(_OF_MOST, checks_groups=True, builds_first=True, sorts=True),
+    Integration.RAY_CLUSTER: _Webhook(
+        (_updated, _ray_cluster, _created, _ray_cluster_pod_sets), checks_groups=True, skips_unmanaged=True
+    ),
+    Integration.RAY_JOB: _Webhook(
+        (_updated, _ray_job, _created, _ray_job_pod_sets), checks_groups=True, skips_unmanaged=True
+    ),
+    Integration.RAY_SERVICE: _Webhook(
+        (_updated, _inner_ray_cluster, _created, _ray_job_pod_sets), checks_groups=True, skips_unmanaged=True
+    ),
+    Integration.SPARK: _Webhook((_updated, _spark, _created, _pod_sets), builds_first=True, skips_unmanaged=True),
+    Integration.TRAIN_JOB: _Webhook(_OF_MOST, builds_first=True),
+}
+"""The webhooks that judge jobs from their pod sets."""
+_ELASTIC_INTEGRATIONS = (Integration.JOB, Integration.RAY_CLUSTER, Integration.RAY_JOB, Integration.RAY_SERVICE)
+"""Those that take elastic jobs."""

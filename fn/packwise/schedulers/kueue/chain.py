@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from packwise.objects.generated import Generated
     from packwise.objects.index import Index
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.jobs import Job
-    from packwise.schedulers.kueue.podsets import PodSet
+    from packwise.schedulers.kueue.podsets import Job, PodSet
     from packwise.schedulers.kueue.request import Request
     from packwise.schedulers.scheduler import SchedulerInput
 

@@ -1,12 +1,14 @@
-"""All that is checked of what the input has of Kueue, in order."""
+"""All that is checked of what the input has of Kueue, in order; and the rules of it."""
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.schedulers.kueue import admission, chain, ignored, objects, podsets, rendered
+from packwise.schedulers.kueue.admission import check_jobs
 from packwise.schedulers.kueue.chain import check_chain
 from packwise.schedulers.kueue.ignored import check_ignored
-from packwise.schedulers.kueue.jobs import check_jobs, jobs_of
 from packwise.schedulers.kueue.objects import check_objects
+from packwise.schedulers.kueue.podsets import check_runtimes, jobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +18,12 @@ if TYPE_CHECKING:
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.scheduler import SchedulerInput
 
-__all__ = ["check"]
+__all__ = ["RULES", "check"]
+
+RULES = (
+    *rendered.RULES, *objects.RULES, *admission.RULES, *podsets.RULES, *chain.RULES, *ignored.RULES,
+)  # fmt: skip
+"""Every rule of Kueue, in the order in which they are checked."""
 
 
 def check(source: SchedulerInput, generated: Sequence[Generated], release: KueueRelease) -> Iterator[Finding]:
@@ -24,5 +31,6 @@ def check(source: SchedulerInput, generated: Sequence[Generated], release: Kueue
     yield from check_objects(source, release)
     jobs = jobs_of(source.inventory.items)
     yield from check_jobs(jobs, source.inventory, release)
+    yield from check_runtimes(source.inventory.items)
     yield from check_chain(source, jobs, generated, release)
     yield from check_ignored(source.inventory.items, jobs, release)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.identity import is_placeholder
-from packwise.schedulers.kueue.admission import QUEUE_NAME, group_problems_of
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
+from packwise.schedulers.kueue.admission import QUEUE_NAME, checks_groups, group_problems_of
 from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import (
     PREFIX,
@@ -19,7 +20,6 @@ from packwise.schedulers.kueue.request import (
     annotations_of,
     template_problems,
 )
-from packwise.schedulers.kueue.trainjobs import TRAIN_JOB
 from packwise.wording import letters_apart
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Index
+    from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.jobs import Job
+    from packwise.schedulers.kueue.podsets import Job
 
 __all__ = ["RULES", "check_ignored"]
 
@@ -71,18 +72,10 @@ _FEW = 2
 """How many letters of a name may be wrong for it to be a slip."""
 _LONGEST = 100
 
-_PODS_OF = {
-    ("apps", "Deployment"): ("spec", "template"),
-    ("apps", "StatefulSet"): ("spec", "template"),
-    ("apps", "ReplicaSet"): ("spec", "template"),
-    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
-}
-"""Pod templates of kinds that no webhook of Kueue checks; it checks the pods, and the Jobs of a CronJob."""
-
-_JOB_METADATA = ("spec", "jobTemplate", "metadata")
-
-_SERVING = ("Deployment", "StatefulSet", "ReplicaSet")
-"""Kinds whose pods Kueue queues one by one, or as a group."""
+_UNCHECKED = tuple(
+    [kind for kind in WORKLOAD_KINDS.values() if kind.integration in (Integration.PODS, Integration.JOBS)]
+)
+"""Kinds whose pod template no webhook of Kueue checks; it checks the pods, or the Jobs."""
 
 _GROUP_NAME = f"{PREFIX}pod-group-name"
 _TOTAL = f"{PREFIX}pod-group-total-count"
@@ -114,6 +107,7 @@ class _Owner:
     """An object with its parts; `pod_specs` are those of its pod templates, `pods` says where those stand."""
 
     item: KubeObject
+    kind: WorkloadKind
     parts: tuple[_Part, ...]
     pod_specs: tuple[tuple[FieldPath, Mapping[str, Value]], ...]
 
@@ -130,31 +124,27 @@ def check_ignored(index: Index, jobs: Sequence[Job], release: KueueRelease) -> I
         yield from _keys(owner)
         yield from _schedulers(owner)
     for job in jobs:
-        if not job.kind.checks_groups:
+        if not checks_groups(job.kind):
             yield from _unchecked_groups(job, release)
-    for key, path in _PODS_OF.items():
-        for item in index.of_kind(*key):
-            yield from _unchecked_template(item, path, release)
+    for kind in _UNCHECKED:
+        for item in index.of_kind(*kind.key):
+            yield from _unchecked_template(item, kind, release)
     yield from _pod_groups(index)
 
 
 def _owners(index: Index, jobs: Sequence[Job]) -> Iterator[_Owner]:
-    for job in jobs:
-        if job.kind.key != TRAIN_JOB:
-            yield _owner(job.item, [each.template.path for each in job.sets])
-    for item in index.of_kind(*TRAIN_JOB):
-        yield _owner(item, [])
-    for key, path in _PODS_OF.items():
-        for item in index.of_kind(*key):
-            yield _owner(item, [(*path, "metadata")])
+    sets = {id(job.item): job.sets for job in jobs}
+    for kind in WORKLOAD_KINDS.values():
+        for item in index.of_kind(*kind.key) if kind.integration is not None else ():
+            # The pod sets of a TrainJob stand in its runtime.
+            own = [each.template.path for each in sets.get(id(item), ()) if not each.template.suffix]
+            yield _owner(item, kind, [each.path for each in kind.templates] if kind in _UNCHECKED else own)
 
 
-def _owner(item: KubeObject, pods: Sequence[FieldPath]) -> _Owner:
+def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _Owner:
     """The object with all metadata on the way to its pod templates, whose metadata stand at `pods`."""
-    # What Kueue queues of a CronJob are its Jobs.
-    job = _JOB_METADATA if item.kind == "CronJob" else ("metadata",)
-    paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), job))
-    parts = {path: _Part(path, mapping(item.get(path)), is_owner=path == job) for path in paths}
+    paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), kind.owner.path))
+    parts = {path: _Part(path, mapping(item.get(path)), is_owner=path == kind.owner.path) for path in paths}
     specs: list[tuple[FieldPath, Mapping[str, Value]]] = []
     for path in pods:
         # Spark's roles have their annotations beside the rest.
@@ -167,7 +157,7 @@ def _owner(item: KubeObject, pods: Sequence[FieldPath]) -> _Owner:
         parts[path] = _Part(path, mapping(item.get(path)), is_owner=path == ("metadata",), has_pods=True)
         spec = (*above, "spec") if above else ("spec",)
         specs.append((spec, mapping(item.get(spec))))
-    return _Owner(item, tuple(parts.values()), tuple(specs))
+    return _Owner(item, kind, tuple(parts.values()), tuple(specs))
 
 
 def _keys(owner: _Owner) -> Iterator[Finding]:
@@ -184,7 +174,7 @@ def _wrong_key(owner: _Owner, part: _Part, form: str, key: str) -> str:
     if key in TOPOLOGY_KEYS:
         return _misplaced_request(owner, part, form)
     if key == QUEUE_NAME:
-        return _misplaced_queue(owner.item, part, form)
+        return _misplaced_queue(owner, part, form)
     right = _nearest(key)
     return f'is a key that nobody is known to read; did you mean "{right}"?' if right else ""
 
@@ -196,14 +186,14 @@ def _misplaced_request(owner: _Owner, part: _Part, form: str) -> str:
     return f"is not read here: Kueue reads it in {place}"
 
 
-def _misplaced_queue(item: KubeObject, part: _Part, form: str) -> str:
+def _misplaced_queue(owner: _Owner, part: _Part, form: str) -> str:
     if part.is_owner:
         is_label = form == "labels"
         return "" if is_label else "must be a label: Kueue reads no annotation of that name, and does not queue the job"
-    owner = _JOB_METADATA if item.kind == "CronJob" else ("metadata",)
-    if item.kind in _SERVING or QUEUE_NAME in annotations_of(item.get(owner), "labels"):
+    place = owner.kind.owner.path
+    if owner.kind.integration is Integration.PODS or QUEUE_NAME in annotations_of(owner.item.get(place), "labels"):
         return ""
-    return f"is not read here: of a {item.kind} it is a label in {'.'.join(owner)}.labels"
+    return f"is not read here: of a {owner.item.kind} it is a label in {'.'.join(place)}.labels"
 
 
 def _nearest(key: str) -> str:
@@ -257,17 +247,18 @@ def _schedulers(owner: _Owner) -> Iterator[Finding]:
 
 def _unchecked_groups(job: Job, release: KueueRelease) -> Iterator[Finding]:
     """Groups that make no sense, of kinds whose webhooks do not look at them."""
-    if len(job.sets) < 2 and job.kind.key in (("batch", "Job"), ("", "Pod")):
+    if job.kind.integration in (Integration.JOB, Integration.POD):
         return
     for problem in group_problems_of(job.sets, release):
         message = f"{problem.message}; Kueue's webhook does not check it of a {job.item.kind}"
         yield Finding.of(UNCHECKED, job.item, problem.path, message)
 
 
-def _unchecked_template(item: KubeObject, path: FieldPath, release: KueueRelease) -> Iterator[Finding]:
+def _unchecked_template(item: KubeObject, kind: WorkloadKind, release: KueueRelease) -> Iterator[Finding]:
     """What is refused in each pod, where the webhooks do not see the template."""
-    template = Template((*path, "metadata"), "metadata", mapping(item.get((*path, "metadata"))))
-    each = "Job" if item.kind == "CronJob" else "pod"
+    (path,) = [each.path for each in kind.templates]
+    template = Template(path, "metadata", mapping(item.get(path)))
+    each = "Job" if kind.integration is Integration.JOBS else "pod"
     for problem in template_problems(template, release):
         message = f"{problem.message}: Kueue refuses each {each} of it, while the {item.kind} itself is taken"
         yield Finding.of(UNCHECKED, item, problem.path, message)

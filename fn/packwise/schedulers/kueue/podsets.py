@@ -1,36 +1,52 @@
-"""The pod sets that Kueue makes of a job of each kind, with the API servers' defaults filled in.
+"""The jobs that Kueue's webhooks see, and the pod sets that it makes of them, with the API servers' defaults filled in.
 
 Source: spec/kueue.md#3 and #8; the PodSets method of each of Kueue's integrations.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Finding, Rule, Severity, Stage
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
 from packwise.schedulers.kueue.request import Template
+from packwise.wording import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.objects.index import Index
+    from packwise.objects.workload_kinds import WorkloadKind
 
 __all__ = [
     "HEAD",
-    "KINDS",
-    "LEADER",
-    "MAIN",
-    "WORKER",
-    "JobKind",
+    "RULES",
+    "Job",
     "PodSet",
+    "check_runtimes",
     "integer",
+    "jobs_of",
     "mapping",
-    "replicated_jobs",
     "value_at",
 ]
 
-MAIN, LEADER, WORKER, HEAD = "main", "leader", "worker", "head"
+RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob is there.", "spec/kueue.md#3", Severity.WARNING)
+RULES = (RUNTIME,)
+"""Rules of what jobs are made of."""
+
+_MAIN, _LEADER, _WORKER, HEAD = "main", "leader", "worker", "head"
+_TRAINER = "trainer.kubeflow.org"
+_CLUSTER = "ClusterTrainingRuntime"
+_STEP = f"{_TRAINER}/trainjob-ancestor-step"
+_MANAGER = "kueue.x-k8s.io/manager"
+_SUFFIX = (
+    '. Adjust either the "TrainJob.spec.runtimePatches" or the "TrainingRuntime.Template" annotations for the '
+    "corresponding Job"
+)
 
 _NOTHING: Mapping[str, Value] = {}
 
@@ -47,28 +63,6 @@ class PodSet:
     template: Template
     pod_spec: Mapping[str, Value] = field(default_factory=dict[str, "Value"])
     is_validated: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class JobKind:
-    """A kind of jobs that Kueue's webhooks see: its pod sets, and where it says that it is suspended.
-
-    `checks_groups`: whether the webhook checks groups of pod sets. `builds_first`: whether it builds the pod sets
-    before it checks anything, so that what cannot be parsed hides all other errors.
-    """
-
-    group: str
-    name: str
-    pod_sets: Callable[[Mapping[str, Value]], list[PodSet]]
-    suspended: tuple[str, ...] = ("spec", "suspend")
-    checks_groups: bool = False
-    builds_first: bool = False
-    version: str = "v1"
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Group and name."""
-        return self.group, self.name
 
 
 def mapping(value: Value) -> Mapping[str, Value]:
@@ -114,17 +108,17 @@ def _pods_of_job(spec: Value) -> int:
     return min(parallelism, integer(value_at(spec, "completions"), parallelism))
 
 
-def _job(value: Mapping[str, Value]) -> list[PodSet]:
+def _job(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
     spec = value.get("spec")
     path = ("spec", "template")
-    return [_pod_set(MAIN, _pods_of_job(spec), value_at(spec, "template"), path, "spec.template")]
+    return [_pod_set(_MAIN, _pods_of_job(spec), value_at(spec, "template"), path, "spec.template")]
 
 
-def _job_set(value: Mapping[str, Value]) -> list[PodSet]:
-    return replicated_jobs(value_at(value, "spec", "replicatedJobs"))
+def _job_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+    return _replicated_jobs(value_at(value, "spec", "replicatedJobs"))
 
 
-def replicated_jobs(jobs: Value) -> list[PodSet]:
+def _replicated_jobs(jobs: Value) -> list[PodSet]:
     """A pod set for each entry of a JobSet's `spec.replicatedJobs`."""
     sets: list[PodSet] = []
     for index, job in _entries(jobs):
@@ -136,63 +130,64 @@ def replicated_jobs(jobs: Value) -> list[PodSet]:
     return sets
 
 
-def _leader_worker_set(value: Mapping[str, Value]) -> list[PodSet]:
+def _leader_worker_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
     group = mapping(value_at(value, "spec", "leaderWorkerTemplate"))
     path: FieldPath = ("spec", "leaderWorkerTemplate")
     size = integer(group.get("size"), 1)
     title = "spec.leaderWorkerTemplate"
     worker = (*path, "workerTemplate")
     if group.get("leaderTemplate") is None:
-        return [_pod_set(MAIN, size, group.get("workerTemplate"), worker, f"{title}.workerTemplate")]
-    leader = _pod_set(LEADER, 1, group["leaderTemplate"], (*path, "leaderTemplate"), f"{title}.leaderTemplate")
-    return [leader, _pod_set(WORKER, size - 1, group.get("workerTemplate"), worker, f"{title}.workerTemplate")]
+        return [_pod_set(_MAIN, size, group.get("workerTemplate"), worker, f"{title}.workerTemplate")]
+    leader = _pod_set(_LEADER, 1, group["leaderTemplate"], (*path, "leaderTemplate"), f"{title}.leaderTemplate")
+    return [leader, _pod_set(_WORKER, size - 1, group.get("workerTemplate"), worker, f"{title}.workerTemplate")]
 
 
-def _replica_specs(section: str, *types: str) -> Callable[[Mapping[str, Value]], list[PodSet]]:
-    """Pod sets by the types of replicas below `spec.<section>`, in the order in which its operator has them."""
-
-    def pod_sets(value: Mapping[str, Value]) -> list[PodSet]:
-        specs = mapping(value_at(value, "spec", section))
-        return [
-            _pod_set(
-                each,
-                integer(mapping(specs[each]).get("replicas"), 1),
-                mapping(specs[each]).get("template"),
-                ("spec", section, each, "template"),
-                f"spec.{section}[{each}].template",
-            )
-            for each in types
-            if specs.get(each) is not None
-        ]
-
-    return pod_sets
+def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+    """Pod sets by the types of replicas, in the order in which their operator has them."""
+    specs = mapping(value_at(value, *kind.body))
+    title = ".".join(kind.body)
+    return [
+        _pod_set(
+            each,
+            integer(mapping(specs[each]).get("replicas"), 1),
+            mapping(specs[each]).get("template"),
+            (*kind.body, each, "template"),
+            f"{title}[{each}].template",
+        )
+        for each in kind.types
+        if specs.get(each) is not None
+    ]
 
 
-def _ray(*section: str, submits: bool = False) -> Callable[[Mapping[str, Value]], list[PodSet]]:
-    """The head and the groups of workers of the RayCluster at `section`; of a RayJob the pod that submits it, too."""
-    title = "spec.rayClusterSpec" if len(section) > 1 else "spec"
-
-    def pod_sets(value: Mapping[str, Value]) -> list[PodSet]:
-        cluster = value_at(value, *section)
-        if len(section) > 1 and not isinstance(cluster, dict):
-            return []
-        head = (*section, "headGroupSpec", "template")
-        sets = [_pod_set(HEAD, 1, value_at(value, *head), head, f"{title}.headGroupSpec.template")]
-        for index, group in _entries(value_at(cluster, "workerGroupSpecs")):
-            count = integer(group.get("replicas"), 0) * max(integer(group.get("numOfHosts"), 1), 1)
-            path = (*section, "workerGroupSpecs", index, "template")
-            name = f"{title}.workerGroupSpecs[{index}].template"
-            sets.append(_pod_set(_text(group.get("groupName")), count, group.get("template"), path, name))
-        if submits and value_at(value, "spec", "submissionMode") in (None, "", "K8sJobMode"):
-            path = ("spec", "submitterPodTemplate")
-            template = value_at(value, *path)
-            sets.append(_pod_set("submitter", 1, template, path, "spec.submitterPodTemplate", is_validated=False))
-        return sets
-
-    return pod_sets
+def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+    """The head and the groups of workers; where the cluster is part of the object, its webhook has one name for it."""
+    section = kind.body
+    is_part = len(section) > 1
+    title = "spec.rayClusterSpec" if is_part else "spec"
+    cluster = value_at(value, *section)
+    if is_part and not isinstance(cluster, dict):
+        return []
+    head = (*section, "headGroupSpec", "template")
+    sets = [_pod_set(HEAD, 1, value_at(value, *head), head, f"{title}.headGroupSpec.template")]
+    for index, group in _entries(value_at(cluster, "workerGroupSpecs")):
+        count = integer(group.get("replicas"), 0) * max(integer(group.get("numOfHosts"), 1), 1)
+        path = (*section, "workerGroupSpecs", index, "template")
+        name = f"{title}.workerGroupSpecs[{index}].template"
+        sets.append(_pod_set(_text(group.get("groupName")), count, group.get("template"), path, name))
+    return sets
 
 
-def _spark(value: Mapping[str, Value]) -> list[PodSet]:
+def _ray_job(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+    """The cluster, and the pod that submits the job to it."""
+    sets = _ray_cluster(kind, value)
+    if sets and value_at(value, "spec", "submissionMode") in (None, "", "K8sJobMode"):
+        path = ("spec", "submitterPodTemplate")
+        template = value_at(value, *path)
+        sets.append(_pod_set("submitter", 1, template, path, "spec.submitterPodTemplate", is_validated=False))
+    return sets
+
+
+def _spark(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
     sets: list[PodSet] = []
     for role in ("driver", "executor"):
         part = mapping(value_at(value, "spec", role))
@@ -206,49 +201,107 @@ def _spark(value: Mapping[str, Value]) -> list[PodSet]:
     return sets
 
 
-def _pod(value: Mapping[str, Value]) -> list[PodSet]:
+def _pod(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
     template = Template(("metadata",), "metadata", mapping(value.get("metadata")))
-    return [PodSet(MAIN, 1, template, mapping(value.get("spec")))]
+    return [PodSet(_MAIN, 1, template, mapping(value.get("spec")))]
 
 
-_KUBEFLOW = "kubeflow.org"
-_RUN_POLICY = ("spec", "runPolicy", "suspend")
+_POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], list[PodSet]]] = {
+    Integration.JOB: _job,
+    Integration.JOB_SET: _job_set,
+    Integration.LEADER_WORKER_SET: _leader_worker_set,
+    Integration.POD: _pod,
+    Integration.KUBEFLOW: _replica_types,
+    Integration.MPI: _replica_types,
+    Integration.RAY_CLUSTER: _ray_cluster,
+    Integration.RAY_JOB: _ray_job,
+    Integration.RAY_SERVICE: _ray_cluster,
+    Integration.SPARK: _spark,
+}
+"""What makes the pod sets from the object alone; those of a TrainJob are its runtime's."""
 
-_KINDS = (
-    JobKind("batch", "Job", _job),
-    JobKind("jobset.x-k8s.io", "JobSet", _job_set, checks_groups=True, builds_first=True, version="v1alpha2"),
-    JobKind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _leader_worker_set, checks_groups=True),
-    JobKind(_KUBEFLOW, "PyTorchJob", _replica_specs("pytorchReplicaSpecs", "Master", "Worker"), _RUN_POLICY),
-    JobKind(
-        _KUBEFLOW,
-        "TFJob",
-        _replica_specs("tfReplicaSpecs", "Chief", "Master", "PS", "Worker", "Evaluator"),
-        _RUN_POLICY,
-    ),
-    JobKind(_KUBEFLOW, "XGBoostJob", _replica_specs("xgbReplicaSpecs", "Master", "Worker"), _RUN_POLICY),
-    JobKind(_KUBEFLOW, "JAXJob", _replica_specs("jaxReplicaSpecs", "Worker"), _RUN_POLICY),
-    JobKind(_KUBEFLOW, "PaddleJob", _replica_specs("paddleReplicaSpecs", "Master", "Worker"), _RUN_POLICY),
-    JobKind(
-        _KUBEFLOW,
-        "MPIJob",
-        _replica_specs("mpiReplicaSpecs", "Launcher", "Worker"),
-        _RUN_POLICY,
-        checks_groups=True,
-        builds_first=True,
-        version="v2beta1",
-    ),
-    JobKind("ray.io", "RayCluster", _ray("spec"), checks_groups=True),
-    JobKind("ray.io", "RayJob", _ray("spec", "rayClusterSpec", submits=True), checks_groups=True),
-    JobKind(
-        "ray.io",
-        "RayService",
-        _ray("spec", "rayClusterConfig"),
-        ("spec", "rayClusterConfig", "suspend"),
-        checks_groups=True,
-    ),
-    JobKind("sparkoperator.k8s.io", "SparkApplication", _spark, builds_first=True, version="v1beta2"),
-    JobKind("", "Pod", _pod),
-)
 
-KINDS: Mapping[tuple[str, str], JobKind] = {kind.key: kind for kind in _KINDS}
-"""The kinds that Kueue's webhooks validate from the object alone, by group and name; TrainJobs need their runtime."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job of the input and the pod sets that Kueue makes of it."""
+
+    item: KubeObject
+    kind: WorkloadKind
+    sets: tuple[PodSet, ...]
+
+
+def jobs_of(index: Index) -> list[Job]:
+    """The jobs of the input that Kueue's webhooks see, whether they name a queue or not."""
+    jobs: list[Job] = []
+    for kind in WORKLOAD_KINDS.values():
+        for item in index.of_kind(*kind.key):
+            sets = _pod_sets_of(kind, item, index)
+            if sets is not None:
+                jobs.append(Job(item, kind, tuple(sets)))
+    return jobs
+
+
+def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[PodSet] | None:
+    if kind.integration is Integration.TRAIN_JOB:
+        return _train_job(item, index)
+    pod_sets = None if kind.integration is None else _POD_SETS.get(kind.integration)
+    return None if pod_sets is None else pod_sets(kind, item.value)
+
+
+def _train_job(item: KubeObject, index: Index) -> list[PodSet] | None:
+    """The pod sets of a TrainJob; None where its runtime is not among the input, or patches make another of it."""
+    runtime = _runtime_of(index, item)
+    patches = item.get("spec.runtimePatches")
+    entries = [mapping(patch) for patch in patches] if isinstance(patches, list) else []
+    is_patched = any(patch.get("manager") != _MANAGER for patch in entries) or item.get("spec.podTemplateOverrides")
+    if runtime is None or is_patched:
+        return None
+    jobs = runtime.get("spec.template.spec.replicatedJobs")
+    entries = jobs if isinstance(jobs, list) else []
+    nodes = integer(runtime.get("spec.mlPolicy.numNodes"), 1)
+    nodes = integer(item.get("spec.trainer.numNodes"), nodes)
+    return [
+        _of_runtime(each, nodes if _is_trainer(job) else each.count)
+        for each, job in zip(_replicated_jobs(entries), entries, strict=False)
+    ]
+
+
+def _runtimes(index: Index, item: KubeObject) -> tuple[KubeObject, ...]:
+    """The runtimes of the kind that a TrainJob names."""
+    kind = item.get("spec.runtimeRef.kind")
+    return index.of_kind(_TRAINER, kind if isinstance(kind, str) else _CLUSTER)
+
+
+def _runtime_of(index: Index, item: KubeObject) -> KubeObject | None:
+    """The runtime that a TrainJob names, where it is among the input."""
+    name = item.get("spec.runtimeRef.name")
+    for runtime in _runtimes(index, item):
+        if runtime.name == name and (runtime.kind == _CLUSTER or runtime.namespace == item.namespace):
+            return runtime
+    return None
+
+
+def _is_trainer(job: Value) -> bool:
+    return mapping(value_at(job, "template", "metadata", "labels")).get(_STEP) == "trainer"
+
+
+def _of_runtime(each: PodSet, count: int) -> PodSet:
+    """The pod set as the webhook names it, told at the field of the TrainJob that names the runtime."""
+    template = replace(each.template, path=("spec", "runtimeRef", "name"), field=f"job[{each.name}]", suffix=_SUFFIX)
+    return replace(each, count=count, template=template)
+
+
+def check_runtimes(index: Index) -> Iterator[Finding]:
+    """TrainJobs whose runtime is missing among others."""
+    kinds = [kind.key for kind in WORKLOAD_KINDS.values() if kind.integration is Integration.TRAIN_JOB]
+    for item in [item for key in kinds for item in index.of_kind(*key)]:
+        name = item.get("spec.runtimeRef.name")
+        known = [runtime.name for runtime in _runtimes(index, item)]
+        if isinstance(name, str) and known and _runtime_of(index, item) is None:
+            message = (
+                f'names the runtime "{name}", which is not among those of the input{closest(name, known)}: Kueue '
+                "refuses the job while there is none"
+            )
+            text = f"runtime '{name}' not found"
+            path = ("spec", "runtimeRef", "name")
+            yield Finding.of(RUNTIME, item, path, message, operator_message=text, stage=Stage.WEBHOOK)

@@ -8,7 +8,7 @@ from packwise.placement.queued import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.admission import QUEUE_NAME
 from packwise.schedulers.kueue.chain import Chain
-from packwise.schedulers.kueue.jobs import jobs_of
+from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.rendered import rendered_values
 from packwise.schedulers.kueue.request import Request, read_request, unparsable
 from packwise.schedulers.kueue.scheduler import is_meant
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from packwise.objects.inventory import Inventory
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.jobs import Job
-    from packwise.schedulers.kueue.podsets import PodSet
+    from packwise.schedulers.kueue.podsets import Job, PodSet
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
 
