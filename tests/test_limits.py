@@ -17,7 +17,7 @@ from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.problem import MAX_TEXT
 from packwise.frontends.dynamo.names import MOST_RANKS
 from packwise.frontends.osmo.template import MAX_TEMPLATE
-from packwise.placement.limit import LIMIT, MAX_GANGS
+from packwise.placement import LIMIT, MAX_GANGS
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration
 from packwise.topology.slurm import MAX_NAMES

@@ -13,8 +13,7 @@ from packwise.objects.inventory import Inventory
 from packwise.objects.kinds import QUEUE
 from packwise.objects.place import Origin, Place
 from packwise.pipeline import registry, render
-from packwise.placement.model import Bounds, Gang, Grouper, PodSet
-from packwise.placement.plan import Cluster, Placement, WorkloadPlan
+from packwise.placement import Bounds, Cluster, Gang, Grouper, Placement, PodSet, WorkloadPlan
 from packwise.revisions import Revision
 from packwise.revisions.step import Step
 from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects

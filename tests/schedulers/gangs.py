@@ -8,8 +8,7 @@ from typing import Any
 from krmfn import KubeObject
 from packwise.objects.place import Origin, Place
 from packwise.pipeline.steps import cluster_of, selected, topologies_of
-from packwise.placement.model import Bounds, Gang, Grouper, PodSet
-from packwise.placement.plan import Placement
+from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers.scheduler import SchedulerInput
 from packwise.select import Package
 from packwise.topology import Level

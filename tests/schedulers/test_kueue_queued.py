@@ -10,7 +10,7 @@ from packwise.cli.main import main
 from packwise.commands.explain import explanation_of
 from packwise.commands.topologies import overview
 from packwise.pipeline import render
-from packwise.placement.queued import PodSlice
+from packwise.placement import PodSlice
 from packwise.select import Package
 from tests.places import ROOT
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from krmfn.yamltext import read
-from packwise.placement.model import Grouper
+from packwise.placement import Grouper
 from packwise.schedulers.grove.podgang import podgang_value
 from packwise.schedulers.kai.gang_podgroup import podgroup
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from packwise.findings.finding import Severity
-from packwise.placement.model import Bounds, Gang, Grouper, PodSet
-from packwise.placement.plan import Placement
+from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers.kai import KAI
 from tests.schedulers.gangs import ORIGIN, SUBJECT, input_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn import KubeObject
-from packwise.placement.model import Gang, Grouper
+from packwise.placement import Gang, Grouper
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
 from tests.schedulers.gangs import ORIGIN, input_of
 

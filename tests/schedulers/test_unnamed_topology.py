@@ -6,8 +6,7 @@ from typing import Any
 
 from packwise.findings.finding import Severity
 from packwise.objects.place import Origin, Place
-from packwise.placement.model import Grouper
-from packwise.placement.plan import Placement
+from packwise.placement import Grouper, Placement
 from packwise.schedulers.kai import KAI
 from tests.schedulers.gangs import SUBJECT, gang_of, input_of
 

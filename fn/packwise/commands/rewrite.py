@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from krmfn.kubeobject import KubeObject
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Cluster
     from packwise.revisions.step import Step
     from packwise.select import Package
     from packwise.settings import TopologyRender

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.objects.inventory import Inventory
-    from packwise.placement.omission import Omission
-    from packwise.placement.plan import Cluster, WorkloadPlan
+    from packwise.placement import Cluster, Omission, WorkloadPlan
     from packwise.revisions import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender

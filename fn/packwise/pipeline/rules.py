@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
-from packwise import annotate, render
+from packwise import annotate, placement, render
 from packwise.frontends import key_rules
 from packwise.objects import index, spelling
 from packwise.pipeline import choice, metadata, registry, steps, suppression
-from packwise.placement import limit
 from packwise.select import evidence, kai, selection
 from packwise.settings import configuration, operator, schedulers
 from packwise.topology import clustertopology, clustertopologybinding, known, protection, renamed_labels
@@ -22,33 +21,47 @@ if TYPE_CHECKING:
 __all__ = ["precondition_rules", "rule_table", "rules_of_packages"]
 
 _BEFORE_SCHEDULERS = (
-    index,
-    spelling,
-    selection,
-    evidence,
-    kai,
-    definitions,
-    configuration,
-    operator,
-    known,
-    protection,
-    clustertopology,
-    schedulers,
-    clustertopologybinding,
-    renamed_labels,
+    *index.RULES,
+    *spelling.RULES,
+    *selection.RULES,
+    *evidence.RULES,
+    *kai.RULES,
+    *definitions.RULES,
+    *configuration.RULES,
+    *operator.RULES,
+    *known.RULES,
+    *protection.RULES,
+    *clustertopology.RULES,
+    *schedulers.RULES,
+    *clustertopologybinding.RULES,
+    *renamed_labels.RULES,
 )
-_PRECONDITIONS = (index, selection, configuration, operator, schedulers, choice)
-_AFTER_SCHEDULERS = (by_crd, objects, metadata, key_rules, render, annotate)
+_PRECONDITIONS = (
+    *index.RULES,
+    *selection.RULES,
+    *configuration.RULES,
+    *operator.RULES,
+    *schedulers.RULES,
+    *choice.RULES,
+)
+_AFTER_SCHEDULERS = (
+    *by_crd.RULES,
+    *objects.RULES,
+    *metadata.RULES,
+    *key_rules.RULES,
+    *render.RULES,
+    *annotate.RULES,
+)
 
 
 def rule_table() -> tuple[Rule, ...]:
     """The rules, in the order of the steps."""
     return (
-        *(rule for part in _BEFORE_SCHEDULERS for rule in part.RULES),
+        *_BEFORE_SCHEDULERS,
         *(rule for entry in registry.SCHEDULERS for rule in entry.rules()),
-        *(rule for part in _AFTER_SCHEDULERS for rule in part.RULES),
+        *_AFTER_SCHEDULERS,
         *(rule for entry in registry.FRONT_ENDS for rule in entry.rules()),
-        *limit.RULES,
+        *placement.RULES,
         *steps.RULES,
         *choice.RULES,
         *suppression.RULES,
@@ -64,4 +77,4 @@ def rules_of_packages() -> frozenset[str]:
 @cache
 def precondition_rules() -> frozenset[str]:
     """The names of the rules without which nothing is judged: what is read, and what configures it."""
-    return frozenset([rule.name for part in _PRECONDITIONS for rule in part.RULES])
+    return frozenset([rule.name for rule in _PRECONDITIONS])

@@ -17,8 +17,7 @@ from packwise.objects.kinds import PODGROUP, WORKLOADS
 from packwise.objects.spelling import spelling_findings
 from packwise.pipeline.metadata import metadata_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
-from packwise.placement.limit import within_limit
-from packwise.placement.plan import Cluster
+from packwise.placement import Cluster, within_limit
 from packwise.render import render as render_objects
 from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
 from packwise.select import index_package, select
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.objects.inventory import Inventory
     from packwise.pipeline.choice import Choice
-    from packwise.placement.plan import Placement, WorkloadPlan
+    from packwise.placement import Placement, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies

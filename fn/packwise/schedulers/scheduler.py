@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding
     from packwise.objects.generated import Generated
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import Cluster, Placement
-    from packwise.placement.queued import QueuedPods
+    from packwise.placement import Cluster, Placement, QueuedPods
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
     from packwise.topology.status import Condition

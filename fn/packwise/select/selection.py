@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.placement.plan import Schedulers
+    from packwise.placement import Schedulers
     from packwise.revisions import Revision
     from packwise.select.evidence import Evidence
     from packwise.select.package import Package

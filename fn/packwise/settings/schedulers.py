@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, go_quote
-from packwise.placement.plan import Schedulers
+from packwise.placement import Schedulers
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.wording import closest, list_known
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.objects.place import Place
-from packwise.placement.limit import MAX_GANGS
+from packwise.placement import MAX_GANGS
 from packwise.settings.plain import RULE_LISTS, is_plain
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from krmfn.yamltext import read
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
-from packwise.placement.plan import Schedulers
+from packwise.placement import Schedulers
 from packwise.revisions import REVISIONS
 from packwise.topology import ClusterTopology, Level
 

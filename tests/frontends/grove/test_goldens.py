@@ -21,7 +21,7 @@ from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.schema import check_shape
-from packwise.placement.plan import Schedulers
+from packwise.placement import Schedulers
 from packwise.revisions import GREP_244, UPSTREAM, Revision
 from packwise.schedulers.grove.podgang import podgang_value
 from packwise.topology import ClusterTopology, Level, sort_levels

@@ -12,7 +12,7 @@ from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.gang_plans import plans_of_template
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.pipeline import render
-from packwise.placement.model import Bounds, Gang
+from packwise.placement import Bounds, Gang
 from packwise.revisions import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
 from packwise.schedulers.grove.podgang import podgang_value
 from packwise.select import Package

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packwise.frontends.osmo.tree import Levelled, Node, Tree, build
-from packwise.placement.model import Bounds
+from packwise.placement import Bounds
 from packwise.topology import Level
 
 LEVELS = tuple([Level(name, name) for name in ("zone", "spine", "rack", "clique")])

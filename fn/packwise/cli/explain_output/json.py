@@ -26,8 +26,7 @@ if TYPE_CHECKING:
         WorkloadTree,
     )
     from packwise.objects.place import Origin, Place
-    from packwise.placement.model import Bounds, Gang
-    from packwise.placement.omission import Omission
+    from packwise.placement import Bounds, Gang, Omission
     from packwise.topology import Level
 
 __all__ = ["as_json"]

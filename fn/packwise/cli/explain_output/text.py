@@ -32,8 +32,7 @@ if TYPE_CHECKING:
         WorkloadTree,
     )
     from packwise.objects.place import Place
-    from packwise.placement.model import Bounds
-    from packwise.placement.omission import Omission
+    from packwise.placement import Bounds, Omission
 
 __all__ = ["as_text"]
 

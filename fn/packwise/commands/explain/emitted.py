@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.generated import Generated
-    from packwise.placement.model import Gang
+    from packwise.placement import Gang
     from packwise.topology import Level
 
 __all__ = [

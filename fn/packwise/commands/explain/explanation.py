@@ -11,7 +11,7 @@ from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import POD
 from packwise.pipeline.registry import queued_sources
-from packwise.placement.model import Gang, GangPod, NodeTopology
+from packwise.placement import Gang, GangPod, NodeTopology
 from packwise.select import index_package
 from packwise.settings import settings_place
 from packwise.topology import Level
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from packwise.objects.inventory import Inventory
     from packwise.objects.place import Place
     from packwise.pipeline import Rendered
-    from packwise.placement.model import PodSet
-    from packwise.placement.omission import Omission
-    from packwise.placement.plan import Placement, WorkloadPlan
-    from packwise.placement.queued import QueuedPods
+    from packwise.placement import Omission, Placement, PodSet, QueuedPods, WorkloadPlan
     from packwise.select import Package
     from packwise.settings import TopologyRender
 

@@ -9,8 +9,7 @@ from packwise.objects.kinds import POD, PODGANG, PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Origin
 from packwise.pipeline.registry import omission_sources
 from packwise.pipeline.steps import cluster_of
-from packwise.placement.model import Gang, Grouper, NodeTopology, Queue
-from packwise.placement.omission import Omission
+from packwise.placement import Gang, Grouper, NodeTopology, Omission, Queue
 from packwise.settings import settings_place
 
 if TYPE_CHECKING:
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from packwise.objects.inventory import Inventory
     from packwise.objects.kinds import Kind
     from packwise.pipeline import Rendered
-    from packwise.placement.model import Node
-    from packwise.placement.plan import Placement
+    from packwise.placement import Node, Placement
 
 __all__ = ["omissions_of", "unwritten"]
 

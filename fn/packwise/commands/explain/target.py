@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.commands.explain.emitted import Emitted, EmittedValue
     from packwise.commands.explain.explanation import Explanation, WorkloadTree
-    from packwise.placement.omission import Omission
+    from packwise.placement import Omission
 
 __all__ = ["Chosen", "ChosenObject", "at_line", "named", "names"]
 

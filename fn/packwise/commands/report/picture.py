@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.objects.identity import Identity
     from packwise.objects.place import Origin, Place
-    from packwise.placement.model import Bounds, Gang
+    from packwise.placement import Bounds, Gang
     from packwise.schedulers.kai.allocate.scene import Node, Pod
     from packwise.schedulers.kai.gang_jobs import GangJob
 

@@ -37,8 +37,7 @@ from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.index import repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.objects.place import place_text
-from packwise.placement.limit import LIMIT, characters, excess, length, weight_of_copies
-from packwise.placement.plan import WorkloadPlan
+from packwise.placement import LIMIT, WorkloadPlan, characters, excess, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.uses import Use
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from packwise.objects.identity import Identity
     from packwise.objects.index import Index
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Cluster
     from packwise.revisions import Revision
     from packwise.revisions.dynamo import Release
     from packwise.revisions.step import Step

@@ -15,7 +15,7 @@ from packwise.frontends.dynamo.values import mapping
 from packwise.objects.identity import identity
 from packwise.objects.kinds import DYNAMO_GRAPH
 from packwise.objects.place import Origin, Place
-from packwise.placement.omission import Omission
+from packwise.placement import Omission
 from packwise.revisions.dynamo import NEWEST, RELEASES, Known, release_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.frontends.dynamo.graph import Component
     from packwise.frontends.frontend import OmissionsOf
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import Cluster, WorkloadPlan
+    from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions.dynamo import Release
     from packwise.settings import TopologyRender
 

@@ -6,7 +6,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.place import Origin, Place
-from packwise.placement.model import Gang
+from packwise.placement import Gang
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.frontends.dynamo.trace import Trace
-    from packwise.placement.model import Bounds, Node
-    from packwise.placement.plan import Placement
+    from packwise.placement import Bounds, Node, Placement
 
 __all__ = ["Derived"]
 

@@ -13,7 +13,7 @@ from packwise.frontends.grove.queue import VOLCANO, queues_of, resolve_queue, vo
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.check import TEMPLATE
 from packwise.objects.place import Origin, Place
-from packwise.placement.model import Bounds, Gang, Grouper, PodSet
+from packwise.placement import Bounds, Gang, Grouper, PodSet
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
-    from packwise.placement.plan import Schedulers
+    from packwise.placement import Schedulers
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology, Level
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
     from packwise.frontends.grove.rules import Context
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Cluster
 
 __all__ = ["RULES", "dropped_constraints", "lost_domains", "preferred_unknown"]
 

@@ -27,8 +27,7 @@ from packwise.frontends.pod_rules import pod_problems
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
-from packwise.placement.limit import LIMIT, excess, length, weight_of_copies
-from packwise.placement.plan import Placement, WorkloadPlan
+from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
 from packwise.topology.levellist import read_levels
 from packwise.topology.uses import ListedTopology, Use
 
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.frontends.grove.stored import Before
     from packwise.objects.inventory import Inventory
-    from packwise.placement.model import Gang
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Cluster, Gang
     from packwise.revisions import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender

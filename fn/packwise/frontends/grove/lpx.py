@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique
-    from packwise.placement.plan import Schedulers
+    from packwise.placement import Schedulers
 
 __all__ = ["LPX", "asks_for_lpu", "is_split"]
 

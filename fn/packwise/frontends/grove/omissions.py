@@ -12,7 +12,7 @@ from packwise.frontends.grove.rules.check import TEMPLATE
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.place import Origin, Place
-from packwise.placement.omission import Omission
+from packwise.placement import Omission
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.podcliqueset import ScalingGroup
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import Cluster, WorkloadPlan
+    from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions import Revision
     from packwise.settings import TopologyRender
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import PODGANG
-from packwise.placement.model import Bounds
+from packwise.placement import Bounds
 from packwise.topology import Level
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.inventory import Inventory
     from packwise.objects.place import Origin
-    from packwise.placement.model import Gang, PodSet
+    from packwise.placement import Gang, PodSet
 
 __all__ = ["earlier_podgangs", "keep_preferred"]
 

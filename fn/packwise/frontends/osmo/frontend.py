@@ -30,7 +30,7 @@ from packwise.frontends.osmo.rules import (
     run,
 )
 from packwise.objects.kinds import POD
-from packwise.placement.plan import WorkloadPlan
+from packwise.placement import WorkloadPlan
 from packwise.topology.uses import ListedTopology, Use
 from packwise.wording import list_known, told_known
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.model import Workflow
     from packwise.frontends.osmo.placements import Names
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import Cluster, Placement
+    from packwise.placement import Cluster, Placement
     from packwise.revisions import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender

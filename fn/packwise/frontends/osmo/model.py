@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.placement.model import GpuShare
+from packwise.placement import GpuShare
 from packwise.topology import Level
 
 if TYPE_CHECKING:

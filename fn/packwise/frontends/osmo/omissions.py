@@ -9,8 +9,7 @@ from packwise.frontends.osmo.placements import tree_of
 from packwise.frontends.osmo.recognition import document_places
 from packwise.frontends.osmo.rules import Submission
 from packwise.objects.place import Origin
-from packwise.placement.model import Gang, GangPod
-from packwise.placement.omission import Omission
+from packwise.placement import Gang, GangPod, Omission
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.osmo.model import Group, Requirement, Resource, Workflow
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import Cluster, WorkloadPlan
+    from packwise.placement import Cluster, WorkloadPlan
     from packwise.settings import TopologyRender
 
 __all__ = ["omissions"]

@@ -14,8 +14,7 @@ from packwise.frontends.osmo.rules import DIFFERS, levelled
 from packwise.frontends.osmo.tree import MAX_NAME, Tree, build, joined, label_text, safe_name, unique_names
 from packwise.kubernetes.validation import label_value
 from packwise.objects.place import Origin
-from packwise.placement.model import Gang, GangPod, Grouper, NodeTopology, PodSet, Queue
-from packwise.placement.plan import Placement
+from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.model import Pool, Resource, Task, Workflow
     from packwise.frontends.osmo.rules import Submission
     from packwise.frontends.osmo.tree import Node
-    from packwise.placement.model import Bounds
+    from packwise.placement import Bounds
     from packwise.settings import Osmo
 
 _UNITS = {"T": "Ti", "G": "Gi", "M": "Mi", "K": "Ki", "B": "", "m": "m"}

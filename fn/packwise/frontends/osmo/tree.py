@@ -13,7 +13,7 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
 from krmfn.record import NamedTuple
-from packwise.placement.model import Bounds
+from packwise.placement import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

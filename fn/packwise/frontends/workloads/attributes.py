@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.frontends.workloads.workload import QUEUE
 from packwise.kubernetes.quantities import format_duration, parse_duration
 from packwise.objects.place import Origin
-from packwise.placement.model import Bounds
+from packwise.placement import Bounds
 from packwise.topology import Level
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
-from packwise.placement.limit import LIMIT, excess
-from packwise.placement.plan import Placement, WorkloadPlan
+from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
 from packwise.revisions.kai import NEWEST, release_of
 from packwise.topology import Level
 from packwise.topology.uses import ListedTopology, Use
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.workloads.workload import Workload
     from packwise.objects.inventory import Inventory
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Cluster
     from packwise.revisions import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender

@@ -28,7 +28,7 @@ from packwise.frontends.workloads.single import single
 from packwise.frontends.workloads.workload import SUFFIX, count, mapping
 from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping
-from packwise.placement.model import Gang, GangOwner, Grouper
+from packwise.placement import Gang, GangOwner, Grouper
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
 from packwise.frontends.workloads.workload import count, mapping
 from packwise.kubernetes.quantities import parse_int
 from packwise.objects.place import Origin
-from packwise.placement.model import Bounds, PodSet
+from packwise.placement import Bounds, PodSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

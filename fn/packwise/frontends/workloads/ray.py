@@ -8,12 +8,12 @@ from packwise.frontends.workloads.attributes import TOPOLOGY, bounds_of
 from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
 from packwise.frontends.workloads.workload import count, mapping
 from packwise.objects.place import Origin
-from packwise.placement.model import Bounds
+from packwise.placement import Bounds
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.workloads.workload import Template, Workload
-    from packwise.placement.model import PodSet
+    from packwise.placement import PodSet
 
 __all__ = ["WorkerGroup", "ray_cluster", "worker_groups"]
 

@@ -18,7 +18,7 @@ from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
 from packwise.frontends.workloads.workload import count, mapping
 from packwise.kubernetes.quantities import atoi
 from packwise.objects.place import Origin
-from packwise.placement.model import Bounds, PodSet
+from packwise.placement import Bounds, PodSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.placement.model import Bounds, PodSet
+from packwise.placement import Bounds, PodSet
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath

@@ -7,7 +7,7 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import PODGANG
-from packwise.placement.model import Gang, Grouper
+from packwise.placement import Gang, Grouper
 from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.place import Origin
-    from packwise.placement.model import Bounds
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Bounds, Cluster
     from packwise.settings import TopologyRender
 
 __all__ = ["GROVE", "podgang_origins", "podgang_value"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.kinds import QUEUE, TOPOLOGY
-from packwise.placement.model import Gang, GangPod, Grouper, NodeTopology, Queue
+from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
 from packwise.schedulers.kai.allocate.scene import Constraint, Job, KaiTopology, QueueShare, Share, SubGroup
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets
 from packwise.schedulers.kai.level_search import read_topology
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.placement.model import Bounds, PodSet
+    from packwise.placement import Bounds, PodSet
     from packwise.schedulers.kai.allocate.scene import Pod
     from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
     from packwise.schedulers.scheduler import SchedulerInput

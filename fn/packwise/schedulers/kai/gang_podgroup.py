@@ -8,7 +8,7 @@ Source: spec/grove.md#10, spec/osmo.md#5, spec/kai.md, spec/podgrouper.md#3.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.placement.model import Grouper
+from packwise.placement import Grouper
 from packwise.schedulers.kai.podgroup import PodGroup, SubGroup, TopologyConstraint
 from packwise.schedulers.kai.versions import SEGMENT_COUNTS, SUBGROUP_COUNTS
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.objects.place import Origin
-    from packwise.placement.model import Bounds, Gang, PodSet
+    from packwise.placement import Bounds, Gang, PodSet
     from packwise.schedulers.kai.versions import Versions
 
 __all__ = ["DEFAULT_QUEUE", "QUEUE_LABELS", "SKIP_PODGROUPER", "listed_sets", "podgroup", "podgroup_origins"]

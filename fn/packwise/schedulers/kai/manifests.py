@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.placement.model import GangPod, Queue
+    from packwise.placement import GangPod, Queue
 
 __all__ = ["pod_value", "queue_value"]
 

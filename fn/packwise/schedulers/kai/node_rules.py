@@ -7,7 +7,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Rule, Severity
 from packwise.objects.kinds import TOPOLOGY
 from packwise.objects.place import Place
-from packwise.placement.model import Gang, NodeTopology
+from packwise.placement import Gang, NodeTopology
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names

@@ -14,7 +14,7 @@ from packwise.findings import Effect
 from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import PODGROUP
-from packwise.placement.model import Gang
+from packwise.placement import Gang
 from packwise.revisions.kai import release_of
 from packwise.schedulers.kai.gang_podgroup import listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.level_search import known_topologies
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings import Problem
-    from packwise.placement.plan import Placement
+    from packwise.placement import Placement
     from packwise.schedulers.scheduler import SchedulerInput
 
 __all__ = ["RULES", "own_podgroups"]

@@ -15,7 +15,7 @@ from packwise.findings.finding import Finding, Rule, Severity, Stage
 from packwise.objects.generated import Generated
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
-from packwise.placement.model import Gang
+from packwise.placement import Gang
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.level_search import known_topologies
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.placement.plan import Placement
+    from packwise.placement import Placement
     from packwise.schedulers.scheduler import SchedulerInput
 
 __all__ = [

@@ -10,7 +10,7 @@ from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
-from packwise.placement.model import Gang, Grouper
+from packwise.placement import Gang, Grouper
 from packwise.schedulers.kai.allocate.queues import existing_queues
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, QUEUE_LABELS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from packwise.objects.place import Place
-    from packwise.placement.plan import Placement
+    from packwise.placement import Placement
     from packwise.schedulers.kai.allocate.scene import QueueShare
     from packwise.schedulers.scheduler import SchedulerInput
 

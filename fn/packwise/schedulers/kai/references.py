@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.placement.model import Gang
+from packwise.placement import Gang
 from packwise.schedulers.kai.topologies import KaiTopologies, judge_known, level_origins, users_topologies, value_of
 from packwise.schedulers.kai.topology_manifest import PROFILE, read_keys
 from packwise.topology.clustertopologybinding import REFERENCES
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.placement.plan import Schedulers
+    from packwise.placement import Schedulers
     from packwise.schedulers.scheduler import SchedulerInput
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopology

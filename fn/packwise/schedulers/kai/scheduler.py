@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
-from packwise.placement.model import Gang, Grouper
+from packwise.placement import Gang, Grouper
 from packwise.schedulers.kai.topologies import KaiTopologies, scheduler_topologies
 from packwise.schedulers.kai.topology_names import KAI_TOPOLOGY
 from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding
     from packwise.objects.generated import Generated
-    from packwise.placement.model import Node
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Cluster, Node
     from packwise.settings import TopologyRender
 
 __all__ = ["KAI"]

@@ -14,7 +14,7 @@ from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.generated import Generated
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.placement.model import Gang, NodeTopology, Queue
+from packwise.placement import Gang, NodeTopology, Queue
 from packwise.schedulers.kai.gang_podgroup import podgroup, podgroup_origins
 from packwise.schedulers.kai.manifests import pod_value, queue_value
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.objects.place import Origin
-    from packwise.placement.model import Node
-    from packwise.placement.plan import Placement
+    from packwise.placement import Node, Placement
     from packwise.schedulers.scheduler import SchedulerInput
 
 __all__ = ["RULES", "service_objects"]

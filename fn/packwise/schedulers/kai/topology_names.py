@@ -6,14 +6,14 @@ from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
-from packwise.placement.model import Grouper
+from packwise.placement import Grouper
 from packwise.schedulers.kai.topology_manifest import PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from krmfn.fieldpath import FieldPath
-    from packwise.placement.model import Gang
+    from packwise.placement import Gang
     from packwise.schedulers.scheduler import SchedulerInput
     from packwise.topology.known import KnownTopologies
 

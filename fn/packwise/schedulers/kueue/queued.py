@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.place import Place
-from packwise.placement.queued import PodSlice, QueuedPods
+from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.admission import QUEUE_NAME
 from packwise.schedulers.kueue.chain import Chain

@@ -11,7 +11,7 @@ from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerOb
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.objects.index import Index
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Cluster
     from packwise.settings import TopologyRender
 
 __all__ = ["KUEUE", "is_meant"]

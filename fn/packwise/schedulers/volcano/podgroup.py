@@ -10,7 +10,7 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import VOLCANO_PODGROUP
-from packwise.placement.model import Gang, Grouper
+from packwise.placement import Gang, Grouper
 from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.place import Origin
-    from packwise.placement.model import Node, PodSet
-    from packwise.placement.plan import Cluster
+    from packwise.placement import Cluster, Node, PodSet
     from packwise.settings import TopologyRender
 
 __all__ = ["DEFAULT_QUEUE", "NAME", "VOLCANO", "podgroup_value"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from packwise.findings.rule import Rule
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
     from packwise.kubernetes.validation import Sentence
-    from packwise.placement.plan import Schedulers
+    from packwise.placement import Schedulers
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology
 

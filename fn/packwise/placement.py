@@ -6,31 +6,27 @@ those of the objects to come. Every node has an origin. Source: spec/packwise.md
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.findings.finding import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.findings import Finding
+    from packwise.objects.generated import Generated
     from packwise.objects.place import Origin, Place
-    from packwise.topology import Level
+    from packwise.revisions import Revision
+    from packwise.topology import ClusterTopology, Level
+    from packwise.topology.status import Condition
 
-__all__ = [
-    "Bounds",
-    "Gang",
-    "GangOwner",
-    "GangPod",
-    "GpuShare",
-    "Grouper",
-    "Node",
-    "NodeTopology",
-    "PodSet",
-    "Queue",
-]
+__all__: list[str] = []
 
 
 class Bounds(NamedTuple):
@@ -260,3 +256,198 @@ class GangPod(NamedTuple):
 
 Node = Gang | NodeTopology | Queue | GangPod
 """What a scheduler writes one object for."""
+
+
+class Schedulers(NamedTuple):
+    """The schedulers that Grove's operator is configured for, and the one of pods that name none."""
+
+    names: tuple[str, ...]
+    default: str
+
+
+class Cluster(NamedTuple):
+    """What is known of the cluster that is rendered for.
+
+    `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
+    topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled; `knows_mnnvl`: whether anything says so.
+    `schedulers`: where the revision has them.
+    `makes_topologies`: whether the operator makes the scheduler's topology objects. `revision_before`: the one that the
+    baseline was written for, None where it is not known to be another. `nodes` are the Node objects that are known.
+    """
+
+    revision: Revision
+    enabled: bool = False
+    domains: tuple[str, ...] = ()
+    topologies: Mapping[str, ClusterTopology] = {}
+    auto_mnnvl: bool = False
+    knows_mnnvl: bool = True
+    schedulers: Schedulers | None = None
+    makes_topologies: bool = True
+    revision_before: Revision | None = None
+    nodes: tuple[Mapping[str, Value], ...] = ()
+
+
+class Placement(NamedTuple):
+    """One node of the model, handed to the schedulers.
+
+    `source` says in words what the node is made from, `subject` is that object; `notes` are annotations of the objects
+    written for it, their keys without the prefix `packwise.dev/`. `emit_by_default`: the objects are written where
+    `spec.emit` is not set, whatever kinds are the default.
+    """
+
+    node: Node
+    source: str
+    subject: KubeObject
+    notes: Mapping[str, str] = {}
+    emit_by_default: bool = False
+
+
+class WorkloadPlan(NamedTuple):
+    """What becomes of one workload. With an error among `findings` there is nothing to write.
+
+    `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
+    annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
+    `entries` is how much the placements count towards the run's limit, None where the front end did not count them.
+    `previews` are objects that another operator makes of the workload, for review.
+    """
+
+    workload: KubeObject
+    findings: tuple[Finding, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    topology: str | None = None
+    notes: Mapping[str, str | None] = {}
+    entries: int | None = None
+    previews: tuple[Generated, ...] = ()
+
+
+class Omission(NamedTuple):
+    """`asked` is what stands at the origin's place and is missing in the objects; the origin's rule leaves it out.
+
+    `why` says what keeps it away, `remedy` what would change that.
+    """
+
+    origin: Origin
+    asked: str
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodSlice:
+    """Every `size` pods of a set are within one domain of the level, which is a node label."""
+
+    level: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedPods:
+    """A set of pods of one template: how many, in which queue, and within which domains; levels are node labels.
+
+    `place` is where the template says so. `topologies` are the names of those that the flavors of the queue are in,
+    none where that is not known. `group` is the name of the sets that are placed together.
+    """
+
+    workload: KubeObject
+    place: Place
+    scheduler: str
+    name: str
+    count: int
+    queue: str = ""
+    required: str | None = None
+    preferred: str | None = None
+    is_unconstrained: bool = False
+    slices: tuple[PodSlice, ...] = ()
+    group: str | None = None
+    topologies: tuple[str, ...] = ()
+
+
+MAX_GANGS = 200_000
+"""How many gangs and entries of gangs a run renders at most, where the settings name no number. They take 550 MiB."""
+
+LIMIT = Rule(
+    "gang-limit",
+    f"All workloads of a run together become at most {MAX_GANGS} gangs and entries of gangs, or `limits.gangs`.",
+    "spec/packwise.md#5.2",
+)
+RULES = (LIMIT,)
+"""Rules of how much is rendered."""
+
+_ENTRY = 1024
+"""So many characters that an object copies from its workload count as a further entry."""
+
+
+def excess(entries: str, before: int, most: int) -> str:
+    """The message of LIMIT for a workload of `entries`, a number and its nouns; `before`: those before it."""
+    beside = f", beside {before} of other workloads" if before else ""
+    return (
+        f"would become {entries}{beside}; a run renders at most {most}: lower the replicas, split the input, "
+        "or raise limits.gangs of the TopologyRender"
+    )
+
+
+def weight_of_copies(characters: int) -> int:
+    """How many entries an object counts for the characters that it copies from its workload."""
+    return characters // _ENTRY
+
+
+def length(texts: Mapping[str, str]) -> int:
+    """The characters of labels or annotations."""
+    return sum([len(key) + len(text) for key, text in texts.items()])
+
+
+def characters(value: Value) -> int:
+    """The characters of all keys and texts within `value`."""
+    return sum(_lengths(value))
+
+
+def within_limit(plans: Sequence[WorkloadPlan], most: int) -> list[WorkloadPlan]:
+    """`plans`, where they have at most so many gangs and entries; else without placements, and with what says so.
+
+    A front end that counts its entries keeps to the limit itself.
+    """
+    total = 0
+    checked: list[WorkloadPlan] = []
+    for plan in plans:
+        if plan.entries is not None:
+            total += plan.entries
+            checked.append(plan)
+            continue
+        # The workload may be a document in a ConfigMap: the gang that is too much says where.
+        entries = 0
+        for placement in plan.placements:
+            entries += _entries(placement)
+            if total + entries > most:
+                message = excess(f"at least {entries} gangs, sets of pods and pods", total, most)
+                finding = placement.node.origin.place.finding(LIMIT, message)
+                checked.append(plan._replace(findings=(*plan.findings, finding)))
+                break
+        else:
+            total += entries
+            checked.append(plan)
+    if any(finding.rule == LIMIT.name for plan in checked for finding in plan.findings):
+        return [plan._replace(placements=()) for plan in checked]
+    return checked
+
+
+def _entries(placement: Placement) -> int:
+    node = placement.node
+    if isinstance(node, Gang):
+        copied = length(node.labels) + length(node.annotations) + length(placement.notes) + len(node.priority_class)
+        return 1 + len(node.sets) + weight_of_copies(copied)
+    if isinstance(node, GangPod):
+        return 1 + weight_of_copies(characters(node.value))
+    return 0
+
+
+def _lengths(value: Value) -> Iterator[int]:
+    if isinstance(value, str):
+        yield len(value)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield len(key)
+            yield from _lengths(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _lengths(part)
