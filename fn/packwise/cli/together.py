@@ -13,8 +13,7 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.input_paths import folder_of, landmark_text, real
 from packwise.cli.reader import is_readable
-from packwise.discovery import KUSTOMIZATIONS
-from packwise.discovery.landmarks import mapping_in, texts_in
+from packwise.discovery import KUSTOMIZATIONS, mapping_in, texts_in
 from packwise.objects.identity import identity
 from packwise.objects.index import ONCE
 from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET

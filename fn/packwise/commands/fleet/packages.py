@@ -20,8 +20,7 @@ from packwise.commands.fleet.documents import mapping_at, objects_at, unreadable
 from packwise.commands.fleet.fields import PLUGINS, same_name
 from packwise.commands.fleet.kustomization import Kustomizations, file_of, folders_named_by, plugin_entries
 from packwise.commands.fleet.tree import below
-from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, nearest_folder_among
-from packwise.discovery.landmarks import RENDERED_LIST
+from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST, nearest_folder_among
 from packwise.objects.kinds import WORKLOADS
 from packwise.settings.recognition import has_topology, is_settings
 from packwise.settings.topologyrender import KAI_PROFILE

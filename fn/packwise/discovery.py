@@ -1,0 +1,432 @@
+"""The role of a file in a repository, judged or left out for a reason, and the configuration nearest to it.
+
+Pure functions of paths and texts; `packwise.cli` walks the disk or a commit and asks them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from enum import Enum
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.globs import Globs
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Mapping
+
+    from krmfn.value import Value
+
+
+class Reason(Enum):
+    """Each reason with its noun for one file and for several; summaries count in this order."""
+
+    HELM_TEMPLATE = ("Helm template", "Helm templates")
+    HELM_CHART = ("Helm chart", "Helm charts")
+    VALUES = ("values file", "values files")
+    PATCH = ("patch", "patches")
+    COMPONENT = ("file of a component", "files of components")
+    TEMPLATE = ("template", "templates")
+    ENCRYPTED = ("encrypted file", "encrypted files")
+    FOREIGN = ("foreign file", "foreign files")
+    RENDERED = ("rendered file", "rendered files")
+    IGNORED = ("ignored path", "ignored paths")
+    EXCLUDED = ("excluded path", "excluded paths")
+
+    @property
+    def noun(self) -> str:
+        """What a file is that is left out for this reason."""
+        return self.value[0]
+
+    @property
+    def plural(self) -> str:
+        """The noun for several files."""
+        return self.value[1]
+
+    @property
+    def is_of_the_package(self) -> bool:
+        """Whether the file belongs to the package though it is not judged: `render` copies it."""
+        return self not in (Reason.RENDERED, Reason.IGNORED, Reason.EXCLUDED)
+
+
+class LeftOut(NamedTuple):
+    """A file that is not judged. `by` is the file that says so, or "" where its own content does.
+
+    `workloads` is how many its text seems to hold, as far as it was read.
+    """
+
+    reason: Reason
+    by: str = ""
+    workloads: int = 0
+
+    @property
+    def description(self) -> str:
+        """`patch (overlays/east/kustomization.yaml)`."""
+        return f"{self.reason.noun} ({self.by})" if self.by else self.reason.noun
+
+
+def summary(reasons: Iterable[Reason]) -> str:
+    """`14 Helm templates, 3 patches`; nothing where no file is left out."""
+    counted = Counter(reasons)
+    return ", ".join(
+        f"{counted[reason]} {reason.noun if counted[reason] == 1 else reason.plural}"
+        for reason in Reason
+        if counted[reason]
+    )
+
+
+_ADVICE = {
+    Reason.HELM_TEMPLATE: "helm template … | packwise check -",
+    Reason.COMPONENT: "kustomize build … | packwise check -",
+    Reason.ENCRYPTED: "sops --decrypt … | packwise check -",
+}
+"""How workloads that are left out get judged."""
+
+
+def passed_over(numbers: Iterable[tuple[str, int]], verb: str = "judged") -> list[str]:
+    """`3 Helm templates hold workloads that were not judged: helm template … | packwise check -`, for each reason.
+
+    The reasons are nouns of files, each with a number of these; what is none stands for errors, and its number for
+    workloads.
+    """
+    by_noun = {reason.noun: reason for reason in Reason}
+    lines: list[str] = []
+    for noun, number in numbers:
+        reason = by_noun.get(noun)
+        if reason is None:
+            words = "workload was" if number == 1 else "workloads were"
+            lines.append(f"{number} {words} not {verb}, because of errors")
+            continue
+        words = f"{noun} holds" if number == 1 else f"{reason.plural} hold"
+        advice = f": {_ADVICE[reason]}" if reason in _ADVICE else ""
+        lines.append(f"{number} {words} workloads that were not {verb}{advice}")
+    return lines
+
+
+_CHART = "Chart.yaml"
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""Names of a kustomization's file."""
+
+RENDERED_LIST = ".packwise.sha256"
+"""Name of the list of the files that packwise wrote into a folder."""
+
+LANDMARKS = frozenset({_CHART, *KUSTOMIZATIONS, RENDERED_LIST})
+"""Names of files that say what others are."""
+
+_LISTED = re.compile(r"\\?[0-9a-f]{64}  ([^\n]+)")
+_VALUES = re.compile(r"([^/]*[-_.])?values([-_.][^/]*)?\.(ya?ml|json)", re.IGNORECASE)
+
+_PATCHES = ("patches", "patchesJson6902")
+"""Lists of a kustomization whose entries name a file in `path`."""
+
+
+class Landmarks(NamedTuple):
+    """What the landmarks below one top say, by the path of the file or folder that they say it of."""
+
+    files: Mapping[str, LeftOut] = {}
+    charts: Mapping[str, str] = {}
+    components: Mapping[str, str] = {}
+    kustomizations: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str], top: str = "") -> Landmarks:
+        """The landmarks whose texts are `texts`, by path; a list of rendered files counts below the folder `top` only.
+
+        What is no YAML says nothing.
+        """
+        files: dict[str, LeftOut] = {}
+        charts: dict[str, str] = {}
+        components: dict[str, str] = {}
+        for path, text in sorted(texts.items()):
+            folder, name = posixpath.split(path)
+            if name == _CHART:
+                charts[folder] = path
+                files[path] = LeftOut(Reason.HELM_CHART)
+            elif name == RENDERED_LIST:
+                if folder != top and (not top or folder.startswith(f"{top}/")):
+                    files.update((file, LeftOut(Reason.RENDERED, path)) for file in _rendered(folder, text))
+            else:
+                value = mapping_in(text)
+                if value.get("kind") == "Component":
+                    components[folder] = path
+                    files[path] = LeftOut(Reason.COMPONENT)
+                for file, reason in _named(value):
+                    files.setdefault(_joined(folder, file), LeftOut(reason, path))
+        kustomizations = frozenset([path for path in texts if posixpath.basename(path) in KUSTOMIZATIONS])
+        return cls(files, charts, components, kustomizations)
+
+    def left_out(self, path: str) -> LeftOut | None:
+        """Why the file at `path` is not judged; None where the landmarks do not say so."""
+        if not self.files and not self.charts and not self.components:
+            return None
+        named = self.files.get(path)
+        if named is not None:
+            return named
+        name = posixpath.basename(path)
+        below: str = path
+        while below:
+            folder: str = posixpath.dirname(below)
+            chart = self.charts.get(folder)
+            if chart is not None:
+                inner = path.removeprefix(f"{folder}/") if folder else path
+                if inner.startswith("templates/"):
+                    return LeftOut(Reason.HELM_TEMPLATE, chart)
+                if _VALUES.fullmatch(name):
+                    return LeftOut(Reason.VALUES, chart)
+            component = self.components.get(folder)
+            if component is not None:
+                return LeftOut(Reason.COMPONENT, component)
+            below = folder
+        return None
+
+
+def is_values(path: str) -> bool:
+    """Whether the file's name is that of Helm values."""
+    return _VALUES.fullmatch(posixpath.basename(path)) is not None
+
+
+def _rendered(folder: str, text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        match = _LISTED.fullmatch(line)
+        if match is not None:
+            path = match[1].replace(r"\n", "\n") if line.startswith("\\") else match[1]
+            yield _joined(folder, path)
+
+
+def _named(value: Mapping[str, Value]) -> Iterator[tuple[str, Reason]]:
+    """The files that a kustomization names and that are no objects of their own."""
+    for key in _PATCHES:
+        yield from ((path, Reason.PATCH) for path in _paths(value.get(key), "path"))
+    # An entry may be the patch itself.
+    merged = value.get("patchesStrategicMerge")
+    yield from ((entry, Reason.PATCH) for entry in texts_in(merged) if "\n" not in entry)
+    yield from ((entry, Reason.FOREIGN) for entry in texts_in(value.get("configurations")))
+    yield from ((path, Reason.FOREIGN) for path in _paths(value.get("replacements"), "path"))
+    charts = value.get("helmCharts")
+    yield from ((path, Reason.VALUES) for path in _paths(charts, "valuesFile"))
+    for chart in charts if isinstance(charts, list) else ():
+        if isinstance(chart, dict):
+            yield from ((entry, Reason.VALUES) for entry in texts_in(chart.get("additionalValuesFiles")))
+
+
+def _paths(entries: Value, key: str) -> Iterator[str]:
+    for entry in entries if isinstance(entries, list) else ():
+        path = entry.get(key) if isinstance(entry, dict) else None
+        if isinstance(path, str) and path:
+            yield path
+
+
+def texts_in(entries: Value) -> list[str]:
+    """The entries of a list that are texts, and not empty."""
+    return [entry for entry in entries if isinstance(entry, str) and entry] if isinstance(entries, list) else []
+
+
+def _joined(folder: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, path))
+
+
+def mapping_in(text: str) -> Mapping[str, Value]:
+    """The mapping that a text is; an empty one where it is none."""
+    from krmfn.yamltext import YamlError, read
+
+    try:
+        value = read(text)
+    except YamlError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+_DIRECTIVE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
+_TWICE = re.compile(r"must stand once in its mapping$")
+_TYPED = re.compile(r"""^["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
+_COMMENT = re.compile(r"(^|[\s,{\[])(//|/\*)", re.MULTILINE)
+_OBJECT = re.compile(r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:""", re.MULTILINE | re.IGNORECASE)
+
+
+def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> Reason | None:
+    """Why the file at `path`, whose documents are `values`, is not judged; None where it is.
+
+    `has_objects`: whether one of the documents is an object that packwise reads. A file without content is of nobody.
+    """
+    documents = [value for value in values if value is not None]
+    if any(_is_encrypted(value) for value in documents):
+        return Reason.ENCRYPTED
+    if has_objects or not documents:
+        return None
+    return Reason.VALUES if is_values(path) else Reason.FOREIGN
+
+
+def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
+    """Why the file at `path`, which is no YAML because of `error`, is not judged; None where nobody could read it."""
+    if _DIRECTIVE.search(text):
+        return Reason.TEMPLATE
+    # Other tools take the last of two keys.
+    if _TWICE.search(error) and not _TYPED.search(text):
+        return Reason.VALUES if is_values(path) else Reason.FOREIGN
+    # Editors and compilers write JSON with comments.
+    if path.endswith(".json") and _COMMENT.search(text) and not _OBJECT.search(text):
+        return Reason.FOREIGN
+    return None
+
+
+def _is_encrypted(value: Value) -> bool:
+    """Whether sops encrypted the document. Source: sops README, "the sops metadata are stored in the branch sops"."""
+    sops = value.get("sops") if isinstance(value, dict) else None
+    return isinstance(sops, dict) and ("mac" in sops or "lastmodified" in sops)
+
+
+GITIGNORE = ".gitignore"
+
+
+class Ignored(NamedTuple):
+    """The `.gitignore` files that count in one folder, the highest first: folder and globs of each."""
+
+    files: tuple[tuple[str, Globs], ...] = ()
+
+    def within(self, folder: str, text: str) -> Ignored:
+        """With the `.gitignore` of `folder` too, whose text is `text`; "" is the top."""
+        # Only these bytes end a line of git's.
+        lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+        return Ignored((*self.files, (folder, Globs.read(lines))))
+
+    def by(self, path: str, *, is_folder: bool = False) -> str | None:
+        """The `.gitignore` that names `path`, which stands in no ignored folder; None where it is not ignored."""
+        for folder, globs in reversed(self.files):
+            decision = globs.decision(path.removeprefix(f"{folder}/") if folder else path, is_folder=is_folder)
+            if decision is not None:
+                return posixpath.join(folder, GITIGNORE) if decision else None
+        return None
+
+
+def ignored_from(texts: Mapping[str, str], start: str) -> Ignored:
+    """What counts above the folder `start`: `texts` are the `.gitignore` files there, by folder.
+
+    Nothing counts where `start` itself is ignored: who names it wants it read.
+    """
+    ignored = Ignored()
+    steps = start.split("/") if start else []
+    for depth, _ in enumerate(steps):
+        folder = "/".join(steps[:depth])
+        if folder in texts:
+            ignored = ignored.within(folder, texts[folder])
+        if ignored.by("/".join(steps[: depth + 1]), is_folder=True) is not None:
+            return Ignored()
+    return ignored
+
+
+def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) -> dict[str, str]:
+    """Those of `files`, all below the folder `start`, that are ignored, each with the `.gitignore` that names it."""
+    folders: dict[str, tuple[Ignored, str | None]] = {}
+
+    def folder_of(folder: str) -> tuple[Ignored, str | None]:
+        unknown: list[str] = []
+        above = folder
+        while above not in folders:
+            unknown.append(above)
+            if above == start or not above:
+                break
+            above = posixpath.dirname(above)
+        for each in reversed(unknown):
+            if each == start or not each:
+                rules, by = ignored_from(texts, start), None
+            else:
+                rules, by = folders[posixpath.dirname(each)]
+                by = by or rules.by(each, is_folder=True)
+            if each in texts and by is None:
+                rules = rules.within(each, texts[each])
+            folders[each] = rules, by
+        return folders[folder]
+
+    ignored: dict[str, str] = {}
+    for file in files:
+        rules, by = folder_of(posixpath.dirname(file))
+        by = by or rules.by(file)
+        if by is not None:
+            ignored[file] = by
+    return ignored
+
+
+class Traits(NamedTuple):
+    """What of a file counts: it holds a TopologyRender (`settings`), a topology section, a workload."""
+
+    settings: bool = False
+    topology: bool = False
+    workloads: bool = False
+
+    @property
+    def configures(self) -> bool:
+        """Whether the file holds a configuration."""
+        return self.settings or self.topology
+
+    def __or__(self, other: Traits) -> Traits:
+        return Traits(*(mine or others for mine, others in zip(self, other, strict=True)))
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    """The folders that `path` is in, the nearest first."""
+    while path not in ("", "/"):
+        path = posixpath.dirname(path)
+        yield path
+
+
+def nearest_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
+    """The folder whose configuration each of `files` is judged by; None: it is judged without.
+
+    Several operators' configurations in a folder without workloads are no cluster's: each is judged alone, by itself.
+    """
+    alone = _samples(files)
+    chosen = configured_folders({path: Traits() if path in alone else traits for path, traits in files.items()})
+    return chosen | {path: path for path in alone}
+
+
+def _samples(files: Mapping[str, Traits]) -> list[str]:
+    """The files of operators' configurations that stand beside each other, and nothing below them that they are for."""
+    beside: dict[str, list[str]] = {}
+    for path, traits in files.items():
+        if traits.configures:
+            beside.setdefault(posixpath.dirname(path), []).append(path)
+    used = {nearest_folder_among(beside, path) for path, traits in files.items() if traits.workloads}
+    return [
+        path
+        for folder, paths in beside.items()
+        if len(paths) > 1 and folder not in used and not any(files[path].settings for path in paths)
+        for path in paths
+    ]
+
+
+def configured_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
+    """As `nearest_folders`, where every configuration is a cluster's."""
+    configured: dict[str, Traits] = {}
+    for path, traits in files.items():
+        if traits.configures:
+            folder = posixpath.dirname(path)
+            configured[folder] = configured.get(folder, Traits()) | traits
+    nearest = {path: nearest_folder_among(configured, path) for path in files}
+    used = {nearest[path] for path, traits in files.items() if traits.workloads}
+    taken = _completing(configured, used)
+    chosen = {path: taken.get(folder, folder) if folder is not None else None for path, folder in nearest.items()}
+    folders = {folder for folder in chosen.values() if folder is not None}
+    if len(folders) == 1:
+        (only,) = folders
+        return dict.fromkeys(files, only)
+    return chosen
+
+
+def nearest_folder_among(folders: Container[str], path: str) -> str | None:
+    """The nearest of `folders` that `path` is in; None where it is in none of them."""
+    return next((folder for folder in _folders_above(path) if folder in folders), None)
+
+
+def _completing(configured: Mapping[str, Traits], used: set[str | None]) -> dict[str, str]:
+    """The folders without workloads whose operator's configuration completes that of a folder above.
+
+    That one has packwise's settings and no topology, and there is no second candidate for it.
+    """
+    candidates: dict[str, list[str]] = {}
+    for folder, traits in configured.items():
+        above = nearest_folder_among(configured, folder)
+        if folder not in used and not traits.settings and above is not None and not configured[above].topology:
+            candidates.setdefault(above, []).append(folder)
+    return {folders[0]: above for above, folders in candidates.items() if len(folders) == 1}
