@@ -91,8 +91,8 @@ AUTOSCALING = (
     )
     edit(
         autoscaling,
-        "from packwise.findings.rule import Rule\n",
-        "from packwise.findings.problem import Problem\nfrom packwise.findings.rule import Rule\n",
+        "from packwise.findings.finding import Rule\n",
+        "from packwise.findings.finding import Problem\nfrom packwise.findings.finding import Rule\n",
     )
     explanations = source / "packwise" / "commands" / "rules" / "explanations"
     (explanations / "autoscaling-cap.yaml").write_text("why: Clusters end.\nfix: Lower maxReplicas.\n", "utf-8")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings import Finding
+    from packwise.findings.finding import Finding
     from packwise.objects.generated import Generated
     from packwise.objects.place import Origin, Place
     from packwise.revisions import Revision

@@ -18,7 +18,7 @@ from packwise.cli.report.gitlab import as_gitlab
 from packwise.cli.report.junit import as_junit
 from packwise.cli.report.sarif import as_sarif
 from packwise.cli.rules import RULES_BY_NAME
-from packwise.findings.fingerprint import fingerprints
+from packwise.findings.known import fingerprints
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.places import ROOT, TESTDATA, TOOLS, missing
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.fieldpath import format_path
-from packwise.findings import Effect, Problem
-from packwise.findings.finding import Stage
+from packwise.findings.finding import Effect, Problem, Stage
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.versions import KNOWN, Versions, suited
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from krmfn import KubeObject
-from packwise.findings import Finding
+from packwise.findings.finding import Finding
 from packwise.pipeline.steps import cluster_of, selected, topologies_of
 from packwise.schedulers.kai import KAI
 from packwise.schedulers.scheduler import SchedulerInput

@@ -6,7 +6,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.extras import CRDS
-from packwise.findings import Severity
+from packwise.findings.finding import Severity
 from packwise.objects.index import Index
 from packwise.validate import definitions
 from packwise.validate.definitions import definitions_of

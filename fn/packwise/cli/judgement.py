@@ -8,9 +8,7 @@ from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.coverage import Coverage, groups_covered, judge_of, objects_judged
 from packwise.cli.together import has_repeated, layers_of, packages_of
 from packwise.discovery import passed_over
-from packwise.findings.consequences import without_echoes
-from packwise.findings.fingerprint import fingerprints
-from packwise.findings.known import compare
+from packwise.findings.known import compare, fingerprints, without_echoes
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
 from packwise.pipeline.rules import rules_of_packages

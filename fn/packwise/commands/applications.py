@@ -14,8 +14,7 @@ from fnmatch import fnmatchcase
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Finding, Rule, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,11 +1,12 @@
-"""One thing a user can act on: what is wrong where, by which rule. It becomes a krmfn Result."""
+"""Rules, problems that break them, and the findings that users see of these."""
 
 from __future__ import annotations
 
+from enum import Enum, StrEnum, auto
+
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import MAX_TEXT, Effect
-from packwise.findings.rule import Rule, Severity, Stage
+from krmfn.result import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,9 +17,113 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.source import Location
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
 
-__all__ = ["Finding", "Rule", "Severity", "Stage", "bounded", "findings_of", "from_field_error", "has_errors"]
+
+class Stage(StrEnum):
+    """Who would refuse the object. Source: spec/packwise.md#3, `tags.stage`."""
+
+    CONFIG = "config"
+    """The operator, at its start."""
+    DECODE = "decode"
+    """The typed decoder."""
+    SCHEMA = "schema"
+    """The API server, by the schema of the resource."""
+    WEBHOOK = "webhook"
+    """The operator's webhook."""
+    POD = "pod"
+    """The API server, each time that the operator creates a pod of the workload, which itself is taken."""
+    SCHEDULER = "scheduler"
+    """The scheduler, of the pods of a workload that was taken: in an event of theirs, or in its log."""
+
+
+class Rule(NamedTuple):
+    """A rule as users know it: `name` is stable and public, `summary` one line.
+
+    `source` is a link from `docs/` to the section that it follows from: `spec/grove.md#r08`.
+
+    `once`: it is about all workloads of a package, and reported at one of them.
+    """
+
+    name: str
+    summary: str
+    source: str
+    severity: Severity = Severity.ERROR
+    once: bool = False
+
+
+MAX_TEXT = 2000
+"""Characters of a text that a result shows: a name of a megabyte makes no message of a megabyte."""
+
+
+class Effect(Enum):
+    """What becomes of an object with a problem."""
+
+    REFUSED = auto()
+    """It is not taken."""
+    UNKNOWN = auto()
+    """The field is one that nobody knows: it is dropped, or refused where the client asks for that."""
+    IGNORED = auto()
+    """It is taken, and the field has no effect, or not the one that its author wants."""
+    UNCHECKED = auto()
+    """A rule of its CRD cannot be evaluated here, so that nobody knows."""
+
+
+class Cause(Enum):
+    """Why a value is refused, as far as another check depends on it."""
+
+    VALUE = auto()
+    """The value is not one of those that are allowed."""
+    TYPE = auto()
+    """It has another type."""
+    REQUIRED = auto()
+    """It is absent."""
+    UNANSWERED = auto()
+    """A rule of the CRD fails on it: the rule expects a value of another shape."""
+
+
+class Problem(NamedTuple):
+    """One problem with the field at `path`; `message` is packwise's own text, from `must` on."""
+
+    path: FieldPath
+    """The true path in the value that was judged."""
+
+    message: str
+    """What is wrong, and what to do."""
+
+    operator_message: str | None = None
+    """The exact text of the operator, API server or webhook that refuses it; None: it has none of its own."""
+
+    stage: Stage | None = None
+    """Who refuses it. Without a stage nobody is known to use that text, and users do not see it."""
+
+    effect: Effect = Effect.REFUSED
+    """What becomes of the object."""
+
+    cause: Cause = Cause.VALUE
+    """Why it is refused."""
+
+    consequence: str = ""
+    """Who does what about it; "" where the message says enough."""
+
+    proposed: Value = None
+    """The value that the field should have, where that is plain."""
+
+    at_key: bool = False
+    """Whether the place of the problem is the field's name rather than its value."""
+
+    @property
+    def bounded(self) -> Problem:
+        """The problem with texts that are a little longer than is shown: thousands of them do not fill the memory."""
+        longest = MAX_TEXT + 1
+        text = self.operator_message
+        if len(self.message) <= longest and (text is None or len(text) <= longest):
+            return self
+        return self._replace(message=self.message[:longest], operator_message=None if text is None else text[:longest])
+
+    @property
+    def full_message(self) -> str:
+        """The message, with its consequence."""
+        return f"{self.message}: {self.consequence}" if self.consequence else self.message
 
 
 class Finding(NamedTuple):

@@ -1,22 +1,42 @@
-"""Findings that were there before, in a file: an old repository starts green, and only what is new is reported.
-
-A finding is the same one when rule, file, resource and field are; lines may move. Where several are alike in all of
-these, as many are known as the file has.
-"""
+"""Findings among others: what follows from another, what was known before, and what a finding is recognised by."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from hashlib import sha256
+
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.findings.fingerprint import fingerprints
+from krmfn.result import Severity
+from packwise.findings.finding import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Any
 
     from krmfn.result import Result
 
-__all__ = ["VERSION", "Compared", "compare", "known_of", "written"]
+
+def fingerprints(results: Iterable[Result]) -> list[str]:
+    """A hash for each result of its rule, resource and field; with a number where another has all of these too."""
+    counted: Counter[str] = Counter()
+    hashes: list[str] = []
+    for result in results:
+        hashed = _hash(result)
+        counted[hashed] += 1
+        hashes.append(f"{hashed}:{counted[hashed]}")
+    return hashes
+
+
+def _hash(result: Result) -> str:
+    ref = result.resource_ref
+    resource = [ref.api_version, ref.kind, ref.namespace, ref.name] if ref is not None else []
+    file = result.file.path if result.file is not None else ""
+    path = result.field.path if result.field is not None else ""
+    text = json.dumps([result.tags.get("rule", ""), file, *resource, path])
+    return sha256(text.encode()).hexdigest()[:32]
+
 
 VERSION = 1
 """Of the file's format."""
@@ -68,3 +88,52 @@ def compare(results: Sequence[Result], known: Collection[str]) -> Compared:
 def _fingerprint(entry: object) -> str | None:
     each = cast("dict[str, object]", entry).get("fingerprint") if isinstance(entry, dict) else None
     return each if isinstance(each, str) else None
+
+
+_ECHOES = {"workload-schema": "topology-domain-unknown"}
+"""Rules whose results echo, at the same place, those of another rule: it says why the value is none."""
+
+_CAUSING = frozenset(_ECHOES.values())
+
+_STAGES = {stage.value: number for number, stage in enumerate(Stage)}
+
+
+def causes(results: Iterable[Result]) -> list[Result]:
+    """`results` without the errors about a field of which another error, of a later stage, says more."""
+    kept: list[Result] = []
+    places: dict[object, int] = {}
+    for result in results:
+        place = _place(result) if _is_refused_field(result) else None
+        earlier = places.get(place) if place is not None else None
+        if earlier is None:
+            if place is not None:
+                places[place] = len(kept)
+            kept.append(result)
+        elif _stage(result) > _stage(kept[earlier]):
+            kept[earlier] = result
+        elif _stage(result) == _stage(kept[earlier]):
+            # Two texts of one who refuses it are two things to mend.
+            kept.append(result)
+    return kept
+
+
+def without_echoes(results: Iterable[Result]) -> list[Result]:
+    """`results` without what a rule has against a value of which another says more: one typo is one error."""
+    results = list(results)
+    causing = {(result.tags.get("rule"), _place(result)) for result in results if result.tags.get("rule") in _CAUSING}
+    return [result for result in results if (_ECHOES.get(result.tags.get("rule", "")), _place(result)) not in causing]
+
+
+def _is_refused_field(result: Result) -> bool:
+    """Whether it is an error of a stage about a field."""
+    field = result.field
+    return result.severity is Severity.ERROR and field is not None and bool(field.path) and "stage" in result.tags
+
+
+def _place(result: Result) -> object:
+    path = None if result.field is None else result.field.path
+    return result.file, result.resource_ref, result.tags.get("line"), result.tags.get("column"), path
+
+
+def _stage(result: Result) -> int:
+    return _STAGES.get(result.tags.get("stage", ""), -1)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity, Stage
+from packwise.findings.finding import Problem, Rule, Severity, Stage
 from packwise.frontends.resource_names import misspelt_resource, near_resource
 from packwise.kubernetes.quantities import canonical_quantity, quantity_of
 from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, qualified_name

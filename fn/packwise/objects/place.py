@@ -9,15 +9,14 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import ResourceRef
 from krmfn.source import Location
-from packwise.findings.finding import Finding
-from packwise.findings.problem import Problem
+from packwise.findings.finding import Finding, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.findings.rule import Rule, Severity, Stage
+    from packwise.findings.finding import Rule, Severity, Stage
 
 __all__ = ["Derived", "Origin", "Place", "place_text"]
 

@@ -10,7 +10,7 @@ from posixpath import dirname
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.pipeline.suppression import HINTS, Suppressions
 from packwise.settings import settings_place
 from packwise.wording import closest

@@ -11,8 +11,7 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.remarks import remarks
-from packwise.findings.finding import Finding
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Finding, Rule, Severity
 from packwise.wording import closest
 
 if TYPE_CHECKING:

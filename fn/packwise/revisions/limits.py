@@ -7,8 +7,7 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, qualified_name
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Effect, Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.quantities import duration_fault, parse_duration
 from packwise.kubernetes.validation import go_number
 from packwise.wording import closest, list_known

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Finding, Problem, Rule, Stage
+from packwise.findings.finding import Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote
 from packwise.topology.levellist import level_problems, levels_of, name_problems, refused
 from packwise.topology.levels import DOMAINS, ClusterTopology, rank

@@ -9,7 +9,7 @@ import re
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Problem, Rule, Stage
+from packwise.findings.finding import Problem, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
 from packwise.topology.levellist import level_problems, levels_of, name_problems, refused, unknown_fields, wrong_type
 from packwise.wording import list_known

@@ -5,8 +5,7 @@ from __future__ import annotations
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Effect, Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, dns_subdomain
 from packwise.topology.levels import ClusterTopology, Level
 from packwise.wording import closest, list_known

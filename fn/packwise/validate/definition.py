@@ -10,8 +10,7 @@ from functools import lru_cache
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Cause, Effect, Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Cause, Effect, Problem, Stage
 from packwise.validate.lists import duplicates
 from packwise.validate.metadata import metadata_problems
 from packwise.validate.prepare import prepared

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, findings_of
-from packwise.findings.problem import Effect
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Effect, Finding, Rule, Severity, findings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.validate.definition import Definition
 
 __all__ = ["RULES", "UNCHECKED", "Verdict", "judge", "no_table"]

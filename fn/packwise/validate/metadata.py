@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Cause, Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Cause, Problem, Stage
 from packwise.kubernetes.validation import (
     V35,
     ErrorType,

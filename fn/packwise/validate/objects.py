@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Effect, Finding, Problem, Rule, Severity
+from packwise.findings.finding import Effect, Finding, Problem, Rule, Severity
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, PODGANG, PODGROUP, VOLCANO_PODGROUP
 from packwise.validate.judge import judge, no_table
@@ -12,7 +12,7 @@ from packwise.validate.judge import judge, no_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from packwise.findings import Problem
+    from packwise.findings.finding import Problem
     from packwise.objects.generated import Generated
     from packwise.objects.inventory import Inventory
     from packwise.validate.definitions import Definitions

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Cause, Effect, Problem
+from packwise.findings.finding import Cause, Effect, Problem
 from packwise.kubernetes.validation import ErrorType
 from packwise.validate.celvalue import cel_value, in_order_of, key_of
 from packwise.validate.cost import MAX_COST_OF_OBJECT, MIN_COST, weight_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Cause, Effect, Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Cause, Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, go_json, go_quote
 from packwise.validate.formats import CHECKED, has_format
 from packwise.validate.patterns import MOST_STATES, match_cost, matches

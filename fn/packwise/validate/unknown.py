@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Effect, Problem
+from packwise.findings.finding import Effect, Problem
 from packwise.kubernetes.go_types import TYPES
 from packwise.wording import told_known
 

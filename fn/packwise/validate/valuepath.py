@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Cause, Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Cause, Problem, Stage
 from packwise.kubernetes.validation import OperatorError
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from packwise.topology import ClusterTopology, Level
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from packwise.findings.problem import Problem
-    from packwise.findings.rule import Rule
+    from packwise.findings.finding import Problem, Rule
 
 __all__ = ["TOPOLOGIES", "context_of", "edited", "load_cases", "outcome", "problems_of", "view_of"]
 

@@ -12,7 +12,7 @@ import pytest
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from krmfn.yamltext import read, split_documents
-from packwise.findings import Effect, Stage
+from packwise.findings.finding import Effect, Stage
 from packwise.frontends.grove.build_gangs import build_gangs
 from packwise.frontends.grove.condition import workload_condition
 from packwise.frontends.grove.default import default

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from krmfn.fieldpath import format_path
-from packwise.findings import Effect, Stage
+from packwise.findings.finding import Effect, Stage
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.embedded import KEYS, REQUIRED, struct
 from packwise.frontends.grove.schema.kinds import (

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Stage
+from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.grove.rules import all_rules
 from packwise.frontends.grove.rules.check import Check, Context, Node, Scope
 from packwise.frontends.grove.rules.design import DESIGN

@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.report.lines import sentence
 from packwise.cli.report.visible import json_text
-from packwise.findings.fingerprint import fingerprints
+from packwise.findings.known import fingerprints
 
 if TYPE_CHECKING:
     from typing import Any

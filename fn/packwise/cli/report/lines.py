@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.arguments import Verbosity
 from packwise.cli.report.visible import visible
-from packwise.findings.consequences import causes
+from packwise.findings.known import causes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

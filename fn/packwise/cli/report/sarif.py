@@ -14,7 +14,7 @@ from krmfn.result import Severity
 from packwise.cli.report.lines import sentence
 from packwise.cli.report.visible import json_text
 from packwise.cli.rules import RULES_BY_NAME
-from packwise.findings.fingerprint import fingerprints
+from packwise.findings.known import fingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.commands.explain.emitted import value_of
-from packwise.findings import has_errors
+from packwise.findings.finding import has_errors
 from packwise.objects.kinds import POD, PODGANG, PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Origin
 from packwise.pipeline.registry import omission_sources

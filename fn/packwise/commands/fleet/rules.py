@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 
 __all__ = ["BUILD", "FIT", "LOST", "RULES", "WRITTEN"]
 

@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
-    from packwise.findings.rule import Rule
+    from packwise.findings.finding import Problem, Rule
     from packwise.frontends.dynamo.convert import Converted
     from packwise.frontends.frontend import FrontEnd
     from packwise.objects.identity import Identity

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Effect, Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Effect, Problem, Stage
 from packwise.frontends.dynamo.convert import ALPHA
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Stage
 from packwise.frontends.grove.baseline import inherit_annotation, stored
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.findings import Problem, Rule
+    from packwise.findings.finding import Problem, Rule
     from packwise.frontends.grove.baseline import Stored
     from packwise.frontends.grove.rules import Context
     from packwise.revisions import Revision

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Problem, Rule, Severity
 from packwise.frontends.grove.queue import QUEUE
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, run
 from packwise.frontends.grove.scalars import TOOL_DEPENDENT, pod_specs, tool_dependent_words, unquoted_quantities

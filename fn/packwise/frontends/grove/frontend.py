@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings import Effect, Finding, Rule, Severity, Stage, findings_of, has_errors
+from packwise.findings.finding import Effect, Finding, Rule, Severity, Stage, findings_of, has_errors
 from packwise.frontends.grove import record
 from packwise.frontends.grove.admission import Admitted, History, admit, is_new
 from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.grove.epoch_sources import EpochSources
     from packwise.frontends.grove.gang_plans import GangPlan

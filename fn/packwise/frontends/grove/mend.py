@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Effect
+from packwise.findings.finding import Effect
 from packwise.frontends.grove.scalars import pod_specs, tool_dependent_words, unquoted_quantities
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.table import replacement

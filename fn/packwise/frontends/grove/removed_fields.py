@@ -6,14 +6,14 @@ Source: spec/designs.md#6, #8.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Rule, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.findings import Problem
+    from packwise.findings.finding import Problem
     from packwise.revisions import Revision
 
 __all__ = ["REMOVED", "removed_fields", "without_optional"]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Problem, Rule, Severity
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.names import grouped_clique, scaling_group, standalone_clique
 from packwise.frontends.grove.podcliqueset import ON_DELETE, PodCliqueSet

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from krmfn.errors import describe
-from packwise.findings.problem import Problem
+from packwise.findings.finding import Problem
 from packwise.wording import closest
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.rule import Stage
+    from packwise.findings.finding import Stage
 
 _NAME = r"[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?"
 _Name = Annotated[str, Field(pattern=f"^{_NAME}$")]

@@ -7,8 +7,7 @@ import re
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Effect, Problem
-from packwise.findings.finding import Stage
+from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.schedulers.kai.podgroup_schema import refused
 from packwise.schedulers.kai.topology_schema import LABEL_PATTERN

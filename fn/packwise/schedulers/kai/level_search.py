@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings import Effect, Problem
+from packwise.findings.finding import Effect, Problem
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import TOPOLOGY
 from packwise.schedulers.kai.allocate.domains import ROOT

@@ -10,8 +10,7 @@ from functools import partial
 from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Effect
-from packwise.findings.finding import Finding, Rule, Severity, Stage
+from packwise.findings.finding import Effect, Finding, Rule, Severity, Stage
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import PODGROUP
 from packwise.placement import Gang
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings import Problem
+    from packwise.findings.finding import Problem
     from packwise.placement import Placement
     from packwise.schedulers.scheduler import SchedulerInput
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Effect, Problem
+from packwise.findings.finding import Effect, Problem
 from packwise.objects.kinds import PODGROUP
 from packwise.schedulers.kai.level_search import Topologies, search_problems
 from packwise.schedulers.kai.podgroup_schema import refused, schema_problems

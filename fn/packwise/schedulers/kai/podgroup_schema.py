@@ -8,8 +8,7 @@ from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings import Effect, Problem
-from packwise.findings.finding import Stage
+from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote
 from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions
 from packwise.wording import closest, list_known

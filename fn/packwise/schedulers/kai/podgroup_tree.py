@@ -5,8 +5,7 @@ from __future__ import annotations
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings import Effect, Problem
-from packwise.findings.finding import Stage
+from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import go_quote
 from packwise.schedulers.kai.podgroup_schema import refused
 from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions

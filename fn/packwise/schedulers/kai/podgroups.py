@@ -10,8 +10,7 @@ from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings import Effect, Problem
-from packwise.findings.finding import Finding, Rule, Severity, Stage
+from packwise.findings.finding import Effect, Finding, Problem, Rule, Severity, Stage
 from packwise.objects.generated import Generated
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP

@@ -9,8 +9,7 @@ from functools import partial
 
 from krmfn.fieldpath import parse_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Effect
-from packwise.findings.finding import Finding, Rule, Severity
+from packwise.findings.finding import Effect, Finding, Rule, Severity
 from packwise.objects.generated import Generated
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY

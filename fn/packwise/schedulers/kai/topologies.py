@@ -6,7 +6,7 @@ from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.generated import Generated
 from packwise.objects.kinds import TOPOLOGY
 from packwise.objects.place import Origin
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings import Problem
+    from packwise.findings.finding import Problem
     from packwise.objects.place import Place
     from packwise.schedulers.scheduler import SchedulerInput
     from packwise.topology import ClusterTopology

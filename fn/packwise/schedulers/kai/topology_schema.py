@@ -7,9 +7,7 @@ import re
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Problem
-from packwise.findings.finding import Stage
-from packwise.findings.problem import Cause
+from packwise.findings.finding import Cause, Problem, Stage
 from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError
 from packwise.schedulers.kai.topology_manifest import read_keys
 from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings import Effect
-from packwise.findings.finding import Finding, Severity
+from packwise.findings.finding import Effect, Finding, Severity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai.aliases import alias_problems
 from packwise.schedulers.kai.level_search import known_topologies
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krmfn.kubeobject import KubeObject
-    from packwise.findings import Problem
+    from packwise.findings.finding import Problem
     from packwise.objects.generated import Generated
     from packwise.schedulers.scheduler import SchedulerInput
     from packwise.settings import TopologyRender

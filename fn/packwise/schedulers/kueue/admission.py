@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.objects.inventory import Inventory
     from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kueue import KueueRelease

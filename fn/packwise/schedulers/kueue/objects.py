@@ -6,9 +6,7 @@ import re
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Finding, Problem, Rule, Severity, Stage
 from packwise.kubernetes.validation import (
     V35,
     ErrorType,

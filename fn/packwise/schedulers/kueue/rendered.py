@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.objects.place import Place
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.scheduler import SchedulerInput

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.go_json import go_json_error
 from packwise.kubernetes.validation import V35, ErrorType, OperatorError, Sentence, Unquoted, go_quote, qualified_name
 from packwise.wording import near_miss

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Rule, Severity
 from packwise.frontends.dynamo.rules.admission import ADMISSION
 from packwise.frontends.dynamo.rules.advice import ADVICE
 from packwise.frontends.dynamo.rules.check import Subject, run

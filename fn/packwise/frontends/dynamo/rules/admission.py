@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Stage
+from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.names import MOST, MOST_RANKS, clique_names, combined_length, longest_clique
 from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where

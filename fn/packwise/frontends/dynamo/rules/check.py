@@ -5,8 +5,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.revisions.dynamo import Texts
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.rule import Rule
+    from packwise.findings.finding import Rule
     from packwise.frontends.dynamo.graph import Component, Graph
     from packwise.revisions import Revision
     from packwise.revisions.dynamo import Release

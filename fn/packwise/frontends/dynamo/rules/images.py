@@ -10,8 +10,7 @@ from itertools import islice
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Problem, Rule, Severity
 from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.rules.check import Check, refused
 from packwise.frontends.dynamo.values import mappings, text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.dynamo.rules.check import Check, field_error
 from packwise.frontends.dynamo.values import mapping
 from packwise.kubernetes.validation import ErrorType
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.dynamo.graph import Override
     from packwise.frontends.dynamo.rules.check import Subject
 

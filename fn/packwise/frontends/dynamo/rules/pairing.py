@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Problem, Rule, Severity
 from packwise.frontends.dynamo.rules.check import Check, refused
 from packwise.frontends.dynamo.shape import STRATEGY
 from packwise.frontends.dynamo.values import mapping

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity, Stage
+from packwise.findings.finding import Problem, Rule, Severity, Stage
 from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
 from packwise.frontends.dynamo.values import mapping
 from packwise.kubernetes.validation import ErrorType

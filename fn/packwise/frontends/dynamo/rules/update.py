@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Problem, Rule, Severity
 from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
 from packwise.kubernetes.validation import ErrorType
 from packwise.revisions.dynamo import Known

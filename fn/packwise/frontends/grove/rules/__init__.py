@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from packwise.findings.problem import Problem
-    from packwise.findings.rule import Rule
+    from packwise.findings.finding import Problem, Rule
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
     from packwise.frontends.grove.rules.check import Check
     from packwise.revisions import Revision

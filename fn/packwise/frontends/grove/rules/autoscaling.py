@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, Scope, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import AutoScaling
 
 __all__ = ["AUTOSCALING"]

@@ -8,8 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.rule import Rule
+    from packwise.findings.finding import Rule
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
     from packwise.kubernetes.validation import Sentence
     from packwise.placement import Schedulers

@@ -6,7 +6,7 @@ Source: spec/grove.md#r02 to #r11, #r25, #r27 to #r29, #r42.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, invalid, refused, required
 from packwise.kubernetes.quantities import format_duration, parse_duration
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, is_dns_subdomain
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE
 from packwise.wording import closest, list_known
 

@@ -27,7 +27,7 @@ from packwise.wording import list_known
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["DESIGN"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, invalid, refused, required
 from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.validation import ErrorType, OperatorError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["CLIQUE_METADATA", "METADATA"]

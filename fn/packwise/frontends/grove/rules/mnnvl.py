@@ -9,7 +9,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, forbidden, invalid
 from packwise.kubernetes.validation import dns_label, go_quote
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["MNNVL", "MNNVL_BOTH", "MNNVL_BOTH_UPDATE", "MNNVL_GROUP", "MNNVL_GROUP_UPDATE", "MNNVL_UPDATE"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
 
 __all__ = ["CLIQUE_NAME_LENGTH", "GROUP_NAME_LENGTH", "MAX_COMBINED_LENGTH"]
 

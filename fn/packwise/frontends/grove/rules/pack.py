@@ -9,8 +9,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Problem, Rule, Severity
 from packwise.frontends.grove.rules.check import Check, Context, Scope, invalid, required
 from packwise.frontends.grove.rules.constraints import (
     CLIQUE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, Scope, invalid, refused
 from packwise.frontends.grove.rules.cliques import duplicates
 from packwise.kubernetes import validation as kubernetes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
 
 __all__ = ["POD_SPEC"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import (
     TEMPLATE,
     Check,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["CLIQUE_SHARING", "GROUP_SHARING", "SET_SHARING"]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule, Severity
+from packwise.findings.finding import Problem, Rule, Severity
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, forbidden, invalid
 from packwise.kubernetes.quantities import format_duration, parse_duration

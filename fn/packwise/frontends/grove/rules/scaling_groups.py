@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, GroupAt, invalid, refused
 from packwise.frontends.grove.rules.cliques import duplicates
 from packwise.kubernetes.validation import ErrorType, OperatorError, is_dns_subdomain
@@ -12,7 +12,7 @@ from packwise.wording import closest, list_known
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["GROUPS_TOGETHER", "GROUP_NAMES", "GROUP_SIZE"]

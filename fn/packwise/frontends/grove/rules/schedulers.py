@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.lpx import LPX, asks_for_lpu
 from packwise.frontends.grove.queue import QUEUE, VOLCANO, VOLCANO_QUEUE, queue_of
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refused
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krmfn.fieldpath import FieldPath
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, Scope, invalid, refused, required
 from packwise.frontends.grove.rules.cliques import duplicates
 from packwise.kubernetes.validation import ErrorType, OperatorError
@@ -14,7 +14,7 @@ from packwise.wording import closest, list_known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 __all__ = ["DEPENDENCIES", "DEPENDENCY_GRAPH", "EXPLICIT", "cycles"]

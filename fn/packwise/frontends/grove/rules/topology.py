@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, required
 from packwise.frontends.grove.rules.constraints import (

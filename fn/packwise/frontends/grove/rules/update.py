@@ -6,8 +6,7 @@ Source: spec/grove.md#5, spec/designs.md#7.2.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Problem
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.resolution import chosen_topology
 from packwise.frontends.grove.rules.check import (
     TEMPLATE,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from packwise.findings.rule import Rule
+from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Update, invalid
 from packwise.frontends.grove.rules.update import RECREATE, CliqueChange, GroupChange, immutable, update_rules
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.frontends.grove.rules.check import Node
 
 __all__ = ["sharing_update"]

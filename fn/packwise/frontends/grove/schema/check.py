@@ -5,8 +5,7 @@ from __future__ import annotations
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from packwise.findings.problem import Effect, Problem
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Effect, Problem, Stage
 from packwise.frontends.grove.schema.embedded import struct as struct_of
 from packwise.frontends.grove.schema.fits import fits, matches
 from packwise.frontends.grove.schema.kinds import (

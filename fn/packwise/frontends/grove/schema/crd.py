@@ -7,8 +7,7 @@ fills in on the way is there when it does. Source: spec/grove.md#1.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.problem import Cause, Effect
-from packwise.findings.rule import Stage
+from packwise.findings.finding import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.schema.fieldat import field_at
 from packwise.frontends.grove.schema.kinds import Quantity
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.problem import Problem
+    from packwise.findings.finding import Problem
     from packwise.revisions import Revision
     from packwise.validate.definition import Definition
     from packwise.validate.judge import Verdict
