@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
+from tests.cli.test_cli_place import cluster
 
 GRAPH = """\
 apiVersion: nvidia.com/v1alpha1
@@ -164,3 +165,62 @@ def test_the_rules_for_updates_compare_each_variant_with_the_same_file(call: Cal
     ran = call("check", "in", "--baseline", "before", "-o", "json")
 
     assert [each["file"] for each in ran.findings if each["severity"] == "error"] == ["in/c/web.yaml"]
+
+
+def variants(text: str) -> dict[str, str]:
+    return {f"recipes/{letter}/{cloud}.yaml": text for letter in "ab" for cloud in ("aws", "gcp")}
+
+
+PLAIN = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
+ONE_LINE = (
+    "error: in/recipes/a/gcp.yaml:5:9: PodCliqueSet shop/web metadata.name: must stand in the input once; 3 objects "
+    "are variants of others, which no client applies together: name the file or folder of one, as "
+    "in/recipes/a/aws.yaml or in/recipes/a/gcp.yaml [object-once]"
+)
+"""What is said of variants where all of them are asked about at once."""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("render", "in"),
+        ("render", "in", "-o", "out"),
+        ("render", "in", "--in-place"),
+        ("place", "in", "--nodes", "nodes.json"),
+        ("report", "in", "-o", "svg=page.svg"),
+        ("diff", "in", "in"),
+        ("diff", "none", "in"),
+    ],
+    ids=" ".join,
+)
+def test_variants_that_are_asked_about_at_once_are_one_error_that_names_one(
+    arguments: tuple[str, ...], call: Call, tmp_path: Path
+) -> None:
+    write(tmp_path, {"none/service.yaml": SERVICE, "nodes.json": cluster()})
+    write(tmp_path / "in", variants(PLAIN))
+
+    answer = call(*arguments)
+
+    said = [line for line in (answer.stdout + answer.stderr).splitlines() if "must stand in the input once" in line]
+    assert (answer.code, [line.strip() for line in said]) == (1, [ONE_LINE] * arguments.count("in"))
+
+
+def test_variants_are_explained_each(call: Call, tmp_path: Path) -> None:
+    write(tmp_path / "in", variants(PLAIN))
+
+    ran = call("explain", "in")
+
+    assert (ran.code, ran.stdout.count("PodCliqueSet shop/web"), "must stand" in ran.stderr) == (0, 4, False)
+    assert "4 workloads judged" in ran.closing
+
+
+def test_what_one_client_applies_twice_stays_an_error_beside_variants(call: Call, tmp_path: Path) -> None:
+    write(tmp_path / "in", {**variants(PLAIN), "c/two.yaml": f"{PLAIN}---\n{PLAIN}"})
+
+    ran = call("render", "in")
+
+    said = [line for line in ran.stderr.splitlines() if "must stand in the input once" in line]
+    assert [line.partition(":")[2].partition(":")[0].strip() for line in said] == [
+        "in/c/two.yaml",
+        "in/recipes/a/aws.yaml",
+    ]

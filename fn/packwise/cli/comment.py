@@ -7,11 +7,12 @@ from urllib.parse import quote
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from krmfn.result import exit_code, sort_results
+from krmfn.result import exit_code
 from packwise.cli import markdown
 from packwise.cli.arguments import UsageError
 from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import say, show
+from packwise.cli.diff import sorted_state
 from packwise.cli.diff_output import markdown as of_diff
 from packwise.cli.diff_output.result import Compared
 from packwise.cli.groups import read_groups
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from packwise.cli.arguments import Comment, Named
     from packwise.cli.groups import Checkup, Group
     from packwise.cli.judgement import Judgement
-    from packwise.commands.diff import State
 
 __all__ = ["comment"]
 
@@ -102,7 +102,8 @@ def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answ
 def _difference(group: Group, name: str, baseline: str) -> Compared:
     package = group.package
     before = package.before or package._replace(items=(), documents=())
-    old, new = _sorted(state_before(before)), _sorted(state_after(package, before))
+    old = sorted_state(state_before(before), group._replace(package=before))
+    new = sorted_state(state_after(package, before), group)
     return Compared(diff(old, new), baseline, name, old.rendered, new.rendered)
 
 
@@ -110,10 +111,6 @@ def _without(compared: Compared, reported: frozenset[str]) -> Compared:
     difference = compared.difference
     refusals = tuple(result for result in difference.refusals if str(result) not in reported)
     return compared._replace(difference=difference._replace(refusals=refusals))
-
-
-def _sorted(state: State) -> State:
-    return state._replace(results=sort_results(state.results))
 
 
 def _name(group: Group, named: Named, *, alone: bool) -> str:

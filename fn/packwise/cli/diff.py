@@ -12,6 +12,7 @@ from packwise.cli.coverage import files_covered
 from packwise.cli.diff_output.result import Compared, notes
 from packwise.cli.inputs import Sides, read_sides
 from packwise.cli.report.lines import as_lines
+from packwise.cli.together import variants_as_one
 from packwise.commands.diff import State, state_after, state_before
 from packwise.commands.diff import diff as compare
 from packwise.extras import PATCH
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from packwise.cli.arguments import Diff, DiffFormat
+    from packwise.cli.groups import Group
     from packwise.cli.inputs import Inputs
 
-__all__ = ["diff"]
+__all__ = ["diff", "sorted_state"]
 
 
 def diff(command: Diff) -> int:
@@ -53,8 +55,8 @@ def diff(command: Diff) -> int:
 
 
 def _compared(command: Diff, before: Inputs, after: Inputs) -> Compared:
-    old = _sorted(state_before(before.package))
-    new = _sorted(state_after(after.package, before.package))
+    old = sorted_state(state_before(before.package), before)
+    new = sorted_state(state_after(after.package, before.package), after)
     return Compared(compare(old, new), *_names(command), old.rendered, new.rendered, is_coloured(sys.stdout))
 
 
@@ -64,8 +66,9 @@ def _names(command: Diff) -> tuple[str, str]:
     return before, after
 
 
-def _sorted(state: State) -> State:
-    return state._replace(results=sort_results(state.results))
+def sorted_state(state: State, read: Group | Inputs) -> State:
+    """The state of what was read, its errors sorted; of variants one says which to name."""
+    return state._replace(results=sort_results(variants_as_one(state.results, read)))
 
 
 def _printer(name: DiffFormat) -> Callable[[Compared], str]:

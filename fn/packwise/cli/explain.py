@@ -15,6 +15,7 @@ from packwise.cli.coverage import groups_covered, judge_of, objects_judged
 from packwise.cli.explain_output.explained import Explained
 from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import real
+from packwise.cli.judgement import layers_rendered, results_of
 from packwise.cli.report.lines import as_lines
 from packwise.commands.explain import at_line, explanation_of, location_of, named, names
 from packwise.pipeline import render
@@ -47,13 +48,23 @@ def explain(command: Explain) -> int:
     """Prints the explanations; returns the exit code. Raises UsageError."""
     target, paths = _target(command.target, command.named.paths)
     checkup = read_groups(command.named._replace(paths=paths))
-    rendered = [(group, render(group.package)) for group in checkup.groups]
+    judged = [(group, layers_rendered(group, render(group.package), is_listed=True)) for group in checkup.groups]
     coverage = groups_covered(
-        checkup, [(group, each.workloads, judge_of(each), objects_judged(each)) for group, each in rendered]
+        checkup,
+        [
+            (
+                group,
+                sum([layer.rendered.workloads for layer in layers]),
+                judge_of(layers[0].rendered),
+                sum([objects_judged(layer.rendered) for layer in layers]),
+            )
+            for group, layers in judged
+        ],
     )
+    rendered = [(layer.group, layer.rendered) for _, layers in judged for layer in layers]
     # Files that belong to no cluster have nothing to explain beside those that do.
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
-    results = [*checkup.results, *(result for _, each in rendered for result in each.results)]
+    results = [*checkup.results, *(result for _, layers in judged for result in results_of(layers))]
     # A definition that several groups read is wrong once.
     unique = sort_results({str(result): result for result in results}.values())
     errors = [result for result in unique if result.severity is Severity.ERROR]
@@ -135,7 +146,8 @@ def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -
         is_read = is_read or bool(files)
         at = [at_line(each.explanation, name, target.line) for name in files]
         chosen = next((each_at for each_at in at if each_at is not None), None)
-        if chosen is not None:
+        if chosen is not None and chosen not in [other.chosen for other in there]:
+            # What all variants read is the same for each.
             there.append(each._replace(chosen=chosen))
     if not is_read:
         raise UsageError(f'"{target.file}" must be a file that is read; name it, or its folder, as PATH too')

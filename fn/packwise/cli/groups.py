@@ -18,6 +18,7 @@ from packwise.cli.inputs import (
     configured_before,
     definitions_in,
     documents_of,
+    kustomizations_among,
     read_around,
     readable,
     refuse_stdin_twice,
@@ -26,7 +27,7 @@ from packwise.cli.inputs import (
 from packwise.cli.reader import Reader, has_own_errors, is_readable, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
 from packwise.cli.values import assigned
-from packwise.discovery import KUSTOMIZATIONS, nearest_folder_among, nearest_folders
+from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
 
 if TYPE_CHECKING:
@@ -131,9 +132,7 @@ def read_groups(named: Named) -> Checkup:
         ]
     results = [*reader.results, *_application_results(files)]
     values = assigned(named.values)
-    kustomizations = tuple(
-        str(file.path.name) for file in files if posixpath.basename(str(file.path.name)) in KUSTOMIZATIONS
-    )
+    kustomizations = kustomizations_among(files)
     groups = [
         group._replace(package=group.package._replace(values=values), kustomizations=kustomizations) for group in groups
     ]

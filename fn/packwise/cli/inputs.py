@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
@@ -11,7 +12,7 @@ from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.reader import Reader, error_result, has_own_errors, items_of, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, surroundings_of, traits_of
 from packwise.cli.values import assigned
-from packwise.discovery import nearest_folders
+from packwise.discovery import KUSTOMIZATIONS, nearest_folders
 from packwise.select import Configured, Package
 from packwise.settings import KIND
 from packwise.settings.recognition import held_configuration, is_operator, is_settings
@@ -20,6 +21,7 @@ from packwise.validate.definitions import is_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Literal
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -37,6 +39,7 @@ __all__ = [
     "definitions_in",
     "documents_of",
     "error_result",
+    "kustomizations_among",
     "read_around",
     "read_inputs",
     "read_sides",
@@ -54,7 +57,8 @@ class Inputs(NamedTuple):
 
     With an error among `results` the package has the readable rest. `is_lost`: the baseline, the configuration or the
     CRDs that were asked for could not be read, so that every answer would be a guess. `read` are all files, the
-    configuration's and the baseline's too. `left_out` are the files and folders that are not judged, by name.
+    configuration's and the baseline's too. `left_out` are the files and folders that are not judged, by name. `applied`
+    is what a client applies together where no kustomization says so.
     """
 
     files: tuple[InputFile, ...]
@@ -63,6 +67,12 @@ class Inputs(NamedTuple):
     read: tuple[InputFile, ...]
     left_out: tuple[tuple[str, LeftOut], ...] = ()
     is_lost: bool = False
+    applied: Literal["folder", "file"] = "file"
+
+    @property
+    def kustomizations(self) -> tuple[str, ...]:
+        """The names of the kustomizations among the files."""
+        return kustomizations_among(self.files)
 
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""
@@ -106,7 +116,20 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
         is_chosen=named.config is not None,
     )
     is_lost = is_lost or any(is_broken_configuration(file) for file in (*files, *around))
-    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out, is_lost)
+    applied = _applied((*files, *around), package)
+    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out, is_lost, applied)
+
+
+def _applied(files: Iterable[InputFile], package: Package) -> Literal["folder", "file"]:
+    """What a client applies together of the files where no kustomization says so: below a configuration, a folder."""
+    is_configured = package.is_chosen or package.function_config is not None
+    return "folder" if is_configured or any(traits_of(file).configures for file in files) else "file"
+
+
+def kustomizations_among(files: Iterable[InputFile]) -> tuple[str, ...]:
+    """The names of the files that are kustomizations."""
+    names = [str(file.path.name) for file in files]
+    return tuple(name for name in names if posixpath.basename(name) in KUSTOMIZATIONS)
 
 
 def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
@@ -192,7 +215,14 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         context=chosen.context,
         is_chosen=config is not None,
     )
-    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out)
+    return Inputs(
+        tuple(files),
+        package,
+        tuple(reader.results),
+        tuple(reader.files),
+        left_out,
+        applied=_applied(files, package),
+    )
 
 
 def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> list[InputFile]:

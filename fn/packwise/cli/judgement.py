@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.cli.groups import Checkup, Group
     from packwise.pipeline import Rendered
 
-__all__ = ["Judgement", "judge", "rules_missed_by"]
+__all__ = ["Judgement", "Layer", "judge", "layers_rendered", "results_of", "rules_missed_by"]
 
 _NAMES = frozenset([kind.name for kind in WORKLOADS])
 
@@ -33,6 +33,14 @@ class Judgement(NamedTuple):
     results: tuple[Result, ...]
     coverage: Coverage = Coverage()
     is_new: bool = False
+
+
+class Layer(NamedTuple):
+    """The `group` with the items of one of its layers, the render of that, and the layer's own `files`."""
+
+    files: frozenset[str | None]
+    group: Group
+    rendered: Rendered
 
 
 class _Verdict(NamedTuple):
@@ -69,37 +77,44 @@ def judge(checkup: Checkup) -> Judgement:
 def _verdict_of(group: Group) -> _Verdict:
     """What a check says of a group; objects that no client applies together are judged apart."""
     rendered = render(group.package, is_listed=False)
-    judged = _judged_apart(group, rendered)
-    results = _reported(_results_of(judged), rendered.obstacles, group)
+    layers = layers_rendered(group, rendered)
+    judged = [layer.rendered for layer in layers]
+    results = _reported(results_of(layers), rendered.obstacles, group)
     workloads = [item for item in group.package.items if item.get("kind") in _NAMES]
     is_new = any(not item.get("status") for item in workloads)
-    number = sum(each.workloads for _, each in judged)
+    number = sum(each.workloads for each in judged)
     if group.unchanged:
-        plans = [plan for _, each in judged for plan in each.plans]
+        plans = [plan for each in judged for plan in each.plans]
         number = sum(plan.workload.location().file not in group.unchanged for plan in plans)
-    objects = sum([objects_judged(each, group.unchanged) for _, each in judged])
+    objects = sum([objects_judged(each, group.unchanged) for each in judged])
     return _Verdict(results, number, judge_of(rendered), is_new, objects)
 
 
-def _judged_apart(group: Group, rendered: Rendered) -> list[tuple[frozenset[str | None], Rendered]]:
-    """The render of a group; where its objects have variants, that of each of its layers with its own files."""
+def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Layer]:
+    """The group with its render; where its objects have variants, that of each of its layers."""
     layers = layers_of(group) if has_repeated(rendered.results) else []
     if len(layers) < 2:
-        return [(frozenset(), rendered)]
-    files = [frozenset([item.file for item in layer]) for layer in layers]
+        return [Layer(frozenset(), group, rendered)]
     packages = packages_of(group.package, layers)
-    return list(zip(files, [render(package, is_listed=False) for package in packages], strict=True))
+    return [
+        Layer(
+            frozenset([item.file for item in items]),
+            group._replace(package=package),
+            render(package, is_listed=is_listed),
+        )
+        for items, package in zip(layers, packages, strict=True)
+    ]
 
 
-def _results_of(judged: Sequence[tuple[frozenset[str | None], Rendered]]) -> list[Result]:
+def results_of(layers: Sequence[Layer]) -> list[Result]:
     """The results of all layers; of the later ones those about their own files, and what is said once is said once."""
-    results = list(judged[0][1].results)
-    for files, rendered in judged[1:]:
+    results = list(layers[0].rendered.results)
+    for layer in layers[1:]:
         known = {result.tags.get("rule") for result in results} & rules_of_packages()
         results += [
             result
-            for result in rendered.results
-            if (result.file is None or result.file.path in files) and result.tags.get("rule") not in known
+            for result in layer.rendered.results
+            if (result.file is None or result.file.path in layer.files) and result.tags.get("rule") not in known
         ]
     return results
 
@@ -142,8 +157,8 @@ def _changed(results: Iterable[Result], group: Group) -> list[Result]:
     about = [result for result in results if result.file is not None and result.file.path in group.unchanged]
     new: set[int] = set()
     for package in group.before if about else ():
-        earlier = _judged_apart(group._replace(package=package), render(package, is_listed=False))
-        known = fingerprints(_results_of(earlier))
+        earlier = layers_rendered(group._replace(package=package), render(package, is_listed=False))
+        known = fingerprints(results_of(earlier))
         new.update([id(result) for result in compare(results, frozenset(known)).new])
     passed = {id(result) for result in about if not prevents(result)} - new
     return [result for result in results if id(result) not in passed]

@@ -8,6 +8,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import sort_results
 from packwise.cli.document import Document
 from packwise.cli.judgement import rules_missed_by
+from packwise.cli.together import variants_as_one
 from packwise.objects.gangkey import stable_identities
 from packwise.objects.identity import is_generated
 from packwise.pipeline import Rendered, render
@@ -45,7 +46,7 @@ def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:
     rendered = render(inputs.package, writes=writes)
     missed = rules_missed_by(inputs.results)
     results = [result for result in rendered.results if result.tags.get("rule") not in missed]
-    return rendered._replace(results=sort_results([*inputs.results, *results]))
+    return rendered._replace(results=sort_results([*inputs.results, *variants_as_one(results, inputs)]))
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:

@@ -15,7 +15,7 @@ from packwise.cli.input_paths import folder_of, landmark_text, real
 from packwise.cli.reader import is_readable
 from packwise.discovery import KUSTOMIZATIONS, mapping_in, texts_in
 from packwise.objects.identity import identity
-from packwise.objects.index import ONCE
+from packwise.objects.index import ONCE, repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET
 
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.cli.groups import Group
+    from packwise.cli.inputs import Inputs
     from packwise.objects.identity import Identity
     from packwise.select import Package
 
-__all__ = ["has_repeated", "layers_of", "packages_of"]
+__all__ = ["has_repeated", "layers_of", "packages_of", "variants_as_one"]
 
 _STREAM = ("stream", "")
 _KPTFILE = "Kptfile"
@@ -43,7 +44,41 @@ def has_repeated(results: Iterable[Result]) -> bool:
     return any(result.tags.get("rule") == ONCE.name for result in results)
 
 
-def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
+def variants_as_one(results: Iterable[Result], read: Group | Inputs) -> tuple[Result, ...]:
+    """The results; where all of it is asked about at once, its variants are one error, which names one to ask about."""
+    results = tuple(results)
+    layers = layers_of(read) if has_repeated(results) else []
+    if len(layers) < 2:
+        return results
+    twice = {id(finding.subject) for layer in layers for finding in repeated(layer)}
+    of_variants = [finding for finding in repeated(read.package.items) if id(finding.subject) not in twice]
+    texts = {str(finding.to_result()) for finding in of_variants}
+    if not texts.intersection(map(str, results)):
+        return results
+    first = of_variants[0]
+    number = len(of_variants)
+    are = "1 object is a variant of another" if number == 1 else f"{number} objects are variants of others"
+    message = (
+        f"must stand in the input once; {are}, which no client applies together: name the file or folder of "
+        f"one, as {' or '.join(_places_of(first.subject, read.package.items))}"
+    )
+    others = [result for result in results if str(result) not in texts]
+    return (*others, first._replace(message=message).to_result())
+
+
+def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[str]:
+    """Where two variants of an object stand: each by its folder, or by its file where the folder has variants too."""
+    items = [item for item in items if item.file is not None]
+    same = [item for item in items if variant is not None and identity(item.value) == identity(variant.value)]
+    places: list[str] = []
+    for file in list(dict.fromkeys([item.file or "" for item in same]))[:2]:
+        folder = posixpath.dirname(file)
+        within = [each for each in items if (each.file or "").startswith(f"{folder}/")]
+        places.append(folder if folder and not _repeated(within) else file)
+    return places
+
+
+def layers_of(group: Group | Inputs) -> list[tuple[KubeObject, ...]]:
     """The items of the group in layers: of objects that are variants of one another, each has one.
 
     The first layer has everything that is no later variant; a later one has nothing else than variants.
@@ -140,7 +175,7 @@ def _repeated(items: Iterable[KubeObject]) -> set[Identity]:
 class _Clients:
     """Who applies the file of an item: each key stands for something that one client applies at once."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group | Inputs) -> None:
         self._applied = group.applied
         self._kustomizations = [real(name) for name in group.kustomizations]
         self._keys: dict[str, frozenset[tuple[str, str]]] = {}
