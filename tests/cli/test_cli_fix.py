@@ -92,7 +92,7 @@ def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch:
     ran = call("check", "in", "--fix")
 
     text = 'error: in/web/workload.yaml: must be a file that can be written; got "No space left on device"\n'
-    assert (ran.code, ran.stdout, ran.stderr) == (1, "", text)
+    assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"nothing was changed\n{text}")
     assert listing(package) == before
 
 

@@ -11,7 +11,7 @@ from packwise.cli.arguments import STDIN, Named, UsageError
 from packwise.cli.console import encoded
 from packwise.cli.document import contents_of, edited_text
 from packwise.cli.inputs import read_inputs
-from packwise.cli.journal import Change, change_files, common_folder, once_complete
+from packwise.cli.write import Change, change_files, common_folder
 from packwise.commands.rewrite import Mended, mend
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ class Fixed:
 def fix(named: Named, how: Fix) -> Fixed:
     """Mends the files that `named` names, unless it only shows how; none where one is unreadable.
 
-    All of them change, or none. Raises UsageError for stdin and for ResourceLists, OSError where a file cannot be
+    Raises UsageError for stdin and for ResourceLists, OSError where a file cannot be
     written.
     """
     if STDIN in named.paths:
         raise UsageError("--fix must go with files or folders: stdin cannot be written back")
     # The past and the CRDs have no say in what is mended.
     only = Named(named.paths, named.config, exclude=named.exclude)
-    inputs = read_inputs(only) if how.show else once_complete(lambda: read_inputs(only))
+    inputs = read_inputs(only)
     if exit_code(inputs.results):
         return Fixed()
     mended = mend(inputs.package, unsafe=how.unsafe)

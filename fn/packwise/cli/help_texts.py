@@ -233,7 +233,8 @@ exit codes: 0 no error, 2 wrong usage"""
 INIT = """\
 Writes a package to begin with: the configuration, with comments; an example where the folder has no workload; what the
 client named by --for reads. Levels, schedulers and the release are taken from what --from holds of the cluster. Nothing
-that exists is overwritten: all files are written, or none. On a terminal, init asks for what no option says."""
+that exists is overwritten: where one of the files is there, none is written. On a terminal, init asks for what no
+option says."""
 
 INIT_EPILOG = """\
 examples:

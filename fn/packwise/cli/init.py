@@ -1,4 +1,4 @@
-"""`packwise init`: a package to begin with, written whole or not at all; nothing that exists is overwritten."""
+"""`packwise init`: a package to begin with; nothing that exists is overwritten."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from krmfn.result import exit_code
 from packwise.cli.arguments import TARGETS, Init, UsageError
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
-from packwise.cli.journal import Change, change_files, once_complete
 from packwise.cli.read import read_file
 from packwise.cli.reader import Reader, error_result, items_of
 from packwise.cli.report.lines import as_lines
+from packwise.cli.write import Change, change_files
 from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
@@ -67,7 +67,7 @@ def init(command: Init) -> int:
     start = Path(os.path.commonpath([real(_existing(path.parent)) for path in files]))
     changes = [Change(path, encoded(text)) for path, text in files.items()]
     try:
-        once_complete(lambda: change_files(start, changes, {}))
+        change_files(start, changes, {})
     except OSError as error:
         say([cannot_write(error)])
         return 1

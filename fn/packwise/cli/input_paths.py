@@ -12,7 +12,6 @@ from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile, exit_code
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.lock import JOURNAL, refuse_interrupted
 from packwise.discovery import (
     GITIGNORE,
     LANDMARKS,
@@ -101,17 +100,14 @@ def find_files(
     """The files that `path` names, in order of their paths, and the findings about links and folders.
 
     Of a folder, hidden files, the folder `output` within it and links that lead out of it are not listed; an ignored or
-    excluded folder is listed in the place of its files. Raises UsageError where nothing is there, or no YAML;
-    InterruptedChangeError where a change of its files was interrupted. With `force_exclude`, a file is left out as one
-    of a folder is.
+    excluded folder is listed in the place of its files. Raises UsageError where nothing is there, or no YAML. With
+    `force_exclude`, a file is left out as one of a folder is.
     """
     if path == STDIN:
         return [InputPath()], []
     if not path or not exists(path):
         raise UsageError(f'"{path}" does not exist{_meant(path)}')
     start = Path(real(path))
-    for folder in start.parents:
-        refuse_interrupted(folder)
     if not start.is_dir():
         named = InputPath(Path(path).as_posix(), Path(path).name)
         return [_as_listed(named, str(start), _excluded(exclude)) if force_exclude else named], []
@@ -324,8 +320,6 @@ class _Walk:
         folders: list[tuple[str, str, Ignored]] = []
         for entry in entries:
             name = entry.name
-            if name == JOURNAL:
-                refuse_interrupted(Path(at))
             if name.startswith("."):
                 continue
             path = _joined(folder, name)

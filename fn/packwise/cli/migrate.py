@@ -12,9 +12,9 @@ from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.coverage import files_covered
 from packwise.cli.document import contents_of, edited_text
 from packwise.cli.inputs import read_inputs
-from packwise.cli.journal import Change, change_files, common_folder, once_complete
 from packwise.cli.report.checked import Checked
 from packwise.cli.report.text import as_text
+from packwise.cli.write import Change, change_files, common_folder
 from packwise.commands.migrate import migrate as migrate_package
 from packwise.objects.identity import identity
 from packwise.revisions import REVISIONS
@@ -37,7 +37,7 @@ def migrate(command: Migrate) -> int:
         raise UsageError("migrate must be given files or folders: stdin cannot be written back")
     source = None if command.source is None else REVISIONS[command.source]
     named = Named((*command.paths, *_configuration_paths(command.config)), command.config, exclude=command.exclude)
-    inputs = read_inputs(named) if command.dry_run else once_complete(lambda: read_inputs(named))
+    inputs = read_inputs(named)
     if inputs.is_broken:
         return _report(inputs, inputs.results)
     migrated = migrate_package(
@@ -67,7 +67,7 @@ def migrate(command: Migrate) -> int:
 
 
 def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
-    """Writes all files or none. Raises OSError where the disk refuses one."""
+    """Writes the files. Raises OSError where the disk refuses one."""
     changes = [Change(Path(name), encoded(text)) for name, _, text in texts]
     if changes:
         change_files(common_folder([change.path for change in changes]), changes, contents_of(inputs.read))

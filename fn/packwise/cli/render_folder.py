@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 from krmfn.errors import FieldError
@@ -16,13 +15,11 @@ from packwise.cli.document import contents_of
 from packwise.cli.folder import plan_folder, refuse_same_target
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_inputs
-from packwise.cli.journal import once_complete
-from packwise.cli.lock import locked, refuse_interrupted
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.render_report import Report
 from packwise.cli.rendered_files import outcome_of, rendered_of
 from packwise.cli.survey import survey
-from packwise.cli.swap import remove_left
+from packwise.cli.swap import locked, remove_left
 from packwise.cli.write import apply, refuse_lists_within, refuse_no_folder
 
 if TYPE_CHECKING:
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.arguments import Render
     from packwise.cli.folder import FolderPlan
-    from packwise.cli.inputs import Inputs
     from packwise.cli.rendered_files import Outcome
     from packwise.cli.survey import Changes
 
@@ -44,7 +40,7 @@ def render_folder(command: Render) -> int:
     Raises UsageError before anything is written.
     """
     output = _output_of(command)
-    inputs = _inputs(command, output)
+    inputs = read_inputs(command.named, output)
     refuse_same_target(inputs.files)
     refuse_lists_within(inputs.files, output)
     rendered = rendered_of(inputs, writes=True)
@@ -92,19 +88,6 @@ def _output_of(command: Render) -> str:
         raise UsageError("--check must go with -o DIR or --in-place, the folder to look at")
     refuse_no_folder(output)
     return output
-
-
-def _inputs(command: Render, output: str) -> Inputs:
-    """What is read; a change of files that was interrupted comes to its end first."""
-    read = partial(read_inputs, command.named, output)
-    if command.in_place:
-        return read() if command.check else once_complete(read)
-    look = partial(refuse_interrupted, Path(real(output)))
-    if command.check:
-        look()
-    else:
-        once_complete(look)
-    return read()
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """A folder changed in one step: what it will be is made beside it, then the two change places.
 
-A process that dies at any time leaves the folder as it was, or as it will be.
+A process that dies at any time leaves the folder as it was, or as it will be. One run at a time changes a folder.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import errno
 import os
 import re
 import shutil
+import signal
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.input_paths import contains, real
-from packwise.cli.lock import signals_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-__all__ = ["SwapError", "copied_in", "remove_left", "swapped"]
+__all__ = ["SwapError", "copied_in", "is_running", "locked", "remove_left", "swapped"]
 
 _AT_FDCWD = -100
 _EXCHANGE = 2
@@ -62,8 +62,21 @@ def swapped(folder: Path) -> Generator[Path]:
             else:
                 copy.rename(target)
     finally:
-        with signals_wait():
+        with _signals_wait():
             shutil.rmtree(copy, ignore_errors=True)
+
+
+@contextmanager
+def _signals_wait() -> Generator[None]:
+    """Ctrl-C and a polite end wait for the end of the block, which is a matter of milliseconds."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -88,12 +101,36 @@ def _link_tree(source: Path, target: Path) -> None:
         os.chown(target, source.stat().st_uid, source.stat().st_gid)
 
 
+@contextmanager
+def locked(folder: Path) -> Generator[None]:
+    """Waits until no other run holds `folder`, and holds it; the system lets go when the process ends.
+
+    No lock is held where the system has none for folders: Windows, some network file systems.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield
+        return
+    try:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
 def remove_left(folder: Path) -> None:
     """Removes the copies of `folder` that runs left which were killed."""
     target = Path(real(folder))
     for left in _copies(target.parent):
         name, _, owner = left.name[1:].rpartition(_MARK)
-        if name == target.name and not _is_running(int(owner)):
+        if name == target.name and not is_running(int(owner)):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -102,15 +139,8 @@ def copied_in(folder: Path) -> frozenset[str]:
     return frozenset([copy.name[1:].rpartition(_MARK)[0] for copy in _copies(folder)])
 
 
-def _copies(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            return [Path(entry.path) for entry in entries if _COPY.fullmatch(entry.name)]
-    except OSError:
-        return []
-
-
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
+    """Whether `process` is a run that goes on, and not this one."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -118,6 +148,14 @@ def _is_running(process: int) -> bool:
     except (OSError, OverflowError):
         return True
     return process != os.getpid()
+
+
+def _copies(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if _COPY.fullmatch(entry.name)]
+    except OSError:
+        return []
 
 
 def _exchange(first: Path, second: Path) -> None:

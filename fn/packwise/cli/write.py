@@ -1,26 +1,51 @@
-"""The changes of a folder written, at once or not at all."""
+"""The changes of a folder written: at once, or file by file, each of which is old or new.
+
+What several files hold is never in none of them: see docs/decisions/0007-files-change-by-rename.md.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import naming
+from packwise.cli.console import naming, say
 from packwise.cli.input_paths import contains, exists, real
-from packwise.cli.journal import Change, change_files, remove_empty
 from packwise.cli.manifests import NAME as LIST
-from packwise.cli.swap import SwapError, swapped
+from packwise.cli.swap import SwapError, is_running, locked, swapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from packwise.cli.document import InputFile
     from packwise.cli.survey import Changes
 
-__all__ = ["apply", "refuse_lists_within", "refuse_no_folder", "replace_file"]
+__all__ = [
+    "Change",
+    "apply",
+    "change_files",
+    "common_folder",
+    "refuse_lists_within",
+    "refuse_no_folder",
+    "remove_empty",
+    "replace_file",
+]
+
+_TEMPORARY = re.compile(r"\.packwise-([0-9]+)-[0-9]+\.new")
+"""Names of files that are to take the place of others, by the number of the process. Short: they fit in any folder."""
+
+
+class Change(NamedTuple):
+    """A file and what it is to hold; None where it is to go."""
+
+    path: Path
+    content: bytes | None
 
 
 def refuse_no_folder(output: str) -> None:
@@ -47,12 +72,11 @@ def apply(
     as_read: Mapping[Path, bytes] | None = None,
     look: Callable[[Path], object] | None = None,
 ) -> str | None:
-    """Makes the changes, all of them or none, and folders that lost their last file go.
+    """Makes the changes, and folders that lost their last file go.
 
     `at_once`: whoever looks sees the folder as it was or as it is now; `look` is called with the new state before
-    anyone else sees it. Where the system cannot do that, files change one by one, by a journal that the next run
-    finishes, and the answer says why. Raises OSError where the disk refuses one, or where a file `as_read` holds
-    something else by now.
+    anyone else sees it. Where the system cannot do that, files change one by one, and the answer says why. Raises
+    OSError where the disk refuses one, or where a file `as_read` holds something else by now.
     """
     if not at_once:
         change_files(folder, _as_list(folder, changes), as_read or {})
@@ -72,6 +96,7 @@ def apply(
 def _as_list(folder: Path, changes: Changes) -> list[Change]:
     written = [Change(folder / name, content) for name, content in changes.contents.items()]
     removed = [Change(path, None) for path in changes.removed]
+    # The list comes last: as long as it names a file that is to go, the next run knows whose that is.
     return written + removed + ([] if changes.listing is None else [Change(folder / LIST, changes.listing)])
 
 
@@ -150,16 +175,132 @@ def _write(file: int, content: bytes) -> None:
         written += os.write(file, content[written:])
 
 
+def change_files(folder: Path, changes: Sequence[Change], as_read: Mapping[Path, bytes]) -> None:
+    """Makes all `changes`, which are in `folder`. Folders that lose their last file go.
+
+    Everything that needs room on the disk comes first, beside the files: where that fails nothing has changed. Then
+    each file takes its new content by a rename, in the order of `changes` but for new files, which come first: they
+    may hold what others are to hold no more. An interruption or a refusal in between leaves each file old or new, and a
+    line says which.
+    `as_read` are files that must still hold what they held when they were read. Raises OSError, which names the file.
+    """
+    root = Path(real(folder))
+    with locked(root):
+        staged = _Staged()
+        done: list[Path] = []
+        left = sorted(changes, key=lambda change: change.content is None or os.path.lexists(change.path))
+        try:
+            for change in left:
+                if change.content is not None:
+                    staged.add(change.path, change.content)
+            _refuse_changed(as_read)
+            while left:
+                _make(left[0], staged)
+                done.append(left.pop(0).path)
+        except BaseException:
+            staged.remove()
+            as_before = ", ".join([change.path.as_posix() for change in left])
+            so_far = f"changed {', '.join([path.as_posix() for path in done])}; as before: {as_before}"
+            say([so_far if done else "nothing was changed"])
+            raise
+        for change in changes:
+            if change.content is None:
+                remove_empty(Path(real(change.path.parent)), root)
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Writes a new file in the place of an old one. Raises OSError where the disk refuses."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Short, so that it fits wherever the name itself does.
-    temporary = path.parent / ".packwise-new"
-    # Whoever sent the folder may have put a link there.
-    temporary.unlink(missing_ok=True)
-    with temporary.open("xb") as file:
-        file.write(content)
-    if path.exists():
-        # What is written is read, and never run.
-        temporary.chmod(stat.S_IMODE(path.stat().st_mode) & 0o666)
-    temporary.replace(path)
+    staged = _Staged()
+    try:
+        staged.add(path, content)
+        staged.put(path)
+    except BaseException:
+        staged.remove()
+        raise
+
+
+def common_folder(paths: Iterable[Path]) -> Path:
+    """The folder that holds all files, under the names that they are given by and under those that links lead to."""
+    folders = [real(path.parent) for path in paths] + [str(Path(real(path)).parent) for path in paths]
+    return Path(os.path.commonpath(folders))
+
+
+def remove_empty(folder: Path, top: Path) -> None:
+    """Removes `folder`, and those above it up to `top`, as long as they are empty. Raises OSError."""
+    while folder != top and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
+
+
+def _make(change: Change, staged: _Staged) -> None:
+    if change.content is not None:
+        staged.put(change.path)
+        return
+    with naming(change.path):
+        change.path.unlink(missing_ok=True)
+
+
+def _refuse_changed(as_read: Mapping[Path, bytes]) -> None:
+    for path, content in as_read.items():
+        if path.read_bytes() != content:
+            raise OSError(errno.EBUSY, "a change since it was read; run the same command again", path.as_posix())
+
+
+class _Staged:
+    """New contents of files, each beside the file whose place it takes: another folder may be of another disk."""
+
+    __slots__ = ("_folders", "_made", "_temporary")
+
+    def __init__(self) -> None:
+        self._temporary: dict[Path, tuple[Path, Path]] = {}
+        self._folders: set[Path] = set()
+        self._made: list[Path] = []
+
+    def add(self, path: Path, content: bytes) -> None:
+        """Writes the content that `path` is to have. Raises OSError, which names `path`."""
+        # A link stays: what it leads to is written.
+        target = Path(real(path))
+        with naming(path):
+            self._make_folder(target.parent)
+            temporary = target.parent / f".packwise-{os.getpid()}-{len(self._temporary)}.new"
+            self._temporary[path] = temporary, target
+            with temporary.open("xb") as file:
+                file.write(content)
+            if target.exists():
+                # What is written is read, and never run.
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o666)
+
+    def put(self, path: Path) -> None:
+        """Puts the content in its place. Raises OSError, which names `path`."""
+        temporary, target = self._temporary[path]
+        with naming(path):
+            temporary.replace(target)
+
+    def remove(self) -> None:
+        """Removes what is in no place yet, and the folders made for it, as far as the disk lets go of them."""
+        for temporary, _ in self._temporary.values():
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        for folder in reversed(self._made):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def _make_folder(self, folder: Path) -> None:
+        if folder in self._folders:
+            return
+        self._folders.add(folder)
+        if folder.is_dir():
+            _remove_left(folder)
+            return
+        self._make_folder(folder.parent)
+        folder.mkdir()
+        self._made.append(folder)
+
+
+def _remove_left(folder: Path) -> None:
+    """Removes the temporary files of runs that were killed. Whoever sent the folder may have put a link there."""
+    with os.scandir(folder) as entries:
+        left = [(entry.path, named) for entry in entries if (named := _TEMPORARY.fullmatch(entry.name))]
+    for path, named in left:
+        if not is_running(int(named[1])):
+            os.unlink(path)  # noqa: PTH108

@@ -13,7 +13,6 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.run import MAX_INPUT
 from packwise.cli.input_paths import contains, landmark_text, landmarks_above, real
-from packwise.cli.lock import JOURNAL, refuse_interrupted
 from packwise.commands.fleet.packages import SAYING
 from packwise.commands.fleet.tree import below, files_directly_in
 from packwise.discovery import GITIGNORE, Ignored, ignored_from
@@ -86,7 +85,7 @@ class DiskTree:
     """The files below `top`, the top of a repository; those in the folder `root` of it are listed.
 
     The folder `output`, hidden files, what `.gitignore` names and the globs `exclude` are not listed. Raises OSError
-    where a folder cannot be read; InterruptedChangeError where a change of files in it was interrupted.
+    where a folder cannot be read.
     """
 
     def __init__(self, top: str, root: str, output: str | None = None, exclude: Sequence[str] = ()) -> None:
@@ -184,8 +183,6 @@ class DiskTree:
         with os.scandir(at) as opened:
             entries = list(opened)
         names = {entry.name for entry in entries}
-        if JOURNAL in names:
-            refuse_interrupted(at)
         prefix = f"{folder}/" if folder else ""
         ignoring = landmark_text(at / GITIGNORE) if GITIGNORE in names else None
         if ignoring is not None:

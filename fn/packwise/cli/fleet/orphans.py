@@ -13,13 +13,11 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.fleet.output import unwritable
 from packwise.cli.folder import FolderPlan
 from packwise.cli.input_paths import real
-from packwise.cli.journal import remove_empty
-from packwise.cli.lock import locked
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.reader import error_result
 from packwise.cli.survey import survey
-from packwise.cli.swap import remove_left
-from packwise.cli.write import apply
+from packwise.cli.swap import locked, remove_left
+from packwise.cli.write import apply, remove_empty
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -10,11 +10,10 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile, exit_code
 from packwise.cli.fleet.messages import plan_digest, plan_of
 from packwise.cli.input_paths import real
-from packwise.cli.lock import locked
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.reader import error_result
 from packwise.cli.survey import survey
-from packwise.cli.swap import copied_in, remove_left
+from packwise.cli.swap import copied_in, locked, remove_left
 from packwise.cli.write import apply
 from packwise.commands.fleet import Status
 from packwise.commands.fleet.result import kept_findings
