@@ -190,7 +190,7 @@ def _kueue_rules() -> Iterable[Rule]:
 
 
 def _kueue_queued() -> QueuedPodsOf:
-    from packwise.schedulers.kueue.queued import queued_pods
+    from packwise.schedulers.kueue.chain import queued_pods
 
     return queued_pods
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.workloads.keys import WORKLOAD_KEYS, workload_key_findings
-from packwise.frontends.workloads.mend import mend
+from packwise.frontends.workloads.keys import WORKLOAD_KEYS, mend, workload_key_findings
 from packwise.objects.index import Index
 from tests.frontends.workloads.workloads import parsed
 

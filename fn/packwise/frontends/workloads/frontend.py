@@ -8,13 +8,12 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Severity
-from packwise.frontends.workloads.attributes import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, refusal, unscheduled
-from packwise.frontends.workloads.shape import RefusedError
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
-from packwise.frontends.workloads.workload import mapping, read_workload
+from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
+from packwise.frontends.workloads.workload import RefusedError, mapping, read_workload
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
@@ -83,7 +82,7 @@ class _Workloads:
     def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
         """A workload with KAI's keys where KAI reads them."""
         # Only what mends pays for the import.
-        from packwise.frontends.workloads.mend import mend
+        from packwise.frontends.workloads.keys import mend
 
         return mend(item)
 

@@ -6,26 +6,32 @@ Source: spec/podgrouper.md#3, spec/podgrouper.md#4.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.workloads.attributes import (
+from packwise.frontends.workloads.jobs import job_set, replicated_jobs, single
+from packwise.frontends.workloads.leaders import (
+    has_segments,
+    leader_worker_set,
+    ray_cluster,
+    replica_types,
+    replicas_of,
+    size_of,
+)
+from packwise.frontends.workloads.workload import (
     GRACE_PERIOD,
     POD_GROUP,
     PREEMPTION_DELAY,
     SEGMENT_SIZE,
     SKIP,
+    SUFFIX,
     TOPOLOGY,
     annotation_path,
     bounds_of,
+    count,
     delay,
+    mapping,
     preemptibility,
     priority_class,
     queue,
 )
-from packwise.frontends.workloads.job_set import job_set, replicated_jobs
-from packwise.frontends.workloads.leader_worker_set import has_segments, leader_worker_set, size_of
-from packwise.frontends.workloads.ray import ray_cluster
-from packwise.frontends.workloads.replica_types import replica_types, replicas_of
-from packwise.frontends.workloads.single import single
-from packwise.frontends.workloads.workload import SUFFIX, count, mapping
 from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Gang, GangOwner, Grouper
@@ -35,9 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.workloads.attributes import Read
-    from packwise.frontends.workloads.shape import Shape
-    from packwise.frontends.workloads.workload import Owner, Template, Workload
+    from packwise.frontends.workloads.workload import Owner, Read, Shape, Template, Workload
     from packwise.objects.place import Place
 
 __all__ = ["gangs", "is_idle", "is_passed_over", "pods_in_order", "shapes", "weight"]

@@ -1,7 +1,7 @@
 """The labels and annotations that KAI reads of workloads that it groups itself, and those that stand elsewhere.
 
-A key that nobody reads is told at the object and the field; nothing is said of a workload none of whose pods KAI
-schedules. Source: spec/podgrouper.md#2.
+A key that nobody reads is told at the object and the field, and moved to where KAI reads it if only one place can be
+meant; nothing is said of a workload none of whose pods KAI schedules. Source: spec/podgrouper.md#2.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.key_rules import KeyTable, findings_at, holders, key_places
+from packwise.frontends.key_rules import FORMS, KeyTable, findings_at, holders, is_read_at, key_places, parts_of
 from packwise.frontends.known_keys import KEYS as ALL_KEYS
 from packwise.frontends.known_keys import Key, Part
+from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping, Metadata, Role, WorkloadKind
 from packwise.revisions.kai import release_of
 from packwise.settings.topologyrender import KAI_PROFILE
@@ -19,13 +20,15 @@ from packwise.settings.topologyrender import KAI_PROFILE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.frontends.key_rules import KeyPlace
     from packwise.objects.index import Index
     from packwise.revisions.kai import KaiRelease
 
-__all__ = ["PLACES", "WORKLOAD_KEYS", "is_owner", "is_scheduled", "workload_key_findings", "workload_parts"]
+__all__ = ["PLACES", "WORKLOAD_KEYS", "is_owner", "is_scheduled", "mend", "workload_key_findings", "workload_parts"]
 
 _PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {
     Part(kind.key, metadata.path, metadata.title): (kind, metadata)
@@ -202,3 +205,55 @@ def _of_other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
     if release.minor >= since:
         return ""
     return f"is read here by {key.reader} from v0.{since} on, and this is {release.name}"
+
+
+_EVERY = "*"
+
+
+def mend(item: KubeObject) -> KubeObject:
+    """A workload with its keys where KAI reads them; itself where there is nothing to mend, or it is none of KAI's.
+
+    Raises FieldError where an anchor or alias is in the way.
+    """
+    kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
+    if kind is None or not is_scheduled(item, kind):
+        return item
+    for path, target, value in list(_moves(item)):
+        if item.get(target) is not None:
+            # Whoever wrote it there has decided which value counts.
+            continue
+        if path[:-1] == target[:-1]:
+            item = item.rename(path, str(target[-1]))
+        else:
+            item = item.set(target, value).remove(path, prune=True, keep_comments=True)
+    return item
+
+
+def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
+    """Each key that is to move: where it stands, where it is read, and its value."""
+    kind = identity(item.value)[:2]
+    for part in WORKLOAD_KEYS.parts:
+        if part.kind != kind:
+            continue
+        for place in key_places(item.value, part):
+            for name, value in place.keys.items():
+                key = WORKLOAD_KEYS.keys.get(name) or WORKLOAD_KEYS.keys.get(WORKLOAD_KEYS.nearest(name))
+                if key is None or key.is_written or key.successor or (key.values and value not in key.values):
+                    continue
+                target = _target(key, name, place)
+                if target is not None:
+                    yield (*place.path, name), target, value
+
+
+def _target(key: Key, name: str, place: KeyPlace) -> FieldPath | None:
+    """Where the key is read instead; None where it is read as it stands, or more than one place may be meant."""
+    if is_read_at(key, place):
+        return None if name == key.name else (*place.path, key.name)
+    other = next(form for form in FORMS if form != place.form)
+    if place.part in parts_of(key, other) and place.part not in key.only_beside:
+        return (*place.path[:-1], other, key.name)
+    read = [(part, form) for form in FORMS for part in parts_of(key, form) if part.kind == place.part.kind]
+    if len(read) != 1 or _EVERY in place.part.path or _EVERY in read[0][0].path:
+        return None
+    (part, form) = read[0]
+    return (*part.path, form, key.name)

@@ -7,7 +7,28 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity, Stage
-from packwise.frontends.workloads.attributes import (
+from packwise.frontends.workloads.groups import is_passed_over, pods_in_order
+from packwise.frontends.workloads.jobs import (
+    MIN_SCALE,
+    is_own,
+    job_members,
+    needed_jobs,
+    pods_of,
+    replicated_jobs,
+    starts_in_order,
+)
+from packwise.frontends.workloads.leaders import (
+    MASTER,
+    WORKER,
+    leader_template,
+    leader_waits,
+    segments_of,
+    size_of,
+    template_of,
+    worker_groups,
+    worker_template,
+)
+from packwise.frontends.workloads.workload import (
     BATCH_MIN_MEMBER,
     POD_GROUP,
     PREFERRED,
@@ -22,18 +43,6 @@ from packwise.frontends.workloads.attributes import (
     queue,
     wrong_delays,
 )
-from packwise.frontends.workloads.groups import is_passed_over, pods_in_order
-from packwise.frontends.workloads.job_set import needed_jobs, replicated_jobs, starts_in_order
-from packwise.frontends.workloads.leader_worker_set import (
-    leader_template,
-    leader_waits,
-    segments_of,
-    size_of,
-    worker_template,
-)
-from packwise.frontends.workloads.ray import worker_groups
-from packwise.frontends.workloads.replica_types import MASTER, WORKER, template_of
-from packwise.frontends.workloads.single import MIN_SCALE, is_own, job_members, pods_of
 from packwise.kubernetes.quantities import atoi
 from packwise.objects.workload_kinds import Grouping
 from packwise.wording import list_known
@@ -42,8 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.workloads.shape import RefusedError
-    from packwise.frontends.workloads.workload import Template, Workload
+    from packwise.frontends.workloads.workload import RefusedError, Template, Workload
 
 __all__ = ["RULES", "advice", "refusal", "unscheduled"]
 

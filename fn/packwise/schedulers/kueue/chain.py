@@ -1,7 +1,7 @@
-"""What a job's queue leads to: LocalQueue, ClusterQueue, ResourceFlavor and Topology, as far as they are in the input.
+"""LocalQueue, ClusterQueue, ResourceFlavor and Topology: the way from a job to its nodes, as far as the input has it.
 
 No webhook looks at any of it: what is missing, or asked for and not there, shows as a job that waits for ever. Kueue's
-own conditions are told in its words. Source: spec/kueue.md#5.3, #6.
+own conditions are told in its words. Source: spec/kueue.md#3, #5.3, #6.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
+from packwise.objects.place import Place
+from packwise.placement import PodSlice, QueuedPods
+from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.admission import QUEUE_NAME
-from packwise.schedulers.kueue.objects import node_labels
-from packwise.schedulers.kueue.podsets import mapping, value_at
-from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, read_request, unparsable
+from packwise.schedulers.kueue.objects import node_labels, rendered_values
+from packwise.schedulers.kueue.podsets import jobs_of, mapping, value_at
+from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, Request, read_request, unparsable
+from packwise.schedulers.kueue.scheduler import is_meant
 from packwise.wording import closest, near_miss
 
 if TYPE_CHECKING:
@@ -27,12 +31,14 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.generated import Generated
     from packwise.objects.index import Index
+    from packwise.objects.inventory import Inventory
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import Job, PodSet
-    from packwise.schedulers.kueue.request import Request
     from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.settings import TopologyRender
+    from packwise.topology.known import KnownTopologies
 
-__all__ = ["RULES", "Chain", "check_chain"]
+__all__ = ["RULES", "Chain", "check_chain", "queued_pods"]
 
 QUEUE = Rule("kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#8", Severity.WARNING)
 INACTIVE = Rule(
@@ -370,3 +376,44 @@ def _wrong_order(request: Request, levels: Sequence[str]) -> str:
         if levels.index(layer.level) <= levels.index(above.level):
             return f"additional slice layer topology {layer.level} must be at a lower level than {above.level}"
     return ""
+
+
+_NAME = "Kueue"
+
+
+def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender) -> Iterator[QueuedPods]:
+    """The pod sets of all jobs that name a queue or ask for a topology, in the order of the kinds."""
+    if not is_meant(inventory.items):
+        return
+    release = kueue_release(settings.kueue.version)
+    chain = Chain(inventory.items, rendered_values(topologies, settings))
+    for job in jobs_of(inventory.items):
+        queue = job.item.labels.get(QUEUE_NAME, "")
+        requests = [_request(each, release) for each in job.sets]
+        if queue or any(request.is_asked for request in requests):
+            for each, request in zip(job.sets, requests, strict=True):
+                yield _pods(job, each, request, queue, chain)
+
+
+def _request(each: PodSet, release: KueueRelease) -> Request:
+    annotations = each.template.annotations
+    request = None if unparsable(annotations, release) else read_request(annotations, release)
+    return request or Request()
+
+
+def _pods(job: Job, each: PodSet, request: Request, queue: str, chain: Chain) -> QueuedPods:
+    topologies = chain.topologies(queue, job.item.namespace or "", is_asked=request.is_asked) if queue else ()
+    return QueuedPods(
+        workload=job.item,
+        place=Place(job.item, each.template.annotations_path),
+        scheduler=_NAME,
+        name=each.name,
+        count=each.count,
+        queue=queue,
+        required=request.required,
+        preferred=request.preferred,
+        is_unconstrained=request.unconstrained is True,
+        slices=tuple([PodSlice(layer.level, layer.size) for layer in request.layers]),
+        group=request.group,
+        topologies=topologies,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.schedulers.kueue import admission, chain, ignored, objects, podsets, rendered
+from packwise.schedulers.kueue import admission, chain, ignored, objects, podsets
 from packwise.schedulers.kueue.admission import check_jobs
 from packwise.schedulers.kueue.chain import check_chain
 from packwise.schedulers.kueue.ignored import check_ignored
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "check"]
 
 RULES = (
-    *rendered.RULES, *objects.RULES, *admission.RULES, *podsets.RULES, *chain.RULES, *ignored.RULES,
+    *objects.RULES, *admission.RULES, *podsets.RULES, *chain.RULES, *ignored.RULES,
 )  # fmt: skip
 """Every rule of Kueue, in the order in which they are checked."""
 

@@ -30,7 +30,7 @@ class _Kueue:
         if not (writes or any(is_meant(each) for each in (inventory.items, inventory.baseline) if each is not None)):
             return SchedulerObjects()
         from packwise.schedulers.kueue.check import check
-        from packwise.schedulers.kueue.rendered import rendered
+        from packwise.schedulers.kueue.objects import rendered
 
         release = kueue_release(source.settings.kueue.version)
         generated, refused = rendered(source, release) if writes else ([], [])

@@ -1,17 +1,26 @@
-"""The groups of a JobSet: a tree of its replicated Jobs, or what earlier releases make.
+"""Groups of Jobs, of JobSets, and of whatever else has no sets: bare pods, pods of a Deployment, revisions.
 
-Source: spec/podgrouper.md#5.
+A JobSet is a tree of its replicated Jobs, or what earlier releases make. Source: spec/podgrouper.md#4 and #5.
 """
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.frontends.workloads.attributes import BATCH_MIN_MEMBER, TOPOLOGY, annotation_path, bounds_of
-from packwise.frontends.workloads.shape import RefusedError, Shape, pod_set
-from packwise.frontends.workloads.workload import count, mapping
-from packwise.kubernetes.quantities import parse_int
+from packwise.frontends.workloads.workload import (
+    BATCH_MIN_MEMBER,
+    TOPOLOGY,
+    RefusedError,
+    Shape,
+    annotation_path,
+    bounds_of,
+    count,
+    mapping,
+    pod_set,
+)
+from packwise.kubernetes.quantities import atoi, parse_int
 from packwise.objects.place import Origin
+from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Bounds, PodSet
 
 if TYPE_CHECKING:
@@ -21,9 +30,95 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.workloads.workload import Template, Workload
 
-__all__ = ["ReplicatedJob", "job_set", "needed_jobs", "replicated_jobs", "starts_in_order"]
+__all__ = [
+    "MIN_SCALE",
+    "ReplicatedJob",
+    "is_own",
+    "job_members",
+    "job_set",
+    "needed_jobs",
+    "pods_of",
+    "replicated_jobs",
+    "single",
+    "starts_in_order",
+]
 
-_RULE = "spec/podgrouper.md#5"
+_JOB_SET_RULE = "spec/podgrouper.md#5"
+
+MIN_SCALE = "autoscaling.knative.dev/min-scale"
+_RULE = "spec/podgrouper.md#4"
+
+
+def single(workload: Workload) -> list[Shape]:
+    """The one group of the workload, or one for each of its pods."""
+    number = pods_of(workload)
+    if number < 1:
+        return []
+    members, path = _members(workload)
+    each = workload.grouping is Grouping.EACH_POD or (
+        workload.grouping is Grouping.JOB and is_own(workload) and not workload.release.groups_jobs
+    )
+    fields: dict[str, FieldPath] = {"members": path} if path else {}
+    if each:
+        fields["copies"] = _number_path(workload)
+    origin = Origin(workload.at(), _RULE, fields)
+    template = workload.scheduled[0]
+    pods = Origin(workload.at(*template.path), _RULE)
+    own = 1 if each else number
+    # All that the group needs are pods of the only set.
+    leaf = pod_set(workload, template, template.part, members, pods, replicas=own, is_named=False)
+    return [Shape((leaf,), origin, members, alike=number if each else 1, each_pod=each)]
+
+
+def is_own(workload: Workload) -> bool:
+    """Whether the group is of the workload itself, and not of a Job or a revision that is made of it."""
+    return workload.owner.path == ("metadata",)
+
+
+def pods_of(workload: Workload) -> int:
+    """How many pods the workload has at once."""
+    match workload.grouping:
+        case Grouping.JOB:
+            return count(workload.body, "parallelism", 1)
+        case Grouping.POD:
+            return 1
+        case Grouping.REVISION:
+            return max(_min_scale(workload), 1)
+        case _:
+            return count(workload.spec, "replicas", 1)
+
+
+def _number_path(workload: Workload) -> FieldPath:
+    if workload.grouping is Grouping.JOB:
+        return (*workload.body_path, "parallelism")
+    return ("spec", "replicas")
+
+
+def _members(workload: Workload) -> tuple[int, FieldPath]:
+    if workload.grouping is Grouping.REVISION:
+        path = annotation_path(workload.owner.path, MIN_SCALE)
+        return _min_scale(workload), path if MIN_SCALE in workload.owner.annotations else ()
+    if workload.grouping is Grouping.JOB:
+        return job_members(workload)
+    return 1, ()
+
+
+def job_members(workload: Workload) -> tuple[int, FieldPath]:
+    """How many pods the group of a Job needs, and what says so. Raises RefusedError. Of a CronJob nothing is read."""
+    text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
+    if text is None or not is_own(workload) or not workload.release.batch_min_member:
+        return 1, ()
+    path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+    number = parse_int(text)
+    if isinstance(number, str):
+        message = f'must be a whole number of pods; got "{text}"'
+        raise RefusedError(path, message, f"invalid min-member annotation value: {number}")
+    return number, path
+
+
+def _min_scale(workload: Workload) -> int:
+    number = atoi(workload.owner.annotations.get(MIN_SCALE, "1"))
+    return 1 if isinstance(number, str) else number
 
 
 class ReplicatedJob(NamedTuple):
@@ -103,12 +198,12 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> Shape:
     sets: list[PodSet] = []
     for job in jobs:
         fields: dict[str, FieldPath] = {"name": ("name",), "members": ("replicas",)}
-        origin = Origin(workload.at(*job.path), _RULE, fields)
+        origin = Origin(workload.at(*job.path), _JOB_SET_RULE, fields)
         sets.append(PodSet(job.name, None, None, Bounds(), origin, needed=job.replicas))
         members, path = _leaf_members(job)
         bounds = bounds_of(workload, job.annotations, job.metadata)
         topology = job.annotations.get(TOPOLOGY, "")
-        leaf = Origin(workload.at(*job.path), _RULE, {"name": ("name",), "members": path})
+        leaf = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",), "members": path})
         sets += [
             pod_set(
                 workload, job.template, f"{job.name}-replica-{index}", members, leaf, parent=job.name,
@@ -118,7 +213,7 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> Shape:
             for index in range(job.replicas)
         ]  # fmt: skip
     needed = needed_jobs(workload, len(jobs))
-    return Shape(tuple(sets), _origin(workload), needed=needed)
+    return Shape(tuple(sets), _job_set_origin(workload), needed=needed)
 
 
 def _leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
@@ -158,20 +253,20 @@ def _flat(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> Sh
         pods = job.replicas * _at_once(job)
         taken = max(min(left, pods), 0)
         left -= taken
-        origin = Origin(workload.at(*job.path), _RULE, {"name": ("name",)})
+        origin = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",)})
         sets.append(pod_set(workload, job.template, job.name, taken, origin, replicas=pods, is_named=False))
-    return Shape(tuple(sets), _origin(workload), number, suffix=suffix)
+    return Shape(tuple(sets), _job_set_origin(workload), number, suffix=suffix)
 
 
 def _at_once(job: ReplicatedJob) -> int:
     return job.parallelism if job.completions is None else min(job.parallelism, job.completions)
 
 
-def _origin(workload: Workload) -> Origin:
+def _job_set_origin(workload: Workload) -> Origin:
     fields: dict[str, FieldPath] = {}
     if BATCH_MIN_MEMBER in workload.owner.annotations:
         fields["members"] = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
-    return Origin(workload.at(), _RULE, fields)
+    return Origin(workload.at(), _JOB_SET_RULE, fields)
 
 
 def _texts(value: Value) -> Mapping[str, str]:

@@ -1,0 +1,445 @@
+"""Groups of leaders and workers: LeaderWorkerSets, Ray clusters, and Kubeflow's replicas by type.
+
+A replica of a LeaderWorkerSet is a group of its own, of a leader and its workers, or of segments; PyTorch's workers may
+be segments, too. Source: spec/podgrouper.md#6, #7 and #8.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.frontends.workloads.workload import (
+    SEGMENT_PREFERRED,
+    SEGMENT_REQUIRED,
+    SEGMENT_SIZE,
+    TOPOLOGY,
+    RefusedError,
+    Shape,
+    annotation_path,
+    bounds_of,
+    count,
+    mapping,
+    pod_set,
+)
+from packwise.kubernetes.quantities import atoi
+from packwise.objects.place import Origin
+from packwise.placement import Bounds, PodSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.frontends.workloads.workload import Template, Workload
+
+__all__ = [
+    "MASTER",
+    "MIN_AVAILABLE",
+    "WORKER",
+    "Segments",
+    "WorkerGroup",
+    "has_segments",
+    "leader_template",
+    "leader_waits",
+    "leader_worker_set",
+    "ray_cluster",
+    "replica_types",
+    "replicas_of",
+    "segments_of",
+    "size_of",
+    "template_of",
+    "waits_for_workers",
+    "worker_groups",
+    "worker_template",
+]
+
+_LWS_RULE = "spec/podgrouper.md#6"
+_BODY = ("spec", "leaderWorkerTemplate")
+_POLICIES = (None, "LeaderCreated", "LeaderReady")
+
+
+class Segments(NamedTuple):
+    """Parts of so many pods, as what stands at `path` says; `leads`: the leader is in the first one."""
+
+    size: int
+    path: FieldPath
+    leads: bool
+
+
+def worker_template(workload: Workload) -> Template | None:
+    """The template of workers, and of leaders that have none of their own."""
+    return _template(workload, "workerTemplate")
+
+
+def leader_template(workload: Workload) -> Template | None:
+    """The template of leaders."""
+    return _template(workload, "leaderTemplate") or worker_template(workload)
+
+
+def size_of(workload: Workload) -> int:
+    """How many pods each replica has."""
+    return count(mapping(workload.spec.get("leaderWorkerTemplate")), "size", 1)
+
+
+def leader_waits(workload: Workload) -> bool:
+    """Whether workers are made only once their leader is ready."""
+    return workload.spec.get("startupPolicy") == "LeaderReady"
+
+
+def leader_worker_set(workload: Workload) -> list[Shape]:
+    """The groups of a LeaderWorkerSet. Raises RefusedError."""
+    policy = workload.spec.get("startupPolicy")
+    if policy not in _POLICIES:
+        message = f'must be "LeaderCreated" or "LeaderReady"; got "{policy}"'
+        raise RefusedError(("spec", "startupPolicy"), message, f"unknown startupPolicy: {policy}")
+    leader, worker = leader_template(workload), worker_template(workload)
+    if leader is None:
+        return []
+    size, segments = size_of(workload), segments_of(workload)
+    worker = worker or leader
+    sets = (
+        _whole(workload, leader, worker, size)
+        if segments is None
+        else _segmented(workload, leader, worker, size, segments)
+    )
+    fields: dict[str, FieldPath] = {"members": (*_BODY, "size"), "copies": ("spec", "replicas")}
+    origin = Origin(workload.at(), _LWS_RULE, fields)
+    replicas = count(workload.spec, "replicas", 1)
+    return [Shape(sets, origin, size, suffix=f"-group-{index}") for index in range(replicas)]
+
+
+def has_segments(workload: Workload) -> bool:
+    """Whether segments are asked for, whatever their size. Raises RefusedError where that is no number."""
+    return _segment_size(workload) is not None
+
+
+def segments_of(workload: Workload) -> Segments | None:
+    """The segments that the workload asks for; None where it asks for none. Raises RefusedError."""
+    policy = mapping(mapping(workload.spec.get("leaderWorkerTemplate")).get("subGroupPolicy"))
+    written = _segment_size(workload)
+    if written is None:
+        return None
+    size, path = written
+    whole = size_of(workload)
+    fault, message = "", ""
+    if size <= 1:
+        fault = f"segmentSize {size} is not valid. It must be greater than 1"
+        message = f"must be at least 2; got {size}"
+    elif size > whole:
+        fault = f"segmentSize {size} is greater than replicasSize {whole}"
+        message = f"must be at most {whole}, the size of the group; got {size}"
+    if fault:
+        raise RefusedError(path, message, _failed(workload, fault))
+    leads = policy.get("subGroupPolicyType") != "LeaderExcluded"
+    if not leads and (whole - 1) % size:
+        text = (
+            f"replicasSize {whole} is not divisible by segmentSize {size}. LeaderExcluded policy is only supported "
+            "when replicasSize is divisible by segmentSize."
+        )
+        raise RefusedError(path, f"must divide the {whole - 1} workers of a group; got {size}", text)
+    return Segments(size, path, leads)
+
+
+def _segment_size(workload: Workload) -> tuple[int, FieldPath] | None:
+    policy = mapping(mapping(workload.spec.get("leaderWorkerTemplate")).get("subGroupPolicy"))
+    size = policy.get("subGroupSize")
+    if isinstance(size, int):
+        return size, (*_BODY, "subGroupPolicy", "subGroupSize")
+    worker = worker_template(workload)
+    holders = [("", workload.owner.annotations, workload.owner.path)]
+    if worker is not None:
+        holders.append(("workerTemplate of ", worker.annotations, worker.metadata))
+    for of, texts, metadata in holders:
+        text = texts.get(SEGMENT_SIZE)
+        if not text:
+            continue
+        path, number = annotation_path(metadata, SEGMENT_SIZE), atoi(text)
+        if isinstance(number, str):
+            where = f"{of}LWS {workload.namespace}/{workload.name}"
+            fault = f"invalid segment size annotation {text} in {where}: {number}"
+            raise RefusedError(path, f'must be a whole number of pods; got "{text}"', _failed(workload, fault))
+        return number, path
+    return None
+
+
+def _failed(workload: Workload, fault: str) -> str:
+    return f"failed to get sub group policy for LWS {workload.namespace}/{workload.name}: {fault}"
+
+
+def _whole(workload: Workload, leader: Template, worker: Template, size: int) -> tuple[PodSet, ...]:
+    first = pod_set(workload, leader, "leader", 1, Origin(workload.at(*leader.path), _LWS_RULE))
+    if size < 2:
+        return (first,)
+    origin = Origin(workload.at(*worker.path), _LWS_RULE, {"members": workload.at(*_BODY, "size")})
+    return first, pod_set(workload, worker, "workers", size - 1, origin)
+
+
+def _segmented(
+    workload: Workload, leader: Template, worker: Template, size: int, segments: Segments
+) -> tuple[PodSet, ...]:
+    topology = worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY) or ""
+    bounds = bounds_of(workload, worker.annotations, worker.metadata, (SEGMENT_REQUIRED, SEGMENT_PREFERRED))
+    if not topology:
+        bounds = Bounds()
+    topology = "" if bounds.is_empty else topology
+    origin = Origin(workload.at(*worker.path), _LWS_RULE, {"members": workload.at(*segments.path)})
+    at_leader = Origin(workload.at(*leader.path), _LWS_RULE)
+    # The leader counts among the pods of segments unless the workers fill theirs alone.
+    pods = size - 1 if (size - 1) % segments.size == 0 else size
+    sizes = [min(segments.size, pods - start) for start in range(0, pods, segments.size)]
+
+    def segment(index: int, members: int) -> PodSet:
+        return pod_set(workload, worker, f"segment-{index}", members, origin, bounds=bounds, topology=topology)
+
+    if not segments.leads:
+        own = pod_set(workload, leader, "leader", 1, at_leader)
+        return own, *[segment(index, members) for index, members in enumerate(sizes)]
+    beside = sizes[0] if pods < size else sizes[0] - 1
+    return (
+        PodSet("segment-0", None, None, bounds, origin, needed=2, topology=topology),
+        *[segment(index, members) for index, members in enumerate(sizes) if index],
+        pod_set(workload, leader, "leader", 1, at_leader, parent="segment-0"),
+        pod_set(workload, worker, "workers", beside, origin, parent="segment-0"),
+    )
+
+
+def _template(workload: Workload, name: str) -> Template | None:
+    return next((each for each in workload.templates if each.part == name), None)
+
+
+MASTER, WORKER, _LAUNCHER = "Master", "Worker", "Launcher"
+MIN_AVAILABLE: FieldPath = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+_ELASTIC: FieldPath = ("spec", "elasticPolicy", "minReplicas")
+_TYPES_RULE = "spec/podgrouper.md#7"
+
+
+def replica_types(workload: Workload) -> list[Shape]:
+    """The group of all replicas. Raises RefusedError."""
+    members, path = _members(workload)
+    is_pytorch = workload.kind is not None and workload.kind.name == "PyTorchJob"
+    sets = tuple(_pytorch(workload, members) if is_pytorch else _unnamed(workload, members))
+    fields: dict[str, FieldPath] = {"members": path} if path else {}
+    return [Shape(sets, Origin(workload.at(), _TYPES_RULE, fields), members)]
+
+
+def template_of(workload: Workload, name: str) -> Template | None:
+    """The pod template of a type of replicas."""
+    return next((each for each in workload.templates if each.part == name), None)
+
+
+def replicas_of(workload: Workload, name: str, default: int = 0) -> int:
+    """How many replicas of a type are written."""
+    return count(mapping(workload.body.get(name)), "replicas", default)
+
+
+def waits_for_workers(workload: Workload) -> bool:
+    """Whether the launcher of an MPIJob is made only once its workers are ready."""
+    return workload.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
+
+
+def _members(workload: Workload) -> tuple[int, FieldPath]:
+    """How many pods the group needs, and what says so; "" where all of them are."""
+    least = _number(workload, MIN_AVAILABLE)
+    total = least if least is not None else _total(workload)
+    path: FieldPath = () if least is None else MIN_AVAILABLE
+    if least is None and workload.kind is not None and workload.kind.name == "PyTorchJob":
+        elastic = _number(workload, _ELASTIC)
+        total, path = (total, path) if elastic is None else (elastic, _ELASTIC)
+    if waits_for_workers(workload):
+        total -= replicas_of(workload, _LAUNCHER)
+    return total, path
+
+
+def _number(workload: Workload, path: FieldPath) -> int | None:
+    value = workload.item.get(path)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _total(workload: Workload) -> int:
+    name, required = workload.name, workload.kind.required if workload.kind is not None else ()
+    job = f"the type of the job {name} doesn't"
+    types = workload.body
+    for missing in [each for each in required if each not in types]:
+        text = f"{job} have a {missing} replica spec which is required. Please fix the replica field"
+        raise RefusedError(workload.body_path, f"must have {missing}", text)
+    for each in types:
+        if replicas_of(workload, each) == 0:
+            text = f"{job} allow for 0 {each} pods. Please fix the replica field"
+            message = "must be at least 1: KAI does not take the training operator's default"
+            raise RefusedError((*workload.body_path, each, "replicas"), message, text)
+    return sum([replicas_of(workload, each) for each in types])
+
+
+def _unnamed(workload: Workload, members: int) -> Iterator[PodSet]:
+    """The replicas by type, of which the scheduler knows nothing."""
+    left = members
+    for template in workload.templates:
+        pods = replicas_of(workload, template.part, 1)
+        taken = max(min(left, pods), 0)
+        left -= taken
+        yield pod_set(
+            workload,
+            template,
+            template.part.lower(),
+            taken,
+            _origin_of(workload, template),
+            replicas=pods,
+            is_named=False,
+        )
+
+
+def _pytorch(workload: Workload, members: int) -> Iterator[PodSet]:
+    master, worker = template_of(workload, MASTER), template_of(workload, WORKER)
+    masters = replicas_of(workload, MASTER)
+    if master is not None and masters > 0:
+        yield pod_set(workload, master, "master", masters, _origin_of(workload, master))
+    if worker is None:
+        return
+    least, workers = max(0, members - masters), replicas_of(workload, WORKER, 1)
+    size = _size_of_segments(workload, worker, has_master=master is not None and masters > 0)
+    origin = _origin_of(workload, worker)
+    if size is None:
+        yield pod_set(workload, worker, "worker", least, origin, replicas=workers)
+        return
+    topology = worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY) or ""
+    bounds = bounds_of(workload, worker.annotations, worker.metadata, (SEGMENT_REQUIRED, SEGMENT_PREFERRED))
+    if not topology or bounds.is_empty:
+        topology, bounds = "", Bounds()
+    segments = -(-workers // size)
+    yield PodSet("worker", None, None, Bounds(), origin, needed=segments)
+    due, counts = -(-least // size), workload.release.counts_segments
+    sized = Origin(origin.place, _TYPES_RULE, {"members": workload.at(*annotation_path(worker.metadata, SEGMENT_SIZE))})
+    for index in range(segments):
+        pods = min(size, workers - index * size)
+        yield pod_set(
+            workload, worker, f"worker-{index}", pods if index < due or not counts else 0, sized,
+            parent="worker", replicas=pods, bounds=bounds, topology=topology,
+        )  # fmt: skip
+
+
+def _size_of_segments(workload: Workload, worker: Template, *, has_master: bool) -> int | None:
+    text = worker.annotations.get(SEGMENT_SIZE)
+    if not text:
+        return None
+    path, size = annotation_path(worker.metadata, SEGMENT_SIZE), atoi(text)
+    if isinstance(size, str):
+        where = "worker podTemplate" if has_master else f"pod {workload.namespace}/{workload.name}-worker-0"
+        message = f'must be a whole number of pods, at least 1; got "{text}"'
+        raise RefusedError(path, message, f"invalid segment size {text} on {where}, err: {size}")
+    if size < 1:
+        fault = f"segment size {text} on worker podTemplate needs to be a positive integer" if has_master else ""
+        message = f"must be at least 1; got {size}: KAI's pod-grouper dies of it at every worker pod, without an event"
+        raise RefusedError(path, message, fault)
+    return size
+
+
+def _origin_of(workload: Workload, template: Template) -> Origin:
+    return Origin(workload.at(*template.path[:-1]), _TYPES_RULE, {"members": ("replicas",)})
+
+
+_RAY_RULE = "spec/podgrouper.md#8"
+_HEAD = "headgroup"
+
+
+class WorkerGroup(NamedTuple):
+    """An entry of `workerGroupSpecs`, at `path`; `hosts` are the pods of each replica."""
+
+    name: str
+    path: FieldPath
+    position: int
+    replicas: int
+    min_replicas: int
+    hosts: int
+    is_suspended: bool
+    """Whether KubeRay makes no pods of it."""
+
+    is_left_out: bool
+    """Whether KAI leaves it out, by a field that KubeRay does not have."""
+
+    template: Template | None
+
+    @property
+    def needed(self) -> int:
+        """How many pods KAI counts."""
+        return (self.min_replicas if self.min_replicas > 0 else self.replicas) * self.hosts
+
+
+def worker_groups(workload: Workload) -> list[WorkerGroup]:
+    """The worker groups, in their order."""
+    by_path = {each.path: each for each in workload.templates}
+    entries = workload.body.get("workerGroupSpecs")
+    groups: list[WorkerGroup] = []
+    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+        written = mapping(entry)
+        path = (*workload.body_path, "workerGroupSpecs", position)
+        name = written.get("groupName")
+        groups.append(
+            WorkerGroup(
+                name=name if isinstance(name, str) and name else f"worker-group-{position}",
+                path=path,
+                position=position,
+                replicas=count(written, "replicas", 0),
+                min_replicas=count(written, "minReplicas", 0),
+                hosts=count(written, "numOfHosts", 1),
+                is_suspended=written.get("suspend") is True,
+                is_left_out=written.get("suspended") is True,
+                template=by_path.get((*path, "template")),
+            )
+        )
+    return groups
+
+
+def ray_cluster(workload: Workload) -> list[Shape]:
+    """The group of the head and all workers. Raises RefusedError."""
+    head = next((each for each in workload.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
+    if head is None:
+        return []
+    sets = [_head(workload, head)]
+    for group in worker_groups(workload):
+        if group.is_left_out:
+            continue
+        if group.min_replicas > group.replicas:
+            text = (
+                f"ray-cluster replicas for a workerGroupsSpec can't be less than minReplicas. Given {group.replicas} "
+                f"replicas and {group.min_replicas} minReplicas. Please fix the replicas field for group number "
+                f"{group.position}"
+            )
+            message = f"must be at least {group.min_replicas}, its minReplicas; got {group.replicas}"
+            raise RefusedError((*group.path, "replicas"), message, text)
+        if group.needed and group.template is not None:
+            sets.append(_workers(workload, group, group.template))
+    if workload.stays_flat:
+        sets = [each._replace(is_named=False) for each in sets]
+    return [Shape(tuple(sets), Origin(workload.at(), _RAY_RULE), sum([pods.members or 0 for pods in sets]))]
+
+
+def _head(workload: Workload, template: Template) -> PodSet:
+    origin = Origin(workload.at(*workload.body_path, "headGroupSpec"), _RAY_RULE)
+    bounds, topology = _constraint(workload, template, "headGroupSpec")
+    return pod_set(workload, template, _HEAD, 1, origin, bounds=bounds, topology=topology)
+
+
+def _workers(workload: Workload, group: WorkerGroup, template: Template) -> PodSet:
+    written = workload.item.get((*group.path, "groupName"))
+    bounds, topology = _constraint(
+        workload, template, f"workerGroupSpecs.{written if isinstance(written, str) else ''}"
+    )
+    origin = Origin(workload.at(*group.path), _RAY_RULE, {"name": ("groupName",), "members": ("replicas",)})
+    pods = max(group.replicas * group.hosts, group.needed)
+    return pod_set(
+        workload, template, group.name, group.needed, origin, replicas=pods, bounds=bounds, topology=topology
+    )
+
+
+def _constraint(workload: Workload, template: Template, holder: str) -> tuple[Bounds, str]:
+    """The levels of a group, and their topology. Raises RefusedError for levels without one."""
+    if not workload.release.ray_group_topology:
+        return Bounds(), ""
+    bounds = bounds_of(workload, template.annotations, template.metadata)
+    if bounds.is_empty:
+        return bounds, ""
+    topology = template.annotations.get(TOPOLOGY, "")
+    if not topology:
+        text = f"topology annotation ({TOPOLOGY}) is required for {holder} when topology placement annotations are set"
+        message = f"must have the annotation {TOPOLOGY}, too, beside its levels"
+        raise RefusedError((*template.metadata, "annotations"), message, text)
+    return bounds, topology
