@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import count
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from packwise.cli.fleet.ahead import looks_at
 from packwise.cli.fleet.disk import DiskTree
-from packwise.cli.fleet.evidence import ENTRY, FOLDER, Look, Seen, look_at
+from packwise.cli.fleet.evidence import ENTRY, FOLDER, Look, look_at
 from packwise.cli.manifests import NAME as LIST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 from tests.cli.interrupting import Blow, interrupted_at
@@ -235,64 +232,6 @@ def test_evidence_is_in_no_bucket(call: Call, surveyed: list[str]) -> None:
     call(*RENDER, *place)
 
     assert surveyed == ["east", "west"] * 2
-
-
-@pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the folders that the driver looks at itself, in their order."""
-    names: list[str] = []
-
-    def noted(folder: str) -> Look | None:
-        names.append(Path(folder).name)
-        return look_at(folder)
-
-    monkeypatch.setattr("packwise.cli.fleet.evidence.look_at", noted)
-    return names
-
-
-def test_another_process_looks_ahead(call: Call, out: Path, looked: list[str], surveyed: list[str]) -> None:
-    assert call(*RENDER, "--jobs", "2").stdout.startswith("2 packages: 2 unchanged\n")
-    assert (looked, surveyed) == ([], [])
-    changed(out)
-
-    ran = call(*RENDER, "--jobs", "2")
-
-    assert ran.stdout.startswith("2 packages: 1 changed, 1 unchanged\n")
-    assert set(looked) == {"east", ".east.packwise-" + str(os.getpid())}
-    assert surveyed == ["east"]
-
-
-@pytest.mark.usefixtures("out")
-def test_a_look_that_is_old_is_taken_again(
-    call: Call, looked: list[str], surveyed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("packwise.cli.fleet.ahead.monotonic", partial(next, count(0, 3600)))
-
-    assert call(*RENDER, "--jobs", "2").stdout.startswith("2 packages: 2 unchanged\n")
-    assert (looked, surveyed) == (["east", "west"], [])
-
-
-def end_here(_: Sequence[str]) -> dict[str, Seen]:
-    os._exit(9)
-
-
-@pytest.mark.usefixtures("out")
-def test_a_look_whose_process_is_lost_is_taken_again(
-    call: Call, looked: list[str], surveyed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("packwise.cli.fleet.ahead.looks_at", end_here)
-
-    assert call(*RENDER, "--jobs", "2").stdout.startswith("2 packages: 2 unchanged\n")
-    assert (looked, surveyed) == (["east", "west"], [])
-
-
-def test_only_what_packwise_wrote_is_looked_at_ahead(out: Path) -> None:
-    write(out, {"mine/a.yaml": "a"})
-    folders = [str(out / name) for name in ("east", "mine", "none")]
-    look = look_at(folders[0])
-
-    assert look is not None
-    assert looks_at(folders) == {folders[0]: Seen(look.digest(), ("",))}
 
 
 def test_copies_that_killed_runs_left_are_removed(call: Call, out: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import sys
 from contextlib import ExitStack, closing, nullcontext
 from importlib import import_module
@@ -12,7 +11,6 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
-from packwise.cli.fleet.ahead import LooksAhead
 from packwise.cli.fleet.commit import CommitTree
 from packwise.cli.fleet.crds import blobs_of, read_crds
 from packwise.cli.fleet.disk import DiskTree
@@ -58,7 +56,6 @@ def fleet(command: Fleet) -> int:
         return 1
     with ExitStack() as stack:
         disk = DiskTree(top, root, command.folder, command.exclude)
-        ahead = _ahead(command, disk, root, stack)
         after = Rooted.of(disk, root)
         befores = _befores(command, disk, root, stack)
         if command.crds:
@@ -83,7 +80,7 @@ def fleet(command: Fleet) -> int:
                 spool.add(result)
 
         requests = _requests(command, after, before, top, crds.packed)
-        evidence = _run(command, requests, befores, ahead, take)
+        evidence = _run(command, requests, befores, take)
         orphaned, results = _orphans(command, after, evidence)
         report = FleetReport(
             command.verb,
@@ -150,19 +147,6 @@ def _committed(name: str, command: Fleet, disk: DiskTree, root: str, stack: Exit
     return Rooted.of(CommitTree(commit, root, disk, command.exclude), root)
 
 
-def _ahead(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> LooksAhead | None:
-    """Looks at the output folder by a process beside this one, where one is allowed and all packages are looked at."""
-    place = _cache_place(command)
-    is_of_use = command.folder is not None and place is not None and "://" not in place and not command.changed_since
-    if not is_of_use or command.jobs < 2 or command.scheduler is not None or not Path(str(command.folder)).is_dir():
-        return None
-    output = real(str(command.folder))
-    folders = {posixpath.dirname(path) for path in disk.files_below(root)}
-    below = [posixpath.relpath(folder or ".", root or ".") for folder in sorted(folders)]
-    looked_at = [str(Path(output) / folder) for folder in below]
-    return stack.enter_context(closing(LooksAhead(looked_at)))
-
-
 def _requests(command: Fleet, after: Rooted, before: Rooted | None, top: str, crds: bytes) -> Requests:
     baseline = before if command.baseline is not None or command.verb == "diff" else None
     nodes = None if command.nodes is None else Nodes(command.nodes, top)
@@ -174,7 +158,6 @@ def _run(
     command: Fleet,
     requests: Requests,
     befores: Sequence[Rooted],
-    ahead: LooksAhead | None,
     take: Callable[[PackageResult], None],
 ) -> Evidence:
     """Hands what became of every package to `take`, in no order; returns what was seen of the output folder."""
@@ -193,7 +176,7 @@ def _run(
                 take(_untouched(before, name, Status.REMOVED))
     workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler)
     with _cached(command) as cache:
-        evidence = Evidence(cache, ahead)
+        evidence = Evidence(cache)
         output = None if command.folder is None else Output(Path(command.folder), after.below, evidence)
         run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
     return evidence

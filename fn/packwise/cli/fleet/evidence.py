@@ -14,7 +14,7 @@ from operator import attrgetter
 from struct import Struct
 from time import time_ns
 
-from krmfn.hints import TYPE_CHECKING, Protocol
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.cli.manifests import NAME as LIST
 from packwise.fleet.build import build
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from packwise.fleet.cache import Cache
 
-__all__ = ["ENTRY", "FOLDER", "Evidence", "Look", "Seen", "look_at"]
+__all__ = ["ENTRY", "FOLDER", "Evidence", "Look", "look_at"]
 
 _FORMAT = 1
 """Of looks; another number is another look at the same folder."""
@@ -33,16 +33,6 @@ _FORMAT = 1
 _SECOND = 1_000_000_000
 _REST = 2 * _SECOND
 """Nanoseconds after which a second change of a file gives it another time, on any file system."""
-
-
-class Seen(NamedTuple):
-    """What is kept of a look: its digest, and which folders in it have a list of packwise's own files.
-
-    "" is the folder that was looked at. Hidden folders are left out.
-    """
-
-    digest: bytes
-    written: tuple[str, ...]
 
 
 class Look(NamedTuple):
@@ -60,11 +50,10 @@ class Look(NamedTuple):
         digest.update(b"".join(self.entries.values()))
         return digest.digest()
 
-    def seen(self) -> Seen:
-        """What is kept of it."""
+    def written(self) -> tuple[str, ...]:
+        """The folders in it that have a list of packwise's own files; "" is itself. Hidden folders are left out."""
         lists = [path.rpartition("/") for path in self.entries if path.endswith(LIST)]
-        folders = [folder for folder, _, name in lists if name == LIST and not _is_hidden(folder)]
-        return Seen(self.digest(), tuple(folders))
+        return tuple(folder for folder, _, name in lists if name == LIST and not _is_hidden(folder))
 
     def is_at_rest(self) -> bool:
         """Whether any change after the look will show: a file that changed just before it may change unseen."""
@@ -140,25 +129,13 @@ def _opened(folder: str) -> Generator[int | str]:
         os.close(number)
 
 
-class Ahead(Protocol):
-    """Looks that were taken before anyone asks for them."""
-
-    def seen(self, folder: str) -> Seen | None:
-        """What was seen at the folder; None where nothing was, or it is old."""
-        ...
-
-
 class Evidence:
-    """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none.
+    """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none."""
 
-    `ahead` has what was seen a moment ago.
-    """
+    __slots__ = ("_cache", "_written")
 
-    __slots__ = ("_ahead", "_cache", "_written")
-
-    def __init__(self, cache: Cache | None, ahead: Ahead | None = None) -> None:
+    def __init__(self, cache: Cache | None) -> None:
         self._cache = cache if cache is not None and cache.is_near else None
-        self._ahead = ahead
         self._written: dict[str, tuple[str, ...]] = {}
 
     def look(self, folder: Path) -> Look | None:
@@ -170,14 +147,10 @@ class Evidence:
         known = None if self._cache is None else self._cache.get(_key(folder, plan))
         if known is None:
             return False
-        path = os.fspath(folder)
-        seen = None if self._ahead is None else self._ahead.seen(path)
-        if seen is None or seen.digest != known:
-            look = self.look(folder)
-            seen = None if look is None else look.seen()
-        if seen is None or seen.digest != known:
+        look = self.look(folder)
+        if look is None or look.digest() != known:
             return False
-        self._written[path] = seen.written
+        self._written[os.fspath(folder)] = look.written()
         return True
 
     def written_in(self, folder: str) -> tuple[str, ...] | None:
