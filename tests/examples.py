@@ -6,7 +6,7 @@ from pathlib import Path
 
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
-from packwise.pipeline.steps import selected
+from packwise.pipeline.steps import read_package
 from packwise.revisions import RECORDS
 from tests.places import ROOT
 
@@ -24,7 +24,7 @@ EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir(
 
 def revision_of(folder: Path) -> str:
     """What the configuration in `folder` chooses."""
-    _, selection = selected(read_inputs(Named((str(folder),))).package)
+    _, selection = read_package(read_inputs(Named((str(folder),))).package)
     return selection.revision.name
 
 

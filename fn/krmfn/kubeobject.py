@@ -92,7 +92,8 @@ class KubeObject:
         return self is other or self.source == other.source
 
     def __hash__(self) -> int:
-        return hash(self.source.text)
+        # The place too: the entries of a list have one text together.
+        return hash(self.source)
 
     def __repr__(self) -> str:
         try:

@@ -7,10 +7,10 @@ from typing import Any
 
 from krmfn import KubeObject
 from packwise.objects.place import Origin, Place
-from packwise.pipeline.steps import cluster_of, selected, topologies_of
+from packwise.pipeline.steps import read_package
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers.scheduler import SchedulerInput
-from packwise.select import Package
+from packwise.select import Package, cluster_of, topologies_of
 from packwise.topology import Level
 
 SUBJECT = KubeObject.parse("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: workflow\n")
@@ -56,7 +56,7 @@ def input_of(spec: str, placements: Iterable[Placement] = (), *items: KubeObject
     """What a scheduler gets where packwise's own configuration is `spec`, indented by two spaces."""
     head = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\nspec:\n"
     package = Package((KubeObject.parse(head + spec), *items))
-    inventory, selection = selected(package)
+    inventory, selection = read_package(package)
     known = topologies_of(inventory, selection)
     cluster = cluster_of(selection, known)
     return SchedulerInput(tuple(placements), known, cluster, inventory, selection.definitions, selection.settings)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from krmfn import KubeObject
-from packwise.pipeline.steps import cluster_of, selected, topologies_of
+from packwise.pipeline.steps import read_package
 from packwise.schedulers.kai import KAI
 from packwise.schedulers.scheduler import SchedulerInput
-from packwise.select import Package
+from packwise.select import Package, cluster_of, topologies_of
 from tests.schedulers.test_users_objects import items, line
 
 HEAD = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {name: topology}\nspec:\n"
@@ -97,12 +97,11 @@ MORE = {
 def answer(settings: str, texts: str) -> str:
     """What KAI's scheduler answers: the objects, the findings, the refusals and the conditions."""
     package = Package((KubeObject.parse(HEAD + settings, file="topology.yaml"), *items(texts)))
-    inventory, selection = selected(package)
+    inventory, selection = read_package(package)
     known = topologies_of(inventory, selection)
     cluster = cluster_of(selection, known)
     source = SchedulerInput((), known, cluster, inventory, selection.definitions, selection.settings)
     found = KAI.objects(source)
-    names = {id(item): item.name for item in inventory.items.users.values()}
     lines = [
         f"  {KubeObject.new(each.value).id.short} of {each.source}, {CHANGED[each.recreate]}\n"
         for each in found.generated
@@ -110,7 +109,7 @@ def answer(settings: str, texts: str) -> str:
     lines += [line(finding) for finding in found.findings]
     lines += [f"  refused {name}: {text}\n" for name, text in found.refusals.items()]
     lines += [
-        f"  condition of {names[item]}: {', '.join(condition)}\n"
+        f"  condition of {item.name}: {', '.join(condition)}\n"
         for item, conditions in found.conditions.items()
         for condition in [*[each[:4] for each in conditions], *([] if conditions else [("none",)])]
     ]

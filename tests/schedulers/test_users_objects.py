@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from krmfn import KubeObject
 from packwise.findings.finding import Finding
-from packwise.pipeline.steps import cluster_of, selected, topologies_of
+from packwise.pipeline.steps import read_package
 from packwise.schedulers.kai import KAI
 from packwise.schedulers.scheduler import SchedulerInput
-from packwise.select import Package
+from packwise.select import Package, cluster_of, topologies_of
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1
@@ -96,7 +96,7 @@ def findings_of_users(
 ) -> tuple[Finding, ...]:
     """What KAI has against users' `own` objects, which were `before` the change."""
     package = Package((KubeObject.parse(SETTINGS + settings), *own), None, before)
-    inventory, selection = selected(package)
+    inventory, selection = read_package(package)
     known = topologies_of(inventory, selection)
     cluster = cluster_of(selection, known)
     source = SchedulerInput((), known, cluster, inventory, selection.definitions, selection.settings)

@@ -9,9 +9,9 @@ import pytest
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from packwise.findings.finding import Problem
-from packwise.pipeline.steps import selected, topologies_of
+from packwise.pipeline.steps import read_package
 from packwise.revisions import DESIGN_1, DESIGN_2, UPSTREAM
-from packwise.select import Package
+from packwise.select import Package, topologies_of
 from packwise.topology.clustertopology import check_order, clustertopology_problems, clustertopology_value
 from packwise.topology.clustertopologybinding import binding_problems, references_of, webhook_problems
 from packwise.topology.known import KnownTopology, with_finalizer
@@ -122,7 +122,7 @@ def test_which_topologies_are_known_written_by_users_and_generated(
     settings = KubeObject.parse(f"{head}spec: {{{spec}}}\n")
     named = [topology(text, name=f"{name}, {LABELLED}" if name != "t" else name) for name, text in users]
 
-    found = topologies_of(*selected(Package((settings, *named))))
+    found = topologies_of(*read_package(Package((settings, *named))))
 
     assert (list(found.by_name), sorted(found.written)) == (known, written)
     assert [KubeObject.new(each.value).name for each in found.generated] == generated

@@ -8,7 +8,8 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.pipeline.registry import schedulers, workload_front_ends
-from packwise.pipeline.steps import cluster_of, selected, topologies_of
+from packwise.pipeline.steps import read_package
+from packwise.select import cluster_of, topologies_of
 from packwise.topology.renamed_labels import with_new_labels
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def mend(package: Package, *, unsafe: bool = False) -> Mended:
 
     Those that need none come back as they are, and so do those where an anchor or alias is in the way.
     """
-    inventory, selection = selected(package)
+    inventory, selection = read_package(package)
     try:
         cluster = cluster_of(selection, topologies_of(inventory, selection))
     except FieldError:

@@ -7,7 +7,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
-from packwise.pipeline.steps import results_of, selected, topologies_of, unreadable
+from packwise.pipeline.steps import read_package, results_of, unreadable
+from packwise.select import topologies_of
 from packwise.topology.uses import Use
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = ["Overview", "has_sources", "overview"]
 
 def has_sources(package: Package) -> bool:
     """Whether something among the package is to be rendered: a configuration, a topology or a workload."""
-    inventory, selection = selected(package)
+    inventory, selection = read_package(package)
     # TAS is enabled by users' topologies alone, too.
     if selection.is_configured or brings_topologies(inventory):
         return True
@@ -55,7 +56,7 @@ def _queued(inventory: Inventory, known: KnownTopologies, selection: Selection) 
 
 def overview(package: Package) -> Overview:
     """Which topologies the package has, and who uses them."""
-    inventory, selection = selected(package)
+    inventory, selection = read_package(package)
     settings, revision = selection.settings, selection.revision
     refusing = results_of(selection.findings, selection.results)
     results = (*refusing, *results_of(selection.definitions.findings))

@@ -2,35 +2,137 @@
 
 Warnings and infos are the user's to choose. An error says that somebody refuses the object: it is ignored at its line
 alone, and nothing is rendered from that object. Errors that other objects depend on are not ignored at all.
+A comment, `# packwise: ignore[rule, rule] reason`, speaks of the line that it ends, or of the next line that holds
+anything else. Of a field that starts a block that is the field's own line, not the block.
 """
 
 from __future__ import annotations
 
+import re
 from posixpath import dirname
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.remarks import remarks
 from krmfn.result import Severity
-from packwise.findings.finding import Rule
-from packwise.pipeline.suppression import HINTS, Suppressions
+from packwise.findings.finding import Finding, Rule
 from packwise.settings import settings_place
 from packwise.wording import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.source import Location
-    from packwise.findings.finding import Finding
     from packwise.settings import TopologyRender
     from packwise.settings.topologyrender import RuleEntry
 
-__all__ = ["RULES", "Choice"]
+__all__ = ["OF_COMMENTS", "RULES", "Choice", "Suppression", "Suppressions"]
 
 UNKNOWN = Rule("rules-known", "`rules` names rules that there are.", "spec/packwise.md#rules")
 REFUSED = Rule("rules-refused", "`rules` ignores no rule whose findings are errors.", "spec/packwise.md#rules")
 RULES = (UNKNOWN, REFUSED)
 """Rules of the configuration's `rules`."""
+
+FORM = Rule(
+    "ignore-form",
+    "A comment for packwise names the rules that it ignores.",
+    "spec/packwise.md#ignore",
+    Severity.WARNING,
+)
+REASON = Rule("ignore-reason", "A comment that ignores a rule says why.", "spec/packwise.md#ignore", Severity.WARNING)
+UNUSED = Rule(
+    "ignore-unused",
+    "A comment that ignores a rule has a finding to ignore.",
+    "spec/packwise.md#ignore",
+    Severity.WARNING,
+)
+OF_COMMENTS = (FORM, REASON, UNUSED)
+"""Rules of the comments themselves."""
+
+_WORD = "packwise"
+"""What a comment for packwise begins with; a colon follows."""
+_HINTS = 20
+"""Of how many unknown rules the nearest is looked for."""
+
+_IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)")
+
+
+class Suppression(NamedTuple):
+    """A comment in `item` that ignores `rules`, for a `reason`; `text` is what follows packwise's word."""
+
+    item: KubeObject
+    location: Location
+    text: str
+    rules: tuple[str, ...]
+    reason: str
+
+
+_Ignored = tuple[str | None, int | None, int, str]
+"""The file, the document's place in it where a client says so, the line, the rule."""
+
+
+class Suppressions(NamedTuple):
+    """The comments of the input: all of them, and the first of each rule by the line that it speaks of."""
+
+    written: tuple[Suppression, ...] = ()
+    by_rule: Mapping[_Ignored, Suppression] = {}
+
+    @classmethod
+    def of(cls, items: Iterable[KubeObject]) -> Suppressions:
+        """The comments in `items`, each text read once: the entries of a List have one together."""
+        written: list[Suppression] = []
+        by_rule: dict[_Ignored, Suppression] = {}
+        for item in {item.origin._replace(root=(), entry=()): item for item in items}.values():
+            for text, location, about in remarks(item, _WORD):
+                match = _IGNORE.fullmatch(text)
+                names = [name.strip() for name in match[1].split(",")] if match else []
+                rules = tuple(dict.fromkeys([name for name in names if name]))
+                suppression = Suppression(item, location, text, rules, match[2] if match else "")
+                written.append(suppression)
+                for rule in rules:
+                    by_rule.setdefault((location.file, item.index, about, rule), suppression)
+        return cls(tuple(written), by_rule)
+
+    def ignoring(self, result: Result) -> Suppression | None:
+        """The comment that ignores `result`; None where there is none."""
+        line = result.tags.get("line")
+        if line is None or not self.by_rule:
+            return None
+        file, index = (None, None) if result.file is None else result.file
+        return self.by_rule.get((file, index, int(line), result.tags.get("rule", "")))
+
+    def findings(self, known: Collection[str], used: Collection[tuple[Location, str]]) -> Iterator[Finding]:
+        """What is wrong with the comments: no rules, rules that are not `known`, no reason, nothing to ignore.
+
+        `used` are places of comments with the rules of which they ignored a finding, or might with more input.
+        """
+        hints = 0
+        for each in self.written:
+            if not each.rules:
+                message = (
+                    f'must name the rules that it ignores, as in "ignore[queue-missing] reason"; got "{each.text}"'
+                )
+                yield _finding(FORM, each, message)
+                continue
+            for rule in each.rules:
+                if rule not in known:
+                    hints += 1
+                    near = closest(rule, known, len(known)) if hints <= _HINTS else ""
+                    hint = near or "; `packwise rules` lists them"
+                    yield _finding(FORM, each, f'must name rules that there are; got "{rule}"{hint}')
+                elif (each.location, rule) not in used:
+                    yield _finding(
+                        UNUSED, each, f"ignores nothing: its line breaks no [{rule}] that may be ignored; remove it"
+                    )
+            if not each.reason:
+                yield _finding(REASON, each, "must say why, after the brackets; reviewers will ask")
+
+
+def _finding(rule: Rule, suppression: Suppression, message: str) -> Finding:
+    return Finding.of(rule, suppression.item, (), f"the comment {message}", location=suppression.location)
+
 
 _SEVERITIES = {"warn": Severity.WARNING, "error": Severity.ERROR}
 _UPDATES = "update-"
@@ -53,23 +155,23 @@ class Choice:
         self._compared = compared
         self._used: set[tuple[Location, str]] = set()
 
-    def results(self, findings: Iterable[Finding], ignorable: Collection[int] = ()) -> tuple[Result, ...]:
+    def results(self, findings: Iterable[Finding], ignorable: Collection[KubeObject] = ()) -> tuple[Result, ...]:
         """The results that `findings` are, but for those that are ignored.
 
-        An error that a comment ignores is an info where its subject is one of `ignorable`, which has identities in
-        memory, and an error elsewhere.
+        An error that a comment ignores is an info where its subject is one of `ignorable`, and an error elsewhere.
         """
         reported = (self._result(finding, ignorable) for finding in findings)
         return tuple(result for result in reported if result is not None)
 
-    def refused(self, findings: Iterable[Finding], ignorable: Collection[int]) -> frozenset[int]:
+    def ignored_subjects(self, findings: Iterable[Finding], ignorable: Collection[KubeObject]) -> frozenset[KubeObject]:
         """Those of `ignorable` about which an error is ignored."""
         return frozenset(
             [
-                id(finding.subject)
+                finding.subject
                 for finding in findings
                 if finding.severity is Severity.ERROR
-                and id(finding.subject) in ignorable
+                and finding.subject is not None
+                and finding.subject in ignorable
                 and self._suppressions.ignoring(finding.to_result())
             ]
         )
@@ -85,7 +187,7 @@ class Choice:
             rule = rules.get(entry.rule)
             if rule is None:
                 hints += 1
-                near = closest(entry.rule, rules, len(rules)) if hints <= HINTS else ""
+                near = closest(entry.rule, rules, len(rules)) if hints <= _HINTS else ""
                 hint = near or "; `packwise rules` lists them"
                 yield place.finding(UNKNOWN, f'must name a rule that there is; got "{entry.rule}"{hint}')
             elif rule.severity is Severity.ERROR and entry.level != "error":
@@ -109,11 +211,11 @@ class Choice:
             }
         return self.results(self._suppressions.findings(rules, used))
 
-    def _result(self, finding: Finding, ignorable: Collection[int]) -> Result | None:
+    def _result(self, finding: Finding, ignorable: Collection[KubeObject]) -> Result | None:
         result = finding.to_result()
         is_error = result.severity is Severity.ERROR
         suppression = self._suppressions.ignoring(result)
-        if suppression is not None and (not is_error or id(finding.subject) in ignorable):
+        if suppression is not None and (not is_error or finding.subject in ignorable):
             self._used.add((suppression.location, finding.rule))
             if not is_error:
                 return None

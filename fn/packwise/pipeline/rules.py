@@ -8,7 +8,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise import annotate, placement, render
 from packwise.frontends import key_rules
 from packwise.objects import index, spelling
-from packwise.pipeline import choice, metadata, registry, steps, suppression
+from packwise.pipeline import choice, judge, registry, steps
 from packwise.select import evidence, kai, selection
 from packwise.settings import configuration, operator, schedulers
 from packwise.topology import clustertopology, clustertopologybinding, known, protection, renamed_labels
@@ -47,7 +47,7 @@ _PRECONDITIONS = (
 _AFTER_SCHEDULERS = (
     *by_crd.RULES,
     *objects.RULES,
-    *metadata.RULES,
+    *judge.RULES,
     *key_rules.RULES,
     *render.RULES,
     *annotate.RULES,
@@ -64,7 +64,7 @@ def rule_table() -> tuple[Rule, ...]:
         *placement.RULES,
         *steps.RULES,
         *choice.RULES,
-        *suppression.RULES,
+        *choice.OF_COMMENTS,
     )
 
 

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
-    from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.objects.generated import Generated
     from packwise.objects.inventory import Inventory
@@ -25,8 +24,7 @@ __all__ = ["QueuedPodsOf", "Scheduler", "SchedulerInput", "SchedulerObjects"]
 class SchedulerInput(NamedTuple):
     """What a scheduler writes its objects from: the placements of all workloads, and the topologies that there are.
 
-    `inventory` has the users' own objects of the scheduler's kinds, `definitions` their CRDs. `nodes` are objects of
-    the cluster, its nodes among them, where they were given.
+    `inventory` has the users' own objects of the scheduler's kinds, `definitions` their CRDs.
     """
 
     placements: tuple[Placement, ...]
@@ -35,20 +33,19 @@ class SchedulerInput(NamedTuple):
     inventory: Inventory
     definitions: Definitions
     settings: TopologyRender
-    nodes: tuple[Mapping[str, Value], ...] = ()
 
 
 class SchedulerObjects(NamedTuple):
     """The objects of a scheduler and what is wrong with them.
 
     `refusals` holds the answer of its API server by name of the topology it refuses. `conditions` are those of the
-    objects that hold topologies, by their identity in memory, where the revision has any but Ready.
+    users' objects that hold topologies, where the revision has any but Ready.
     """
 
     generated: tuple[Generated, ...] = ()
     findings: tuple[Finding, ...] = ()
     refusals: Mapping[str, str] = {}
-    conditions: Mapping[int, tuple[Condition, ...]] = {}
+    conditions: Mapping[KubeObject, tuple[Condition, ...]] = {}
 
 
 class Scheduler(Protocol):

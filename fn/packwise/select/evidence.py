@@ -99,10 +99,10 @@ class Evidence(NamedTuple):
         """`findings` without those that follow from the API of another release."""
         if not self.scopes:
             return findings
-        scopes: dict[int, list[FieldPath]] = {}
+        scopes: dict[KubeObject | None, list[FieldPath]] = {}
         for item, path in self.scopes:
-            scopes.setdefault(id(item), []).append(path)
-        return [finding for finding in findings if not _follows(finding, scopes.get(id(finding.subject), ()))]
+            scopes.setdefault(item, []).append(path)
+        return [finding for finding in findings if not _follows(finding, scopes.get(finding.subject, ()))]
 
 
 NO_EVIDENCE = Evidence()

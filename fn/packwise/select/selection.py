@@ -14,6 +14,7 @@ from packwise.objects.index import Index
 from packwise.objects.inventory import Inventory
 from packwise.objects.kinds import PODGANG, PODGROUP
 from packwise.objects.place import place_text
+from packwise.placement import Cluster
 from packwise.select.choice import (
     DEPLOYING,
     Choice,
@@ -26,21 +27,33 @@ from packwise.select.choice import RULES as CHOICE_RULES
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
 from packwise.settings.sources import SOURCES, chosen_source, operators_of
+from packwise.topology.known import ConfiguredTopology, known_topologies
 from packwise.topology.renamed_labels import check_labels
 from packwise.validate.definitions import NO_DEFINITIONS, Definitions, definitions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.value import Value
     from packwise.placement import Schedulers
     from packwise.revisions import Revision
     from packwise.select.evidence import Evidence
     from packwise.select.package import Package
     from packwise.settings.sources import Operator, Source
+    from packwise.topology.known import KnownTopologies
 
-__all__ = ["ABSENT", "RULES", "Selection", "function_config_of", "index_package", "select"]
+__all__ = [
+    "ABSENT",
+    "RULES",
+    "Selection",
+    "cluster_of",
+    "function_config_of",
+    "index_package",
+    "select",
+    "topologies_of",
+]
 
 SETTINGS = Rule(
     "configuration-fields", "packwise's own configuration has known fields of the right type.", "spec/packwise.md#2.2"
@@ -122,9 +135,9 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     findings = list(index.findings)
     if package.crds:
         # Without a definition that was asked for, every answer would be a guess.
-        asked = {id(item) for item in package.crds}
-        findings += [finding for finding in definitions.findings if id(finding.subject) in asked]
-        others = [finding for finding in definitions.findings if id(finding.subject) not in asked]
+        asked = frozenset(package.crds)
+        findings += [finding for finding in definitions.findings if finding.subject in asked]
+        others = [finding for finding in definitions.findings if finding.subject not in asked]
         definitions = definitions._replace(findings=tuple(others))
     results: list[Result] = []
     settings = _settings(package, index, findings, results)
@@ -155,7 +168,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
         absent = _absent(settings, revision)
     return Selection(
-        settings=settings,
+        settings=settings.with_values(package.values),
         revision=revision,
         configuration=configuration,
         enabled=enabled,
@@ -169,6 +182,36 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         evidence=evidence,
         absent=absent,
         revision_before=_revision_before(package, inventory, is_named=choice.is_named),
+    )
+
+
+def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies:
+    """The topologies that workloads can name."""
+    revision, configuration = selection.revision, selection.configuration
+    finalizers = (revision.finalizer,) if revision.finalizer is not None and selection.settings.finalizers else ()
+    configured = ConfiguredTopology(
+        configuration.topology(revision) if configuration is not None else None, configuration is not None, finalizers
+    )
+    enabled = selection.schedulers.names if selection.schedulers is not None else ()
+    return known_topologies(inventory, selection.definitions, revision, configured, enabled)
+
+
+def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
+    """The cluster that is rendered for; `nodes` are objects of it, its Nodes among them, where they were given."""
+    configuration, revision = selection.configuration, selection.revision
+    # Without scheduler profiles the operator makes the scheduler's topologies.
+    profiles = configuration.makes_kai_topologies if configuration is not None else None
+    return Cluster(
+        revision=revision,
+        enabled=selection.enabled,
+        domains=configuration.domains if configuration is not None else (),
+        topologies={name: topology.topology for name, topology in known.by_name.items()},
+        auto_mnnvl=configuration is not None and configuration.auto_mnnvl,
+        knows_mnnvl=configuration is not None or not selection.is_assumed,
+        schedulers=selection.schedulers,
+        makes_topologies=not revision.scheduler_profiles or profiles is not False,
+        revision_before=selection.revision_before,
+        nodes=nodes,
     )
 
 
@@ -218,8 +261,7 @@ def _as_chosen(
 
     A TopologyRender without a topology is completed by an operator's configuration, as ever.
     """
-    named = {id(item) for item in package.context}
-    chosen = [operator for operator in operators if id(operator.place.item) in named]
+    chosen = [operator for operator in operators if operator.place.item in package.context]
     if package.function_config is None and chosen:
         return settings._replace(sections={}), chosen
     return settings, [] if settings.sections else operators
@@ -285,8 +327,8 @@ def _shape_findings(operators: list[Operator], revision: Revision, shape: list[F
     from packwise.settings.operator import operator_findings
 
     findings = operator_findings(operators, revision)
-    decoded = {(id(finding.subject), finding.path, finding.location) for finding in findings}
-    rest = [finding for finding in shape if (id(finding.subject), finding.path, finding.location) not in decoded]
+    decoded = {(finding.subject, finding.path, finding.location) for finding in findings}
+    rest = [finding for finding in shape if (finding.subject, finding.path, finding.location) not in decoded]
     return [*findings, *rest]
 
 

@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.objects.identity import identity
-from packwise.pipeline.steps import results_of, selected
+from packwise.pipeline.steps import read_package, results_of
 from packwise.select.kai import RULES as KAI_RULES
 from packwise.select.kai import kai_release
 
@@ -45,7 +45,7 @@ class ClusterView(NamedTuple):
 
 def cluster_view(package: Package) -> ClusterView:
     """What configures the render of `package`; no workload is judged."""
-    _, selection = selected(package)
+    _, selection = read_package(package)
     counted: Counter[str] = Counter()
     for item in package.items:
         try:

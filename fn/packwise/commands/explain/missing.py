@@ -8,8 +8,8 @@ from packwise.findings.finding import has_errors
 from packwise.objects.kinds import POD, PODGANG, PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Origin
 from packwise.pipeline.registry import omission_sources
-from packwise.pipeline.steps import cluster_of
 from packwise.placement import Gang, Grouper, NodeTopology, Omission, Queue
+from packwise.select import cluster_of
 from packwise.settings import settings_place
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from packwise.commands.rewrite import migrate_workload
 from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.identity import is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, TOPOLOGY
-from packwise.pipeline.steps import results_of, selected, unreadable
+from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.revisions import precedes, same_record
 from packwise.revisions.step import Step
 from packwise.settings.topologyrender import KAI_PROFILE, settings_place
@@ -76,7 +76,7 @@ def migrate(
     `keep_pack_domain` leaves that field in workloads: the webhook takes a topology's name and the move to `pack` one
     after the other only, once the workload runs (spec/grove.md#5).
     """
-    inventory, selection = selected(package)
+    inventory, selection = read_package(package)
     evidence = selection.evidence.findings if source is None and selection.evidence is not None else ()
     wrong = (*selection.findings, *selection.definitions.findings, *evidence)
     problems = results_of(wrong, selection.results)

@@ -57,7 +57,7 @@ class _Listed(NamedTuple):
 def check_nodes(source: SchedulerInput) -> Iterator[Finding]:
     """What the nodes have against the topologies of the render; nothing where no nodes are given."""
     try:
-        snapshot = read_snapshot(source.nodes)
+        snapshot = read_snapshot(source.cluster.nodes)
     except SnapshotError:
         return
     for topology in _topologies(source):

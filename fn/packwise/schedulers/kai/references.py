@@ -63,7 +63,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
     """
     findings = list(users_topologies(source))
     bindings = source.topologies.by_name.values()
-    conditions: dict[int, tuple[Condition, ...]] = {id(binding.item): () for binding in bindings}
+    conditions: dict[KubeObject, tuple[Condition, ...]] = {binding.item: () for binding in bindings}
     if PROFILE not in schedulers.names:
         return KaiTopologies((), tuple(findings), {}, conditions)
     users = {item.name: item for item in source.inventory.items.of_kind(*TOPOLOGY.key)}
@@ -88,7 +88,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
         keys.setdefault(name, read_keys(generated[-1].value))
         # The operator makes none that is listed.
         is_missing = reference is not None and not is_applied
-        conditions[id(binding.item)] = (_DRIFTED if is_missing else _IN_SYNC,)
+        conditions[binding.item] = (_DRIFTED if is_missing else _IN_SYNC,)
         findings += [_missing(binding)] if is_missing else []
     revision = source.cluster.revision
     unfollowed = revision.podgroups_by_operator and not revision.follows_references
@@ -104,7 +104,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
             findings.append(_unseen(binding, reference))
         else:
             in_sync = levels == [level.key for level in binding.topology.levels]
-            conditions[id(binding.item)] = (_IN_SYNC if in_sync else _DRIFTED,)
+            conditions[binding.item] = (_IN_SYNC if in_sync else _DRIFTED,)
             findings += [] if in_sync else [_drifted(binding, reference, levels)]
     return KaiTopologies(tuple(generated), tuple(findings), {}, conditions)
 

@@ -96,7 +96,7 @@ def _own_podgroups(source: SchedulerInput, topologies: KaiTopologies) -> tuple[l
 
 def _check_nodes(source: SchedulerInput) -> Iterable[Finding]:
     """What nodes have against the topologies; nothing is imported where none are given."""
-    if not source.nodes:
+    if not source.cluster.nodes:
         return ()
     from packwise.schedulers.kai.node_rules import check_nodes
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Problem
     from packwise.objects.place import Place
@@ -51,13 +52,13 @@ class KaiTopologies(NamedTuple):
     """The Topologies in the topologies' order, what is wrong with them, and why KAI refuses which.
 
     `refusals` holds its API server's answer by name of the topology. `conditions` are those of the objects that hold
-    the topologies, by their identity in memory, where the revision has any but Ready.
+    the topologies, where the revision has any but Ready.
     """
 
     generated: tuple[Generated, ...]
     findings: tuple[Finding, ...]
     refusals: Mapping[str, str] = {}
-    conditions: Mapping[int, tuple[Condition, ...]] = {}
+    conditions: Mapping[KubeObject, tuple[Condition, ...]] = {}
 
 
 def scheduler_topologies(source: SchedulerInput) -> KaiTopologies:

@@ -181,7 +181,7 @@ def check_chain(
     source: SchedulerInput, jobs: Sequence[Job], generated: Iterable[Generated], release: KueueRelease
 ) -> Iterator[Finding]:
     """What is missing between the jobs of the input and the topologies of their flavors, and what does not match."""
-    chain = Chain(source.inventory.items, [each.value for each in generated], source.nodes)
+    chain = Chain(source.inventory.items, [each.value for each in generated], source.cluster.nodes)
     yield from _queues(chain)
     yield from _without_nodes(source.inventory.items.of_kind(*RESOURCE_FLAVOR.key), chain)
     for job in jobs:
