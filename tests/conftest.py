@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import shutil
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from krmfn.difference import difference
 from tests.absent import without
 from tests.places import CRDS, NO_CRDS, ROOT, TESTDATA, TOOLS, in_ci, missing
 from tests.without.sitecustomize import block
@@ -109,7 +109,7 @@ def expect(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         expected = path.read_text(encoding="utf-8") if path.exists() else None
         if actual == expected:
             return
-        change = difference(expected or "", actual, f"testdata/{name}")
+        change = difference(expected or "", actual, f"testdata/{name}", "this run")
         if not update:
             pytest.fail(
                 f"the output differs from testdata/{name} (`make update-goldens` rewrites it):\n{change}", pytrace=False
@@ -119,8 +119,3 @@ def expect(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         changes.append(change or f"--- testdata/{name}: new and empty\n")
 
     return compare
-
-
-def difference(expected: str, actual: str, name: str) -> str:
-    before, after = expected.splitlines(keepends=True), actual.splitlines(keepends=True)
-    return "".join(difflib.unified_diff(before, after, name, "this run"))

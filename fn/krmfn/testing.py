@@ -16,6 +16,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from krmfn.difference import difference
 from krmfn.kubeobject import KubeObject
 from krmfn.reindent import list_entry
 from krmfn.run import run
@@ -132,7 +133,6 @@ def _difference(file: Path, got: bytes) -> str:
     wanted = file.read_bytes() if file.is_file() else b""
     if wanted == got:
         return ""
-    from difflib import unified_diff
-
-    before, after = ([f"{line}\n" for line in data.decode("utf-8", "replace").split("\n")] for data in (wanted, got))
-    return "".join(unified_diff(before, after, f"{file.name} (must be)", f"{file.name} (is)"))
+    before, after = (data.decode("utf-8", "replace") for data in (wanted, got))
+    shown = difference(before, after, f"{file.name} (must be)", f"{file.name} (is)")
+    return shown or f"{file.name} must be the same bytes, which are not UTF-8\n"

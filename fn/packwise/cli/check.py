@@ -140,7 +140,7 @@ def _absence(command: Check, checked: Checked) -> int:
 
 
 def _show(fixed: Fixed) -> int:
-    from packwise.cli.unified import unified
+    from krmfn.difference import unified
 
     shown = show("".join([unified(*text) for text in fixed.texts]))
     say(_hidden(fixed))

@@ -54,7 +54,7 @@ def migrate(command: Migrate) -> int:
         say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
         # What compares texts is imported where a difference is shown.
-        from packwise.cli.unified import unified
+        from krmfn.difference import unified
 
         shown = show("".join(unified(name, before, after) for name, before, after in texts))
         return _report(inputs, results, _running(migrated, command.target)) if shown else 1

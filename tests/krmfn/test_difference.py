@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packwise.cli.unified import Change, changes, unified
+from krmfn.difference import Change, changes, unified
 
 
 def applied(folder: Path, before: str, after: str) -> str:

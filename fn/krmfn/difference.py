@@ -1,5 +1,7 @@
 """The difference of two texts, as `git apply` takes it, in time that grows with the texts and not with their square.
 
+difflib alone takes minutes for 20,000 lines of which every fifth one changes.
+
 What both texts start and end with is set aside; lines that stand once in each text divide what is left into pieces.
 Short pieces are compared line by line; a long one in which nothing stands once is taken out and put in as a whole.
 """
@@ -17,7 +19,7 @@ from krmfn.record import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Change", "changes", "unified"]
+__all__ = ["Change", "changes", "difference", "unified"]
 
 _CONTEXT = 3
 """How many lines stand around a change."""
@@ -39,11 +41,15 @@ class Change(NamedTuple):
 
 
 def unified(name: str, before: str, after: str) -> str:
-    """What changes in the file `name`; it is a new one where there was no text `before`."""
+    """The change of the file `name`, which is a new one where there was no text `before`; "" where nothing changes."""
+    return difference(before, after, f"a/{name}" if before else "/dev/null", f"b/{name}")
+
+
+def difference(before: str, after: str, old_name: str, new_name: str) -> str:
+    """The change of a text, under the names of both; "" where they are the same."""
     old, new = _lines(before), _lines(after)
     lines = [line for hunk in _hunks(changes(old, new)) for line in _shown(hunk, old, new)]
-    head = [f"--- {f'a/{name}' if before else '/dev/null'}\n", f"+++ b/{name}\n"]
-    return "".join([*head, *lines]) if lines else ""
+    return "".join([f"--- {old_name}\n", f"+++ {new_name}\n", *lines]) if lines else ""
 
 
 def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
