@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.generated import Generated
+    from packwise.objects.place import Generated
     from packwise.settings import TopologyRender
     from packwise.topology.status import Condition, Status
 

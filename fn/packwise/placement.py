@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.objects.generated import Generated
-    from packwise.objects.place import Origin, Place
+    from packwise.objects.place import Generated, Origin, Place
     from packwise.revisions import Revision
     from packwise.topology import ClusterTopology, Level
     from packwise.topology.status import Condition

@@ -6,7 +6,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.objects.index import Index
-from packwise.objects.spelling import is_nearly_known, spelling_findings
+from packwise.objects.kinds import is_nearly_known, spelling_findings
 
 SET = '"PodCliqueSet" of "grove.io/v1alpha1"'
 

@@ -10,8 +10,7 @@ from packwise.cli.arguments import Verbosity
 from packwise.cli.reader import is_readable, readable_items
 from packwise.discovery import Reason, passed_over, summary
 from packwise.objects.identity import identity, is_generated
-from packwise.objects.kinds import WORKLOADS
-from packwise.objects.mentions import workloads_in
+from packwise.objects.kinds import WORKLOADS, workloads_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -15,9 +15,8 @@ from krmfn.source import Location, Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.document import Document, InputFile
 from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
-from packwise.objects.lists import entries_of
-from packwise.objects.mentions import workloads_in
-from packwise.objects.spelling import is_nearly_known
+from packwise.objects.index import entries_of
+from packwise.objects.kinds import is_nearly_known, workloads_in
 from packwise.pipeline.registry import is_document, may_be_document
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from packwise.discovery import LeftOut, Reason
 from packwise.findings.finding import bounded
 from packwise.globs import Globs
 from packwise.objects.index import READABLE
-from packwise.objects.kinds import KINDS, POD
-from packwise.objects.mentions import workloads_in
+from packwise.objects.kinds import KINDS, POD, workloads_in
 from packwise.settings.recognition import is_settings
 
 if TYPE_CHECKING:

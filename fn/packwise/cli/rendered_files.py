@@ -9,8 +9,7 @@ from krmfn.result import sort_results
 from packwise.cli.document import Document
 from packwise.cli.judgement import rules_missed_by
 from packwise.cli.together import variants_as_one
-from packwise.objects.gangkey import stable_identities
-from packwise.objects.identity import is_generated
+from packwise.objects.identity import is_generated, stable_identities
 from packwise.pipeline import Rendered, render
 from packwise.render.mark import PATH
 

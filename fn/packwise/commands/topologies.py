@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krmfn.result import Result
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.select import Package, Selection
     from packwise.topology.known import KnownTopologies
     from packwise.topology.uses import ListedTopology

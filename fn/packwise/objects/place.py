@@ -1,4 +1,4 @@
-"""Places in objects: a mapping, or a document in the data of a ConfigMap; and the origin of what is made from one."""
+"""Places in objects, the origin of what is made from one, and the objects that a render makes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from krmfn.source import Location
 from packwise.findings.finding import Finding, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.findings.finding import Rule, Severity, Stage
-
-__all__ = ["Derived", "Origin", "Place", "place_text"]
 
 
 def place_text(item: KubeObject) -> str:
@@ -172,3 +171,25 @@ class Origin(NamedTuple):
         if steps is None:
             return self
         return Origin(steps if isinstance(steps, Place) else self.place.below(*steps), self.rule)
+
+
+class Generated(NamedTuple):
+    """An object to write: `value` is the manifest without packwise's own annotations.
+
+    `source` says in words what it is rendered from, `subject` is that object (None: the configuration has none);
+    `notes` are further annotations, their keys without the prefix `packwise.dev/`. `recreate`: the API server changes
+    no such object, deleting and creating it is the only way, and this one keeps every rule of its CRD.
+    `emit_by_default`: written where `spec.emit` is not set, whatever kinds are the default. `judged`: the cluster's CRD
+    has judged it already. `preview`: for review only, since somebody in the cluster makes and owns it. `origins`
+    computes the origin of each part of the manifest.
+    """
+
+    value: Mapping[str, Value]
+    source: str
+    subject: KubeObject | None
+    origins: Callable[[], Mapping[FieldPath, Origin]]
+    notes: Mapping[str, str] = {}
+    recreate: bool = False
+    emit_by_default: bool = False
+    judged: bool = False
+    preview: bool = False

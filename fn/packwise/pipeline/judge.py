@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.generated import Generated
     from packwise.objects.index import Index
+    from packwise.objects.place import Generated
     from packwise.schedulers.scheduler import SchedulerInput
     from packwise.select import Selection
     from packwise.validate.definitions import Definitions

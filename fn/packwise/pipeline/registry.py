@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd, OmissionsOf
-    from packwise.objects.index import Index
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Index, Inventory
     from packwise.revisions import Revision
     from packwise.schedulers.scheduler import QueuedPodsOf, Scheduler
 

@@ -7,7 +7,7 @@ from functools import cache
 from krmfn.hints import TYPE_CHECKING
 from packwise import annotate, placement, render
 from packwise.frontends import key_rules
-from packwise.objects import index, spelling
+from packwise.objects import index, kinds
 from packwise.pipeline import choice, judge, registry, steps
 from packwise.select import evidence, kai, selection
 from packwise.settings import configuration, operator, schedulers
@@ -22,7 +22,7 @@ __all__ = ["precondition_rules", "rule_table", "rules_of_packages"]
 
 _BEFORE_SCHEDULERS = (
     *index.RULES,
-    *spelling.RULES,
+    *kinds.RULES,
     *selection.RULES,
     *evidence.RULES,
     *kai.RULES,

@@ -10,8 +10,7 @@ from packwise.annotate import annotate, annotate_generated, with_notes
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import READABLE
-from packwise.objects.kinds import PODGROUP, WORKLOADS
-from packwise.objects.spelling import spelling_findings
+from packwise.objects.kinds import PODGROUP, WORKLOADS, spelling_findings
 from packwise.pipeline.judge import FindingsBySubject, adjust_severity, judge
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement import within_limit
@@ -27,9 +26,8 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.objects.generated import Generated
-    from packwise.objects.index import Index
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Index, Inventory
+    from packwise.objects.place import Generated
     from packwise.pipeline.choice import Choice
     from packwise.placement import Cluster, Placement, WorkloadPlan
     from packwise.select import Package, Selection

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from krmfn.value import Value
-    from packwise.objects.generated import Generated
+    from packwise.objects.place import Generated
 
 __all__ = ["gitops_annotations"]
 

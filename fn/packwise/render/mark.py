@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 from krmfn.hints import TYPE_CHECKING, cast
-from packwise.objects.gangkey import stable_identities
-from packwise.objects.identity import RENDERED_FROM
+from packwise.objects.identity import RENDERED_FROM, stable_identities
 from packwise.objects.kinds import kind_of_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.objects.generated import Generated
+    from packwise.objects.place import Generated
 
 __all__ = ["LOCAL_CONFIG", "PATH", "file_of", "marked"]
 

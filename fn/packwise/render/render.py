@@ -9,8 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule
-from packwise.objects.gangkey import has_epoch, stable_identities
-from packwise.objects.identity import format_identity, identity, is_generated
+from packwise.objects.identity import format_identity, has_epoch, identity, is_generated, stable_identities
 from packwise.objects.kinds import GENERATED, KINDS, kind_of_object
 from packwise.objects.place import place_text
 from packwise.render.carry import carry
@@ -19,9 +18,9 @@ from packwise.render.mark import marked
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from packwise.objects.generated import Generated
     from packwise.objects.identity import Identity
     from packwise.objects.index import Index
+    from packwise.objects.place import Generated
     from packwise.settings import TopologyRender
 
 __all__ = ["RULES", "Rendering", "render"]

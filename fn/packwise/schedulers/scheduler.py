@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding
-    from packwise.objects.generated import Generated
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
+    from packwise.objects.place import Generated
     from packwise.placement import Cluster, Placement, QueuedPods
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies

@@ -10,8 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, has_errors
 from packwise.objects.identity import identity
-from packwise.objects.index import Index
-from packwise.objects.inventory import Inventory
+from packwise.objects.index import Index, Inventory
 from packwise.objects.kinds import PODGANG, PODGROUP
 from packwise.objects.place import place_text
 from packwise.placement import Cluster

@@ -16,7 +16,7 @@ from packwise.validate.judge import judge
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.revisions import Revision
     from packwise.validate.definitions import Definitions
 

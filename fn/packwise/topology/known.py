@@ -10,10 +10,9 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity, Stage, has_errors
-from packwise.objects.generated import Generated
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING
-from packwise.objects.place import Origin, Place
+from packwise.objects.place import Generated, Origin, Place
 from packwise.topology.clustertopology import (
     SHAPE,
     check_order,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.revisions import Revision
     from packwise.topology.levels import ClusterTopology
     from packwise.validate.definitions import Definitions

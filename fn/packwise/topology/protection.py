@@ -10,7 +10,7 @@ from packwise.topology.levellist import read_levels
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.revisions import Revision
     from packwise.topology.uses import Use
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from packwise.findings.finding import Problem
-    from packwise.objects.generated import Generated
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
+    from packwise.objects.place import Generated
     from packwise.validate.definitions import Definitions
 
 __all__ = ["RULES", "check_objects"]

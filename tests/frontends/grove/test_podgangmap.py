@@ -16,8 +16,7 @@ from packwise.frontends.grove.gang_plans import plans_of_entries
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.podgangmap import Entry
 from packwise.frontends.grove.resolution import resolve_topology
-from packwise.objects.index import Index
-from packwise.objects.inventory import Inventory
+from packwise.objects.index import Index, Inventory
 from packwise.revisions import ALPHA_12
 from packwise.schedulers.grove.podgang import podgang_value
 from packwise.settings import TopologyRender

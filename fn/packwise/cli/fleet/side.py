@@ -22,7 +22,7 @@ from packwise.commands.fleet.kustomization import copy_of, file_of
 from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of
 from packwise.commands.fleet.rules import BUILD, FIT
 from packwise.commands.fleet.tree import MemoryTree
-from packwise.objects.lists import taken_apart
+from packwise.objects.index import taken_apart
 from packwise.select import Configured, Package
 from packwise.settings.recognition import is_operator
 

@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.diff.comparable import counted_both
 from packwise.commands.diff.fields import field_changes
-from packwise.objects.gangkey import stable_identities
+from packwise.objects.identity import stable_identities
 from packwise.objects.kinds import KINDS
 
 if TYPE_CHECKING:

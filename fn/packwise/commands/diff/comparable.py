@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.clientmeta import is_client_key
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE, has_epoch
+from packwise.objects.identity import EPOCH, GENERATION, REPLICA, ROLE, has_epoch
 from packwise.objects.kinds import KINDS
 
 if TYPE_CHECKING:

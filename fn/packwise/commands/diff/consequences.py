@@ -10,8 +10,7 @@ from packwise.commands.diff.change import Action
 from packwise.commands.diff.constraints import constraints, topologies_named, topology_annotation
 from packwise.commands.diff.fields import Entry, format_steps, part_at
 from packwise.commands.diff.members import members
-from packwise.objects.gangkey import has_epoch
-from packwise.objects.identity import identity
+from packwise.objects.identity import has_epoch, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, KUEUE_TOPOLOGY, PODGANG, TOPOLOGY
 from packwise.wording import list_known
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.commands.diff.members import leaves
-from packwise.objects.gangkey import PART_OF, has_epoch
+from packwise.objects.identity import PART_OF, has_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.generated import Generated
+    from packwise.objects.place import Generated
     from packwise.placement import Gang
     from packwise.topology import Level
 

@@ -7,8 +7,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.commands.explain.emitted import Emitted, Lookup, location_of, value_of
 from packwise.commands.explain.missing import omissions_of, unwritten
-from packwise.objects.gangkey import stable_identities
-from packwise.objects.identity import format_identity, identity
+from packwise.objects.identity import format_identity, identity, stable_identities
 from packwise.objects.kinds import POD
 from packwise.pipeline.registry import queued_sources
 from packwise.placement import Gang, GangPod, NodeTopology
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import ResourceRef, Result
     from krmfn.value import Value
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.objects.place import Place
     from packwise.pipeline import Rendered
     from packwise.placement import Omission, Placement, PodSet, QueuedPods, WorkloadPlan

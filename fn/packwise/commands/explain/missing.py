@@ -15,7 +15,7 @@ from packwise.settings import settings_place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.objects.kinds import Kind
     from packwise.pipeline import Rendered
     from packwise.placement import Node, Placement

@@ -29,7 +29,7 @@ from packwise.wording import list_known
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.result import Result
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.objects.place import Place
     from packwise.revisions import Revision
     from packwise.select import Package, Selection

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.objects.gangkey import stable_identities
+from packwise.objects.identity import stable_identities
 from packwise.objects.kinds import PODGANG
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.place.placing import common_domain, topology_of
 from packwise.commands.report.domains import NodeBox, Share, TopologyMap, maps_of
-from packwise.objects.gangkey import PLACEHOLDER, stable_identities, without_epoch
+from packwise.objects.identity import PLACEHOLDER, stable_identities, without_epoch
 from packwise.objects.kinds import PODGANG
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
 

@@ -32,11 +32,10 @@ from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENT
 from packwise.frontends.dynamo.schema import shape_problems
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.frontends.dynamo.values import mapping
-from packwise.objects.generated import Generated
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.index import repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
-from packwise.objects.place import place_text
+from packwise.objects.place import Generated, place_text
 from packwise.placement import LIMIT, WorkloadPlan, characters, excess, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
 from packwise.settings.topologyrender import settings_place
@@ -52,8 +51,7 @@ if TYPE_CHECKING:
     from packwise.frontends.dynamo.convert import Converted
     from packwise.frontends.frontend import FrontEnd
     from packwise.objects.identity import Identity
-    from packwise.objects.index import Index
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Index, Inventory
     from packwise.placement import Cluster
     from packwise.revisions import Revision
     from packwise.revisions.dynamo import Release

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.dynamo.graph import Component
     from packwise.frontends.frontend import OmissionsOf
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions.dynamo import Release
     from packwise.settings import TopologyRender

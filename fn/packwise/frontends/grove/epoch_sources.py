@@ -18,8 +18,7 @@ from packwise.frontends.grove.podgangmap import (
     epochs_from,
     placed,
 )
-from packwise.objects.gangkey import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE
-from packwise.objects.identity import identity
+from packwise.objects.identity import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
 from packwise.settings import settings_place
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.settings import TopologyRender
 
 __all__ = ["RULES", "Entries", "EpochSources", "placeholder_notice"]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.epoch_sources import EpochSources
     from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.frontends.grove.stored import Before
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Gang
     from packwise.revisions import Revision
     from packwise.revisions.step import Step

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove import names
-from packwise.objects.gangkey import EPOCH, GENERATION, REPLICA, ROLE
+from packwise.objects.identity import EPOCH, GENERATION, REPLICA, ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

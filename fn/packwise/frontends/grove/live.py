@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.objects.gangkey import PART_OF
-from packwise.objects.identity import identity
+from packwise.objects.identity import PART_OF, identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.podcliqueset import ScalingGroup
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions import Revision
     from packwise.settings import TopologyRender

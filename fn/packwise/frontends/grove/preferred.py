@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.objects.place import Origin
     from packwise.placement import Gang, PodSet
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.revisions import Revision
 
 __all__ = ["STORED", "Before"]

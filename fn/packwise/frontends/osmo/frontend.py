@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.model import Workflow
     from packwise.frontends.osmo.placements import Names
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Placement
     from packwise.revisions import Revision
     from packwise.revisions.step import Step

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.osmo.model import Group, Requirement, Resource, Workflow
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.settings import TopologyRender
 

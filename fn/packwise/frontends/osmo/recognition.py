@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Index, Inventory
 
 __all__ = ["LABEL", "DocumentAt", "document_places", "document_places_before", "is_document", "may_be_document"]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.workloads.workload import Workload
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster
     from packwise.revisions import Revision
     from packwise.revisions.step import Step

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.generated import Generated
+    from packwise.objects.place import Generated
     from packwise.schedulers.scheduler import SchedulerInput
 
 __all__ = ["Search", "Topologies", "known_topologies", "read_topology", "search_problems", "searches"]

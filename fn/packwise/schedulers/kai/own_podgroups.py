@@ -11,8 +11,8 @@ from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Effect, Finding, Rule, Severity, Stage
-from packwise.objects.generated import Generated
 from packwise.objects.kinds import PODGROUP
+from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.revisions.kai import release_of
 from packwise.schedulers.kai.gang_podgroup import listed_sets, podgroup, podgroup_origins

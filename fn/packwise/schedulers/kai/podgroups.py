@@ -11,9 +11,9 @@ from itertools import groupby
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Severity, Stage
-from packwise.objects.generated import Generated
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
+from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.level_search import known_topologies

@@ -9,8 +9,8 @@ from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Severity
-from packwise.objects.generated import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
+from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers.kai.topologies import KaiTopologies, judge_known, level_origins, users_topologies, value_of
 from packwise.schedulers.kai.topology_manifest import PROFILE, read_keys

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding
-    from packwise.objects.generated import Generated
+    from packwise.objects.place import Generated
     from packwise.placement import Cluster, Node
     from packwise.settings import TopologyRender
 

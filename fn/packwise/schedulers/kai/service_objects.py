@@ -10,9 +10,9 @@ from functools import partial
 from krmfn.fieldpath import parse_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Effect, Finding, Rule, Severity
-from packwise.objects.generated import Generated
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.objects.place import Generated
 from packwise.placement import Gang, NodeTopology, Queue
 from packwise.schedulers.kai.gang_podgroup import podgroup, podgroup_origins
 from packwise.schedulers.kai.manifests import pod_value, queue_value

@@ -7,9 +7,8 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Severity
-from packwise.objects.generated import Generated
 from packwise.objects.kinds import TOPOLOGY
-from packwise.objects.place import Origin
+from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kai.topology_manifest import NAME, topology_value
 from packwise.schedulers.kai.topology_schema import topology_problems
 from packwise.schedulers.kai.versions import minor_of

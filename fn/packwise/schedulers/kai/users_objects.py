@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Problem
-    from packwise.objects.generated import Generated
+    from packwise.objects.place import Generated
     from packwise.schedulers.scheduler import SchedulerInput
     from packwise.settings import TopologyRender
 

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.generated import Generated
-    from packwise.objects.index import Index
-    from packwise.objects.inventory import Inventory
+    from packwise.objects.index import Index, Inventory
+    from packwise.objects.place import Generated
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import Job, PodSet
     from packwise.schedulers.scheduler import SchedulerInput

@@ -21,9 +21,8 @@ from packwise.kubernetes.validation import (
     label_value,
     qualified_name,
 )
-from packwise.objects.generated import Generated
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
-from packwise.objects.place import Origin
+from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import refusal
 from packwise.settings import settings_place

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.generated import Generated
 from packwise.objects.kinds import VOLCANO_PODGROUP
+from packwise.objects.place import Generated
 from packwise.placement import Gang, Grouper
 from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
 
