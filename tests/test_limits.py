@@ -20,7 +20,7 @@ from packwise.frontends.osmo.template import MAX_TEMPLATE
 from packwise.placement import LIMIT, MAX_GANGS
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration
-from packwise.topology.slurm import MAX_NAMES
+from packwise.topology.topograph import MAX_NAMES
 from packwise.validate import expression, read
 from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MAX_ITERATIONS
 from packwise.validate.definition import MAX_RULES

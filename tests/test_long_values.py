@@ -24,9 +24,9 @@ VALUES = {
     "else: raise AssertionError",
     "a duration": "from packwise.kubernetes.quantities import duration_fault as f\n"
     "assert f('1h' * N + '!') and f('1' * N + '!')",
-    "topology.conf": "from packwise.topology import slurm\n"
-    "assert slurm._CONF.match(' #a\\r\\n' * N + ' ') is None\n"
-    "assert not list(slurm._PAIR.finditer('a' * N))",
+    "topology.conf": "from packwise.topology import topograph\n"
+    "assert topograph._CONF.match(' #a\\r\\n' * N + ' ') is None\n"
+    "assert not list(topograph._PAIR.finditer('a' * N))",
     "a quantity of a pod": "from packwise.kubernetes.quantities import amounts as f\n"
     "assert f({'cpu': '1' * N + '!'}) == {}",
 }

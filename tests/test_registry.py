@@ -18,8 +18,7 @@ from packwise.revisions.step import Step
 from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
 from packwise.select import Package
 from packwise.settings import TopologyRender
-from packwise.topology.known import KnownTopologies
-from packwise.topology.uses import ListedTopology, Use
+from packwise.topology.known import KnownTopologies, ListedTopology, Use
 from packwise.validate.definitions import Definitions
 
 PARALLELISM = Rule("job-parallelism", "A Job has pods.", "Kubernetes batch/v1")

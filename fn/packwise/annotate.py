@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.place import Generated
     from packwise.settings import TopologyRender
-    from packwise.topology.status import Condition, Status
+    from packwise.topology.known import Condition, Status
 
 __all__ = ["CONDITIONS", "LAST_ERRORS", "RULES", "annotate", "annotate_generated", "with_notes"]
 

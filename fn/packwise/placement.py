@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding
     from packwise.objects.place import Generated, Origin, Place
     from packwise.revisions import Revision
-    from packwise.topology import ClusterTopology, Level
-    from packwise.topology.status import Condition
+    from packwise.topology.known import Condition
+    from packwise.topology.levels import ClusterTopology, Level
 
 __all__: list[str] = []
 

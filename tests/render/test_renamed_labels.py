@@ -9,7 +9,7 @@ from krmfn.result import Severity
 from packwise.commands.rewrite import mend
 from packwise.pipeline import render
 from packwise.select import Package
-from packwise.topology.renamed_labels import new_label
+from packwise.topology.levels import new_label
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packwise.topology.slurm import MAX_NAMES, SlurmError, is_conf, names_of, read_conf
-from packwise.topology.topograph import TopographError, with_topology
+from packwise.topology.topograph import (
+    MAX_NAMES,
+    SlurmError,
+    TopographError,
+    is_conf,
+    names_of,
+    read_conf,
+    with_topology,
+)
 
 TREE = """\
 # core=switch.3.1

@@ -12,12 +12,19 @@ from packwise.findings.finding import Problem
 from packwise.pipeline.steps import read_package
 from packwise.revisions import DESIGN_1, DESIGN_2, UPSTREAM
 from packwise.select import Package, topologies_of
-from packwise.topology.clustertopology import check_order, clustertopology_problems, clustertopology_value
-from packwise.topology.clustertopologybinding import binding_problems, references_of, webhook_problems
-from packwise.topology.known import KnownTopology, with_finalizer
-from packwise.topology.levellist import read_levels
-from packwise.topology.levels import ClusterTopology, Level, is_narrower, rank, sort_levels
-from packwise.topology.status import Condition, LastError, Status, topology_status
+from packwise.topology.bindings import binding_problems, references_of, webhook_problems
+from packwise.topology.known import (
+    Condition,
+    KnownTopology,
+    LastError,
+    Status,
+    check_order,
+    clustertopology_problems,
+    clustertopology_value,
+    topology_status,
+    with_finalizer,
+)
+from packwise.topology.levels import ClusterTopology, Level, is_narrower, rank, read_levels, sort_levels
 
 ZONE, RACK, HOST = Level("zone", "a"), Level("rack", "b"), Level("host", "c")
 TOPOLOGY = ClusterTopology("t", (ZONE, RACK, HOST))

@@ -14,8 +14,7 @@ from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.input_paths import find_files
 from packwise.schedulers.kai.snapshot import SnapshotError, objects_of, read_snapshot
-from packwise.topology.slurm import is_conf
-from packwise.topology.topograph import CONFIG_MAP, TopographError, with_topology
+from packwise.topology.topograph import CONFIG_MAP, TopographError, is_conf, with_topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

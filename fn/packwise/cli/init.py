@@ -27,7 +27,7 @@ from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.revisions import REVISIONS
 from packwise.settings.recognition import is_operator, is_settings
-from packwise.topology import Level
+from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from packwise.cli.arguments import Topologies
     from packwise.cli.coverage import Coverage
-    from packwise.topology.uses import ListedTopology, Use
+    from packwise.topology.known import ListedTopology, Use
 
 __all__ = ["topologies"]
 

@@ -11,8 +11,7 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.scene import GPU
-from packwise.topology.levels import DOMAINS
-from packwise.topology.renamed_labels import new_label
+from packwise.topology.levels import DOMAINS, new_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

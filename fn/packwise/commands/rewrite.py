@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.steps import read_package
 from packwise.select import cluster_of, topologies_of
-from packwise.topology.renamed_labels import with_new_labels
+from packwise.topology.levels import with_new_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable

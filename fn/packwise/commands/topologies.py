@@ -9,7 +9,7 @@ from krmfn.result import exit_code
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.select import topologies_of
-from packwise.topology.uses import Use
+from packwise.topology.known import Use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.objects.index import Inventory
     from packwise.select import Package, Selection
-    from packwise.topology.known import KnownTopologies
-    from packwise.topology.uses import ListedTopology
+    from packwise.topology.known import KnownTopologies, ListedTopology
 
 __all__ = ["Overview", "has_sources", "overview"]
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
-    from packwise.topology.known import KnownTopologies
-    from packwise.topology.uses import ListedTopology, Use
+    from packwise.topology.known import KnownTopologies, ListedTopology, Use
     from packwise.validate.definitions import Definitions
 
 __all__ = ["FrontEnd", "OmissionsOf"]

@@ -17,7 +17,7 @@ from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline.registry import front_ends
 from packwise.select.selection import ABSENT
 from packwise.settings.recognition import has_topology, held_configuration
-from packwise.topology.protection import check_protection
+from packwise.topology.known import check_protection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

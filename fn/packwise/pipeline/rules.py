@@ -11,7 +11,7 @@ from packwise.objects import index, kinds
 from packwise.pipeline import choice, judge, registry, steps
 from packwise.select import evidence, kai, selection
 from packwise.settings import configuration, operator, schedulers
-from packwise.topology import clustertopology, clustertopologybinding, known, protection, renamed_labels
+from packwise.topology import bindings, known, levels
 from packwise.validate import definitions, objects
 from packwise.validate import judge as by_crd
 
@@ -30,11 +30,11 @@ _BEFORE_SCHEDULERS = (
     *configuration.RULES,
     *operator.RULES,
     *known.RULES,
-    *protection.RULES,
-    *clustertopology.RULES,
+    *known.PROTECTION_RULES,
+    *known.CLUSTERTOPOLOGY_RULES,
     *schedulers.RULES,
-    *clustertopologybinding.RULES,
-    *renamed_labels.RULES,
+    *bindings.RULES,
+    *levels.RULES,
 )
 _PRECONDITIONS = (
     *index.RULES,

@@ -17,8 +17,7 @@ from packwise.placement import within_limit
 from packwise.render import render as render_objects
 from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
 from packwise.select import cluster_of, index_package, select, topologies_of
-from packwise.topology.known import with_finalizer
-from packwise.topology.status import Status, topology_status
+from packwise.topology.known import Status, topology_status, with_finalizer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from packwise.placement import Cluster, Placement, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.settings import TopologyRender
-    from packwise.topology.known import KnownTopologies
-    from packwise.topology.status import Condition
+    from packwise.topology.known import Condition, KnownTopologies
 
 __all__ = ["NO_WORKLOADS", "RULES", "Rendered", "read_package", "render", "results_of", "unreadable"]
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from packwise.objects.place import Generated
     from packwise.placement import Cluster, Placement, QueuedPods
     from packwise.settings import TopologyRender
-    from packwise.topology.known import KnownTopologies
-    from packwise.topology.status import Condition
+    from packwise.topology.known import Condition, KnownTopologies
     from packwise.validate.definitions import Definitions
 
 __all__ = ["QueuedPodsOf", "Scheduler", "SchedulerInput", "SchedulerObjects"]

@@ -16,7 +16,7 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.objects.place import place_text
 from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
 from packwise.select.choice import DEPLOYING, has_grove_workloads
-from packwise.topology import DOMAINS
+from packwise.topology.levels import DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -27,7 +27,7 @@ from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuratio
 from packwise.settings.configuration import Configuration, check_levels, read_source
 from packwise.settings.sources import SOURCES, chosen_source, operators_of
 from packwise.topology.known import ConfiguredTopology, known_topologies
-from packwise.topology.renamed_labels import check_labels
+from packwise.topology.levels import check_labels
 from packwise.validate.definitions import NO_DEFINITIONS, Definitions, definitions_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain
 from packwise.settings.sources import SOURCES
 from packwise.settings.topologyrender import KAI_PROFILE
-from packwise.topology import DOMAINS, ClusterTopology, Level, rank
 from packwise.topology.known import KnownTopology
+from packwise.topology.levels import DOMAINS, ClusterTopology, Level, rank
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

@@ -1,26 +1,170 @@
-"""The ClusterTopologyBindings among the input, which are all the topologies that their revision knows.
+"""ClusterTopologyBindings: levels of any name in their own order, and who else keeps a topology for a scheduler.
 
-Source: spec/grove.md#9, spec/designs.md#2.
+Source: spec/grove.md#3 and #9, spec/designs.md#2; crds/head.
 """
 
 from __future__ import annotations
 
+import re
+
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import findings_of, has_errors
+from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_errors
+from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
-from packwise.topology.clustertopologybinding import SHAPE, binding_problems, references_of, webhook_problems
 from packwise.topology.known import KnownTopologies, KnownTopology
+from packwise.topology.levels import level_problems, levels_of, name_problems, refused, unknown_fields, wrong_type
 from packwise.validate.judge import judge
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.objects.index import Inventory
     from packwise.revisions import Revision
+    from packwise.revisions.limits import Limits
     from packwise.validate.definitions import Definitions
 
-__all__ = ["known_bindings"]
+# ClusterTopologyBinding: levels of any name in their own order, and who else keeps a topology for a scheduler.
+# Source: spec/grove.md#3 and #9; crds/head.
+
+KIND = "ClusterTopologyBinding"
+
+REFERENCES: FieldPath = ("spec", "schedulerTopologyBindings")
+"""The topologies that others keep, one for each scheduler."""
+
+SHAPE = Rule("binding-schema", "A ClusterTopologyBinding has the shape its CRD gives it.", "spec/grove.md#3")
+UNIQUE = Rule("binding-unique", "No two levels of a binding have the same domain or the same key.", "spec/grove.md#9")
+SCHEDULER = Rule(
+    "binding-scheduler",
+    "schedulerTopologyBindings names each scheduler once, enabled ones with topologies only.",
+    "spec/grove.md#9",
+)
+RULES = (SHAPE, UNIQUE, SCHEDULER)
+"""Rules of ClusterTopologyBinding objects."""
+
+_DOMAIN_PATTERN = "^[a-z][a-z0-9-]*$"
+_DOMAIN = re.compile(r"[a-z][a-z0-9-]*")
+_MAX_DOMAIN = 63
+
+_FIELDS = ("levels", "schedulerTopologyBindings")
+_REFERENCE_FIELDS = ("schedulerName", "topologyReference")
+
+
+def references_of(value: Mapping[str, Value]) -> dict[str, str]:
+    """The name of the topology that others keep, by scheduler."""
+    references: dict[str, str] = {}
+    for entry in _references(value):
+        if isinstance(entry, dict):
+            scheduler, topology = entry.get("schedulerName"), entry.get("topologyReference")
+            if isinstance(scheduler, str) and isinstance(topology, str):
+                references[scheduler] = topology
+    return references
+
+
+def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
+    """What the API server refuses in a binding, with its texts. Source: crds/head."""
+    spec = item.get("spec")
+    yield from name_problems(item.name)
+    yield from level_problems(spec, _domain_problem, limits)
+    if isinstance(spec, dict):
+        yield from unknown_fields(spec, _FIELDS, ("spec",), '"spec"')
+        yield from _reference_problems(spec.get("schedulerTopologyBindings"))
+
+
+def webhook_problems(
+    item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]
+) -> Iterator[tuple[Rule, Problem]]:
+    """What the operator's webhook refuses: `enabled` schedulers, and those of them that have topologies."""
+    yield from ((UNIQUE, problem) for problem in _repeated(item))
+    yield from ((SCHEDULER, problem) for problem in _scheduler_problems(item, enabled, with_topologies))
+
+
+def _references(value: Mapping[str, Value]) -> Sequence[Value]:
+    spec = value.get("spec")
+    references = spec.get("schedulerTopologyBindings") if isinstance(spec, dict) else None
+    return references if isinstance(references, list) else ()
+
+
+def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
+    field, kind = format_path(path), ErrorType.INVALID
+    if not domain:
+        message, detail = 'must not be empty; got ""', f"{field} in body should be at least 1 chars long"
+    elif len(domain) > _MAX_DOMAIN:
+        message = f"must not be longer than {_MAX_DOMAIN} characters; got {len(domain)}"
+        kind, detail = ErrorType.TOO_LONG, f"may not be more than {_MAX_DOMAIN} bytes"
+    elif not _DOMAIN.fullmatch(domain):
+        message = f'must be lower case letters, digits and `-`, beginning with a letter; got "{domain}"'
+        detail = f"{field} in body should match '{_DOMAIN_PATTERN}'"
+    else:
+        return None
+    return refused(path, message, OperatorError(field, kind, domain, detail))
+
+
+def _reference_problems(references: Value) -> Iterator[Problem]:
+    if references is None:
+        return
+    if not isinstance(references, list):
+        yield wrong_type(REFERENCES, references, "array")
+        return
+    for index, entry in enumerate(references):
+        path = (*REFERENCES, index)
+        if not isinstance(entry, dict):
+            yield wrong_type(path, entry, "object")
+            continue
+        yield from unknown_fields(entry, _REFERENCE_FIELDS, path, "an entry")
+        for name in _REFERENCE_FIELDS:
+            if not isinstance(entry.get(name), str):
+                yield wrong_type((*path, name), entry.get(name), "string")
+
+
+def _repeated(item: KubeObject) -> Iterator[Problem]:
+    """The levels with a domain or key that another one before them has."""
+    seen: dict[tuple[str, Value], int] = {}
+    for index, level in enumerate(levels_of(item.value)):
+        for field in ("domain", "key"):
+            value = level.get(field) if isinstance(level, dict) else None
+            if not isinstance(value, str):
+                continue
+            first = seen.setdefault((field, value), index)
+            if first != index:
+                typed = TypedText(value) if field == "domain" else value
+                error = OperatorError(f"spec.levels[{index}].{field}", ErrorType.DUPLICATE, typed)
+                message = f'must be unique among the levels; "{value}" also stands at levels[{first}]'
+                yield _by_webhook(("spec", "levels", index, field), message, error)
+
+
+def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, entry in enumerate(_references(item.value)):
+        name = entry.get("schedulerName") if isinstance(entry, dict) else None
+        if not isinstance(name, str):
+            continue
+        path = (*REFERENCES, index, "schedulerName")
+        # The operator names the field as it was once called.
+        field = f"spec.schedulerTopologyReferences[{index}].schedulerName"
+        if name in seen:
+            message = f'must be named once; "{name}" stands before it'
+            yield _by_webhook(path, message, OperatorError(field, ErrorType.DUPLICATE, name))
+        seen.add(name)
+        if name not in enabled:
+            text = "scheduler backend is not enabled in Grove"
+            message = f'must be a scheduler that Grove is configured for, {list_known(enabled)}; got "{name}"'
+        elif name not in with_topologies:
+            text = "scheduler backend does not implement topology-aware scheduling"
+            message = f'must be a scheduler that has topologies; got "{name}"; remove the entry'
+        else:
+            continue
+        yield _by_webhook(path, message, OperatorError(field, ErrorType.INVALID, name, text))
+
+
+def _by_webhook(path: FieldPath, message: str, error: OperatorError) -> Problem:
+    return Problem(path, message, error.text(), Stage.WEBHOOK)
 
 
 def known_bindings(

@@ -6,33 +6,194 @@ Source: spec/designs.md#1, #7.7 and #7.9, spec/grove.md#9.
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity, Stage, has_errors
+from packwise.findings.finding import Finding, Problem, Rule, Severity, Stage, has_errors
+from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING
 from packwise.objects.place import Generated, Origin, Place
-from packwise.topology.clustertopology import (
-    SHAPE,
-    check_order,
-    clustertopology_problems,
-    clustertopology_value,
-)  # fmt: skip
-from packwise.topology.levellist import read_levels
+from packwise.topology.levels import (
+    DOMAINS,
+    ClusterTopology,
+    level_problems,
+    levels_of,
+    name_problems,
+    rank,
+    read_levels,
+    refused,
+)
 from packwise.validate.judge import judge
+from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.objects.index import Inventory
     from packwise.revisions import Revision
-    from packwise.topology.levels import ClusterTopology
+    from packwise.revisions.limits import Limits
+    from packwise.topology.levels import Level
     from packwise.validate.definitions import Definitions
 
-__all__ = ["RULES", "ConfiguredTopology", "KnownTopologies", "KnownTopology", "known_topologies", "with_finalizer"]
+
+class Use(NamedTuple):
+    """`workload` is placed by `topology` (None: by none), which it names itself (`explicit`) or gets by default.
+
+    `scheduled` is the number of its scheduled pods, None where no status tells. `document` is kind, namespace and name
+    of a workload that is no Kubernetes object. `queue` is the one by whose flavors it gets the topology.
+    """
+
+    topology: str | None
+    workload: KubeObject
+    scheduled: int | None = None
+    explicit: bool = True
+    document: tuple[str, str, str] | None = None
+    queue: str = ""
+
+
+class ListedTopology(NamedTuple):
+    """A topology that workloads can use: of which kind, and its levels, broadest first.
+
+    `item` is the object that it is written in, a configuration or the topology itself, and `generated` tells which.
+    """
+
+    kind: str
+    name: str
+    levels: tuple[Level, ...]
+    item: KubeObject
+    generated: bool = False
+
+
+# Statuses of objects: their conditions, and what a ClusterTopology's says of the scheduler's object made of it.
+# Source: spec/designs.md#5, ClusterTopology `Ready`.
+
+_TYPE = "Ready"
+
+
+class Condition(NamedTuple):
+    """One condition of an object's status, without its times. Source: spec/designs.md#5."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class LastError(NamedTuple):
+    """The last error of an operator, in an object's status, without its time."""
+
+    code: str
+    description: str
+
+
+class Status(NamedTuple):
+    """An object's status, as far as a render tells it."""
+
+    conditions: tuple[Condition, ...] = ()
+    last_errors: tuple[LastError, ...] = ()
+
+
+def topology_status(revision: Revision, why: str | None) -> Status:
+    """The status of a ClusterTopology; `why` is the refusal of the scheduler's API server, None where there is none."""
+    texts = revision.topology_status
+    if texts is None:
+        return Status()
+    if why is None:
+        return Status((Condition(_TYPE, *texts.ready),))
+    failed = texts.failed._replace(message=texts.failed.message.format(why=why))
+    error = LastError(texts.error_code, texts.error_description.format(why=why))
+    return Status((Condition(_TYPE, *failed),), (error,))
+
+
+# ClusterTopology as a manifest: what the operator writes, and what the API server takes. Source: spec/grove.md#3 and
+# #9.
+
+GROUP = "grove.io"
+API_VERSION = f"{GROUP}/v1alpha1"
+KIND = "ClusterTopology"
+
+
+_SOURCE = "spec/grove.md#3.4"
+SHAPE = Rule("clustertopology-schema", "A ClusterTopology has the shape its CRD gives it.", _SOURCE)
+ORDER = Rule(
+    "clustertopology-order",
+    "The levels of a user-created ClusterTopology are listed broadest first.",
+    "spec/designs.md#7.9",
+)
+CLUSTERTOPOLOGY_RULES = (SHAPE, ORDER)
+"""Rules of ClusterTopology objects."""
+
+
+def clustertopology_value(
+    topology: ClusterTopology, labels: tuple[tuple[str, str], ...] = (), finalizers: tuple[str, ...] = ()
+) -> dict[str, Value]:
+    """The manifest of `topology`, levels in its own order."""
+    metadata: dict[str, Value] = {"name": topology.name}
+    if labels:
+        metadata["labels"] = dict(labels)
+    if finalizers:
+        metadata["finalizers"] = list(finalizers)
+    levels: list[Value] = [{"domain": level.domain, "key": level.key} for level in topology.levels]
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {"levels": levels}}
+
+
+def clustertopology_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
+    """What the API server refuses in a ClusterTopology, with its texts. Source: crds/alpha7, schema and CEL."""
+    levels = levels_of(item.value)
+    yield from name_problems(item.name)
+    yield from level_problems(item.get("spec"), _domain_problem, limits)
+    if limits.levels is not None and len(levels) > limits.levels:
+        text = f"spec.levels: Too many: {len(levels)}: must have at most {limits.levels} items"
+        message = f"must hold at most {limits.levels} levels; got {len(levels)}"
+        yield Problem(("spec", "levels"), message, text, Stage.SCHEMA)
+    for field in ("domain", "key"):
+        yield from _repeated(levels, field)
+
+
+def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
+    if domain in DOMAINS:
+        return None
+    supported = ", ".join([go_quote(name) for name in DOMAINS])
+    message = f'must be one of {list_known(DOMAINS)}; got "{domain}"{closest(domain, DOMAINS)}'
+    error = OperatorError(format_path(path), ErrorType.NOT_SUPPORTED, domain, f"supported values: {supported}")
+    return refused(path, message, error)
+
+
+def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
+    """The levels that are listed after a narrower one; KAI would read them upside down."""
+    findings: list[Finding] = []
+    for index, (above, level) in enumerate(pairwise(topology.levels), start=1):
+        if rank(level.domain) < rank(above.domain):
+            known = sorted(topology.domains, key=rank)
+            message = (
+                f'must come after broader levels only; "{level.domain}" is broader than "{above.domain}" before it; '
+                f"list them as {list_known(known)}"
+            )
+            findings.append(Finding.of(ORDER, item, ("spec", "levels", index, "domain"), message))
+    return findings
+
+
+def _repeated(levels: Sequence[Value], field: str) -> Iterator[Problem]:
+    """The levels with a domain or key that another one before them has; the API server has one text for all."""
+    first: dict[Value, int] = {}
+    text: str | None = f'spec.levels: Invalid value: "array": {field} must be unique across all levels'
+    for index, level in enumerate(levels):
+        value = level.get(field) if isinstance(level, dict) else None
+        if not isinstance(value, str):
+            continue
+        if value in first:
+            message = f'must be unique among the levels; "{value}" also stands at levels[{first[value]}]'
+            yield Problem(("spec", "levels", index, field), message, text, Stage.SCHEMA)
+            text = None
+        else:
+            first[value] = index
+
 
 RESERVED = Rule(
     "clustertopology-reserved", "The operator's own ClusterTopology is made by nobody else.", "spec/designs.md#7.7"
@@ -245,3 +406,55 @@ def _created(revision: Revision, item: KubeObject) -> Finding:
 
 def _unused(item: KubeObject, why: str) -> Finding:
     return Finding.of(UNUSED, item, ("metadata", "name"), f'"{item.name}" is not used: {why}')
+
+
+# Which changes of users' ClusterTopologies running workloads forbid. Source: spec/designs.md#7.5 and #7.6.
+
+LOCKED = Rule(
+    "clustertopology-locked",
+    "The levels of a ClusterTopology stay while pods are scheduled by it.",
+    "spec/designs.md#7.5",
+)
+IN_USE = Rule(
+    "clustertopology-in-use",
+    "A ClusterTopology that a workload names is not deleted.",
+    "spec/designs.md#7.6",
+)
+PROTECTION_RULES = (LOCKED, IN_USE)
+"""Rules of changes against the baseline."""
+
+
+def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Use]) -> list[Finding]:
+    """What is wrong with the changes of ClusterTopologies since the baseline; nothing where there is none.
+
+    The operator's own topology is not protected: its changes are what workloads' conditions tell.
+    """
+    if inventory.baseline is None or revision.topology_name_field is None:
+        return []
+    by_topology: dict[str, list[Use]] = {}
+    for use in uses:
+        if use.explicit and use.topology is not None:
+            by_topology.setdefault(use.topology, []).append(use)
+    now = {item.name: item for item in inventory.items.of_kind(*CLUSTER_TOPOLOGY.key)}
+    findings: list[Finding] = []
+    for before in inventory.baseline.of_kind(*CLUSTER_TOPOLOGY.key):
+        users, after = by_topology.get(before.name, []), now.get(before.name)
+        if before.name == revision.default_topology or not users:
+            continue
+        if after is None:
+            message = f"must not be deleted: {_naming(users)} it; let them name another one first"
+            findings.append(Finding.of(IN_USE, before, ("metadata", "name"), message))
+        elif read_levels(after).levels != read_levels(before).levels:
+            running = [use for use in users if use.scheduled]
+            if running:
+                message = (
+                    f"must stay as they are while pods are scheduled by them: {_naming(running)} it; scale to 0 first"
+                )
+                findings.append(Finding.of(LOCKED, after, ("spec", "levels"), message))
+    return findings
+
+
+def _naming(uses: list[Use]) -> str:
+    """`team-a/web, team-a/web-2 name`: the workloads that name a topology, and the verb."""
+    names = sorted(use.workload.id.short for use in uses)
+    return f"{', '.join(names)} name{'s' if len(names) == 1 else ''}"

@@ -24,7 +24,7 @@ from packwise.frontends.grove.schema import check_shape
 from packwise.placement import Schedulers
 from packwise.revisions import GREP_244, UPSTREAM, Revision
 from packwise.schedulers.grove.podgang import podgang_value
-from packwise.topology import ClusterTopology, Level, sort_levels
+from packwise.topology.levels import ClusterTopology, Level, sort_levels
 from tests.golden.cases import GOLDEN
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from packwise.placement import Bounds, Gang
 from packwise.revisions import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
 from packwise.schedulers.grove.podgang import podgang_value
 from packwise.select import Package
-from packwise.topology import ClusterTopology, Level, sort_levels
-from packwise.topology.status import Condition
+from packwise.topology.known import Condition
+from packwise.topology.levels import ClusterTopology, Level, sort_levels
 
 from .cases import TOPOLOGIES, context_of, edited, view_of
 

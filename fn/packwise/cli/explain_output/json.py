@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from packwise.objects.place import Origin, Place
     from packwise.placement import Bounds, Gang, Omission
-    from packwise.topology import Level
+    from packwise.topology.levels import Level
 
 __all__ = ["as_json"]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.place import Generated
     from packwise.placement import Gang
-    from packwise.topology import Level
+    from packwise.topology.levels import Level
 
 __all__ = [
     "Cause",

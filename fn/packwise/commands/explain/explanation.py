@@ -13,7 +13,7 @@ from packwise.pipeline.registry import queued_sources
 from packwise.placement import Gang, GangPod, NodeTopology
 from packwise.select import index_package
 from packwise.settings import settings_place
-from packwise.topology import Level
+from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ from packwise.revisions import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS
 from packwise.select.evidence import deployed_release
 from packwise.settings.sources import operators_of
 from packwise.settings.topologyrender import DIALECTS
-from packwise.topology import Level
+from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,8 +9,7 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.topology import DOMAINS, Level
-from packwise.topology.renamed_labels import new_label
+from packwise.topology.levels import DOMAINS, Level, new_label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

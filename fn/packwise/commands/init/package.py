@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from packwise.revisions import Revision
-    from packwise.topology import Level
+    from packwise.topology.levels import Level
 
 __all__ = ["Plan", "package_files"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.topology import Level
+    from packwise.topology.levels import Level
 
 __all__ = ["levels_text"]
 

@@ -23,7 +23,7 @@ from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.revisions import precedes, same_record
 from packwise.revisions.step import Step
 from packwise.settings.topologyrender import KAI_PROFILE, settings_place
-from packwise.topology import sort_levels
+from packwise.topology.levels import sort_levels
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from packwise.objects.place import Generated, place_text
 from packwise.placement import LIMIT, WorkloadPlan, characters, excess, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
 from packwise.settings.topologyrender import settings_place
-from packwise.topology.uses import Use
+from packwise.topology.known import Use
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from packwise.revisions.dynamo import Release
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
-    from packwise.topology.known import KnownTopologies
-    from packwise.topology.uses import ListedTopology
+    from packwise.topology.known import KnownTopologies, ListedTopology
     from packwise.validate.definitions import Definitions
 
 __all__ = ["dynamo"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.placement import Schedulers
     from packwise.revisions import Revision
-    from packwise.topology import ClusterTopology, Level
+    from packwise.topology.levels import ClusterTopology, Level
 
     _Pods: TypeAlias = tuple[
         str, int, Bounds, Origin, str, int, Mapping[str, Value], Mapping[str, str], Mapping[str, str]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.resolution import resolve_topology
-from packwise.topology import DOMAINS
-from packwise.topology.status import Condition
+from packwise.topology.known import Condition
+from packwise.topology.levels import DOMAINS
 
 if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
     from packwise.revisions import ConditionCase, Revision
-    from packwise.topology import ClusterTopology
+    from packwise.topology.levels import ClusterTopology
 
 __all__ = ["workload_condition"]
 

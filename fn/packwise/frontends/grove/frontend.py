@@ -28,8 +28,8 @@ from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
-from packwise.topology.levellist import read_levels
-from packwise.topology.uses import ListedTopology, Use
+from packwise.topology.known import ListedTopology, Use
+from packwise.topology.levels import read_levels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
-    from packwise.topology import ClusterTopology
     from packwise.topology.known import KnownTopologies
+    from packwise.topology.levels import ClusterTopology
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Definitions
 

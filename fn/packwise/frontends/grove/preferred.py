@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import PODGANG
 from packwise.placement import Bounds
-from packwise.topology import Level
+from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -31,7 +31,7 @@ from packwise.frontends.osmo.rules import (
 )
 from packwise.objects.kinds import POD
 from packwise.placement import WorkloadPlan
-from packwise.topology.uses import ListedTopology, Use
+from packwise.topology.known import ListedTopology, Use
 from packwise.wording import list_known, told_known
 
 if TYPE_CHECKING:

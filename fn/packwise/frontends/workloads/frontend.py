@@ -20,8 +20,8 @@ from packwise.objects.place import Place
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
 from packwise.revisions.kai import NEWEST, release_of
-from packwise.topology import Level
-from packwise.topology.uses import ListedTopology, Use
+from packwise.topology.known import ListedTopology, Use
+from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

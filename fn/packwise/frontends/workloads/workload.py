@@ -12,7 +12,7 @@ from packwise.objects.identity import identity
 from packwise.objects.place import Origin, Place
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping, Metadata, Role, WorkloadKind
 from packwise.placement import Bounds, PodSet
-from packwise.topology import Level
+from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

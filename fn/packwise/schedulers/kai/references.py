@@ -14,8 +14,8 @@ from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers.kai.topologies import KaiTopologies, judge_known, level_origins, users_topologies, value_of
 from packwise.schedulers.kai.topology_manifest import PROFILE, read_keys
-from packwise.topology.clustertopologybinding import REFERENCES
-from packwise.topology.status import Condition
+from packwise.topology.bindings import REFERENCES
+from packwise.topology.known import Condition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem
     from packwise.objects.place import Place
     from packwise.schedulers.scheduler import SchedulerInput
-    from packwise.topology import ClusterTopology
-    from packwise.topology.known import KnownTopology
-    from packwise.topology.status import Condition
+    from packwise.topology.known import Condition, KnownTopology
+    from packwise.topology.levels import ClusterTopology
     from packwise.validate.judge import Verdict
 
 __all__ = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from packwise.revisions import Revision
     from packwise.revisions.dynamo import Release
     from packwise.settings.topologyrender import Dynamo
-    from packwise.topology import ClusterTopology
+    from packwise.topology.levels import ClusterTopology
 
 __all__ = ["Check", "Subject", "by_api_server", "field_error", "refused", "run", "where"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.dynamo.graph import Component
     from packwise.frontends.dynamo.rules.check import Subject
-    from packwise.topology import ClusterTopology
+    from packwise.topology.levels import ClusterTopology
 
 __all__ = ["TOPOLOGY"]
 

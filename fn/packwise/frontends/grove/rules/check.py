@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.kubernetes.validation import Sentence
     from packwise.placement import Schedulers
     from packwise.revisions import Revision
-    from packwise.topology import ClusterTopology
+    from packwise.topology.levels import ClusterTopology
 
 __all__ = [
     "TEMPLATE",

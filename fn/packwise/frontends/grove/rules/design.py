@@ -21,7 +21,7 @@ from packwise.frontends.grove.rules.constraints import (
 )
 from packwise.frontends.grove.rules.update import update_rules
 from packwise.kubernetes.validation import Sentence
-from packwise.topology import ClusterTopology
+from packwise.topology.levels import ClusterTopology
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from packwise.frontends.grove.rules.constraints import (
     unknown_domain_text,
 )
 from packwise.kubernetes.validation import TypedText
-from packwise.topology import is_narrower, rank
+from packwise.topology.levels import is_narrower, rank
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from packwise.frontends.grove.schema.kinds import (
     TextMap,
 )  # fmt: skip
 from packwise.frontends.grove.tables import api
-from packwise.topology import DOMAINS
+from packwise.topology.levels import DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
