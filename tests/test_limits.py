@@ -21,10 +21,10 @@ from packwise.placement import LIMIT, MAX_GANGS
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings import no_configuration
 from packwise.topology.topograph import MAX_NAMES
-from packwise.validate import expression, read
+from packwise.validate import cel, schema
 from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MAX_ITERATIONS
 from packwise.validate.definition import MAX_RULES
-from packwise.validate.patterns import MOST_STATES
+from packwise.validate.structure import MOST_STATES
 from packwise.wording import MOST_COMPARED, MOST_LISTED
 from tests.places import ROOT
 
@@ -39,7 +39,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("nodes once aliases are written out", build.MAX_NODES, "aliases expand to more than 1000000 nodes"),
     ("depth of a document", events.MAX_DEPTH, "nested deeper than 500 levels"),
     ("depth of what `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be compared"),
-    ("depth of a CRD's schema", read.MAX_DEPTH, "must not be nested deeper than 100 levels"),
+    ("depth of a CRD's schema", schema.MAX_DEPTH, "must not be nested deeper than 100 levels"),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
     ("pods that are placed", MAX_PODS, "the gangs must have at most 500000 pods together"),
     (
@@ -54,7 +54,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),
     ("characters of a text times states of its CRD's pattern", MOST_STATES, "is not checked for every text: a text is"),
-    ("characters of a CRD's rule", expression.LONGEST, "it is longer than 4000 characters"),
+    ("characters of a CRD's rule", cel.LONGEST, "it is longer than 4000 characters"),
     ("rules of a version of a CRD", MAX_RULES, "must have at most 2000 rules"),
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
     ("MiB that a rule may take", MAX_COST >> 20, "it may ask for more than 128 MiB of memory"),
@@ -63,7 +63,7 @@ LIMITS: list[tuple[str, int, str]] = [
         MAX_COST_OF_OBJECT >> 20,
         "not all of its rules are checked for each object",
     ),
-    ("`optMap` and `optFlatMap` of a rule", expression.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
+    ("`optMap` and `optFlatMap` of a rule", cel.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
     ("characters of a template", MAX_TEMPLATE, "must have at most 1000000 characters to be filled in"),
     ("characters that a template becomes", MAX_TEMPLATE, "or becomes more than 1000000 characters"),
     ("seconds of processor time of a template", confined.MAX_SECONDS, "it takes more than 5 seconds of processor time"),

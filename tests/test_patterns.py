@@ -18,10 +18,10 @@ _OF_A_LINE = "matched at the start of one line of the runtime's message, once"
 HARMLESS = {
     ("krmfn/yamltext/splice.py", r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z"): "looks at 1,000 characters at most",
     ("packwise/discovery.py", r"([^/]*[-_.])?values([-_.][^/]*)?\.(ya?ml|json)"): "names of files: 255 bytes",
-    ("packwise/validate/expression.py", r'.*?Key not found in map : "?(.*?)"?'): _OF_A_LINE,
-    ("packwise/validate/expression.py", r".*?Index error: index=(-?\d+) size=\d+"): _OF_A_LINE,
-    ("packwise/validate/expression.py", r".*?divide by zero"): _OF_A_LINE,
-    ("packwise/validate/expression.py", r".*?(modulus by zero|integer overflow)"): _OF_A_LINE,
+    ("packwise/validate/cel.py", r'.*?Key not found in map : "?(.*?)"?'): _OF_A_LINE,
+    ("packwise/validate/cel.py", r".*?Index error: index=(-?\d+) size=\d+"): _OF_A_LINE,
+    ("packwise/validate/cel.py", r".*?divide by zero"): _OF_A_LINE,
+    ("packwise/validate/cel.py", r".*?(modulus by zero|integer overflow)"): _OF_A_LINE,
 }
 """Expressions that a long text would keep busy, by file, and why they are given none."""
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
 from packwise.validate.definition import read_definition
-from packwise.validate.read import MAX_DEPTH, SchemaError
+from packwise.validate.schema import MAX_DEPTH, SchemaError
 from tests.places import ROOT
 
 from .objects import crd, definition, thing

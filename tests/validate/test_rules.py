@@ -12,7 +12,7 @@ import pytest
 from krmfn.kubeobject import KubeObject
 from packwise.findings.finding import Effect
 from packwise.validate.definition import read_definition
-from packwise.validate.read import SchemaError
+from packwise.validate.schema import SchemaError
 from tests.places import ROOT
 
 from .objects import crd, definition, problems, thing

@@ -111,7 +111,7 @@ def _refused_by_crds(source: SchedulerInput, generated: Sequence[Generated]) -> 
     """Errors of the cluster's CRDs; nothing is imported where there are none."""
     if not source.definitions.by_kind:
         return ()
-    from packwise.validate.objects import check_objects
+    from packwise.validate.definitions import check_objects
 
     unknown = Severity.ERROR if source.settings.unknown_fields == "Error" else Severity.WARNING
     return check_objects(generated, source.inventory, source.definitions, unknown)
@@ -154,8 +154,7 @@ def _has_strings(item: KubeObject) -> bool:
 
 def _type_findings(item: KubeObject, known: Iterable[Finding]) -> Iterator[Finding]:
     # Few inputs have one.
-    from packwise.validate.metadata import type_problems
-    from packwise.validate.valuepath import ValuePath
+    from packwise.validate.structure import ValuePath, type_problems
 
     paths = {finding.path for finding in known if finding.subject is item}
     for order, problem in enumerate(type_problems(item.value.get("metadata"), ValuePath().field("metadata"))):

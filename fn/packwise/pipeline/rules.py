@@ -12,8 +12,7 @@ from packwise.pipeline import choice, judge, registry, steps
 from packwise.select import evidence, kai, selection
 from packwise.settings import configuration, operator, schedulers
 from packwise.topology import bindings, known, levels
-from packwise.validate import definitions, objects
-from packwise.validate import judge as by_crd
+from packwise.validate import definitions
 
 if TYPE_CHECKING:
     from packwise.findings.finding import Rule
@@ -45,8 +44,8 @@ _PRECONDITIONS = (
     *choice.RULES,
 )
 _AFTER_SCHEDULERS = (
-    *by_crd.RULES,
-    *objects.RULES,
+    *definitions.VERDICT_RULES,
+    *definitions.OBJECT_RULES,
     *judge.RULES,
     *key_rules.RULES,
     *render.RULES,

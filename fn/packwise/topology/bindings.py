@@ -15,7 +15,7 @@ from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.topology.known import KnownTopologies, KnownTopology
 from packwise.topology.levels import level_problems, levels_of, name_problems, refused, unknown_fields, wrong_type
-from packwise.validate.judge import judge
+from packwise.validate.definitions import judge
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from packwise.topology.levels import (
     read_levels,
     refused,
 )
-from packwise.validate.judge import judge
+from packwise.validate.definitions import judge
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

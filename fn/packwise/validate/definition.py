@@ -11,14 +11,9 @@ from functools import lru_cache
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Cause, Effect, Problem, Stage
-from packwise.validate.lists import duplicates
-from packwise.validate.metadata import metadata_problems
-from packwise.validate.prepare import prepared
-from packwise.validate.read import SchemaError, read_schema
-from packwise.validate.rules import Rules
-from packwise.validate.structure import violations
-from packwise.validate.unknown import unknown_fields
-from packwise.validate.valuepath import ValuePath
+from packwise.validate.cel import Rules
+from packwise.validate.schema import SchemaError, read_schema
+from packwise.validate.structure import ValuePath, duplicates, metadata_problems, unknown_fields, violations
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -28,7 +23,38 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.validate.schema import Schema
 
-__all__ = ["MAX_RULES", "Definition", "read_definition"]
+# What an API server makes of an object before it validates it: nulls dropped, defaults filled in. Source:
+# apiextensions-apiserver, schema/defaulting.
+
+
+def prepared(value: Value, schema: Schema | None) -> Value:
+    """`value` as it is validated; what the schema does not speak of stays as it is."""
+    if schema is None:
+        return value
+    if isinstance(value, dict):
+        return _mapping(value, schema)
+    if isinstance(value, list) and schema.items is not None:
+        return [_filled(entry, schema.items) for entry in value]
+    return value
+
+
+def _mapping(value: Mapping[str, Value], schema: Schema) -> Mapping[str, Value]:
+    out: dict[str, Value] = {}
+    for name, entry in value.items():
+        inner = schema.of_key(name)
+        if entry is None and inner is not None and not inner.nullable and not inner.has_default:
+            continue
+        out[name] = entry if inner is None else _filled(entry, inner)
+    for name, inner in schema.properties.items():
+        if inner.has_default and name not in out:
+            out[name] = prepared(inner.default, inner)
+    return out
+
+
+def _filled(value: Value, schema: Schema) -> Value:
+    is_default = value is None and schema.has_default and not schema.nullable
+    return prepared(schema.default if is_default else value, schema)
+
 
 MAX_RULES = 2_000
 """Rules of a schema; those of known CRDs have some dozens, and each takes a millisecond to be compiled."""

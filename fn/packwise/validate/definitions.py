@@ -1,26 +1,81 @@
-"""The cluster's CustomResourceDefinitions: given beside the package, or among its items.
-
-Source: spec/packwise.md#1; upstream's own CRDs are the operator's, packwise brings none.
-"""
+"""The CRDs at hand, and what is wrong with objects of their kinds; without a CRD, packwise's own table judges."""
 
 from __future__ import annotations
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.extras import CRDS
-from packwise.findings.finding import Finding, Rule, Severity
+from packwise.findings.finding import Effect, Finding, Problem, Rule, Severity, findings_of
+from packwise.objects.identity import format_identity, identity
 from packwise.objects.index import ONCE
-from packwise.objects.kinds import KINDS
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, KINDS, PODGANG, PODGROUP, VOLCANO_PODGROUP
 from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
-    from packwise.objects.index import Index
+    from krmfn.value import Value
+    from packwise.objects.index import Index, Inventory
+    from packwise.objects.place import Generated
     from packwise.validate.definition import Definition
 
-__all__ = ["NO_DEFINITIONS", "RULES", "Definitions", "definitions_of", "is_definition"]
+UNCHECKED = Rule(
+    "crd-rule", "Every rule of a CRD is one that packwise can evaluate.", "spec/kubernetes.md#3.2", Severity.WARNING
+)
+VERDICT_RULES = (UNCHECKED,)
+"""Rules of CRDs that show where objects are checked by them."""
+
+
+class Verdict(NamedTuple):
+    """What is wrong with an object, in the API server's order.
+
+    `unchecked` are findings about rules of the CRD that cannot be evaluated here; `by_definition`: whether a CRD was
+    at hand.
+    """
+
+    problems: tuple[Problem, ...]
+    unchecked: tuple[Finding, ...] = ()
+    by_definition: bool = False
+
+    def findings(
+        self, subject: KubeObject, rule: Rule, unknown: tuple[Rule, Severity] | None = None
+    ) -> tuple[Finding, ...]:
+        """The findings about `subject`, by `rule`; `unknown` is another rule for unknown fields, and their severity."""
+        unknown_rule, severity = (rule, None) if unknown is None else unknown
+        by_rule = [(unknown_rule if problem.effect is Effect.UNKNOWN else rule, problem) for problem in self.problems]
+        return (*findings_of(by_rule, subject, severity), *self.unchecked)
+
+
+def judge(
+    value: Mapping[str, Value],
+    definition: Definition | None,
+    own_table: Callable[[], Iterable[Problem]],
+    *,
+    before: Mapping[str, Value] | None = None,
+    written: Mapping[str, Value] | None = None,
+) -> Verdict:
+    """What the API server refuses in `value`, which was `before` the change: by `definition`, else by `own_table`.
+
+    `written` is the object as its author wrote it, where a webhook has filled in something since.
+    """
+    if definition is None:
+        return Verdict(tuple(own_table()))
+    problems: list[Problem] = []
+    unchecked: list[Finding] = []
+    for problem in definition.problems(value, before, written):
+        if problem.effect is Effect.UNCHECKED:
+            unchecked.append(Finding.about(problem, definition.item, UNCHECKED))
+        else:
+            problems.append(problem)
+    return Verdict(tuple(problems), tuple(unchecked), by_definition=True)
+
+
+def no_table() -> Iterable[Problem]:
+    """The table of a kind that is judged by the cluster's CRD only."""
+    return ()
+
 
 _GROUP = "apiextensions.k8s.io"
 _KIND = "CustomResourceDefinition"
@@ -84,8 +139,7 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
     """
     # Only where there are any, is what reads and checks them imported.
     from packwise.validate.definition import read_definition
-    from packwise.validate.judge import UNCHECKED
-    from packwise.validate.read import SchemaError
+    from packwise.validate.schema import SchemaError
 
     definition: Definition | None = None
     is_wrong = False
@@ -119,3 +173,51 @@ def _different(other: Definition, first: Definition) -> Finding:
         "the cluster's with --crds"
     )
     return Finding.of(ONCE, other.item, ("metadata", "name"), message)
+
+
+OBJECT = Rule(
+    "object-schema",
+    "Rendered objects, and users' own of the same kinds, keep the schema of their CRD.",
+    "spec/packwise.md#3",
+)
+OBJECT_RULES = (OBJECT,)
+"""Rules of the objects that no front end sees to."""
+
+_OWN = (PODGANG.key, PODGROUP.key, VOLCANO_PODGROUP.key)
+_RENDERED = (*_OWN, CLUSTER_TOPOLOGY.key)
+
+
+def check_objects(
+    generated: Iterable[Generated], inventory: Inventory, definitions: Definitions, unknown: Severity
+) -> Iterator[Finding]:
+    """What the CRDs say of PodGangs, PodGroups and rendered ClusterTopologies; others are checked where they are read.
+
+    Of the objects of one kind from one source only the first that is refused has findings: the others are like it.
+    `unknown` is the severity of unknown fields.
+    """
+    for group, kind in _OWN:
+        definition = definitions.of_kind(group, kind)
+        for item in inventory.items.of_kind(group, kind):
+            verdict = judge(item.value, definition, no_table, before=inventory.before(item.value))
+            yield from verdict.findings(item, OBJECT, (OBJECT, unknown))
+    refused = set[tuple[str, str]]()
+    for rendered in generated:
+        group, kind, _, _ = identity(rendered.value)
+        if (group, kind) not in _RENDERED or rendered.judged or (kind, rendered.source) in refused:
+            continue
+        verdict = judge(
+            rendered.value, definitions.of_kind(group, kind), no_table, before=inventory.before(rendered.value)
+        )
+        if verdict.problems:
+            refused.add((kind, rendered.source))
+        yield from (_about(rendered, problem, order, unknown) for order, problem in enumerate(verdict.problems))
+        yield from verdict.unchecked
+
+
+def _about(rendered: Generated, problem: Problem, order: int, unknown: Severity) -> Finding:
+    where = format_identity(identity(rendered.value))
+    message = f"becomes {where}, which its CRD refuses: {format_path(problem.path)} {problem.message}"
+    severity = unknown if problem.effect is Effect.UNKNOWN else None
+    # The field is one of the rendered object, and the finding is about what it is made from.
+    refusal = problem._replace(path=(), message=message, effect=Effect.REFUSED)
+    return Finding.about(refusal, rendered.subject, OBJECT, order=order, severity=severity)

@@ -1,24 +1,282 @@
-"""Types, required fields, enums, patterns, bounds and formats. Source: kube-openapi, validation/validate."""
+"""Types, bounds, patterns, formats, lists, unknown fields and metadata of an object, as the API server checks them.
+
+Source: kube-openapi, validation/validate.
+"""
 
 from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Cause, Effect, Problem, Stage
-from packwise.kubernetes.validation import ErrorType, go_json, go_quote
-from packwise.validate.formats import CHECKED, has_format
-from packwise.validate.patterns import MOST_STATES, match_cost, matches
+from packwise.kubernetes.go_types import TYPES
+from packwise.kubernetes.validation import (
+    V35,
+    ErrorType,
+    OperatorError,
+    dns_label,
+    dns_subdomain,
+    go_json,
+    go_quote,
+    label_value,
+    mask_trailing_dash,
+    qualified_name,
+)
 from packwise.validate.schema import Schema
-from packwise.validate.valuepath import NO_FIELD
-from packwise.wording import closest, list_known
+from packwise.wording import closest, list_known, told_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.validate.valuepath import ValuePath
 
-__all__ = ["type_of", "violations"]
+# Formats of texts that an API server checks. Source: kube-openapi, validation/strfmt. Left out, and so never refused:
+# bsonobjectid, creditcard, isbn, rgbcolor. Other formats mean nothing there.
+
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
+_DURATION = re.compile(r"[-+]?(0|(([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h))+)")
+_LONGEST_DURATION = 100
+# What Kubernetes takes too, wherever it stands in the text: `2 days`.
+_WORDY_DURATION = re.compile(r"[0-9]\s*(ns|us|ms|nano|micro|milli|s|m|h|d|w)", re.IGNORECASE)
+_LABEL = re.compile(r"[^\W_]([^\W_]|-)*", re.UNICODE)
+_MAC = re.compile(r"([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|([0-9a-f]{4}\.){2}[0-9a-f]{4}", re.IGNORECASE)
+
+
+def has_format(text: str, name: str) -> bool:
+    """Whether `text` has the format of that name, written with or without dashes."""
+    check = CHECKED.get(name.replace("-", ""))
+    return check is None or check(text)
+
+
+def _is_date(text: str) -> bool:
+    from datetime import date
+
+    parts = _DATE.fullmatch(text)
+    if parts is None:
+        return False
+    try:
+        date(int(parts[1]), int(parts[2]), int(parts[3]))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_date_time(text: str) -> bool:
+    day, _, time = text.lower().partition("t")
+    parts = _TIME.fullmatch(time)
+    return parts is not None and _is_date(day) and parts[1] <= "23" and parts[2] <= "59" and parts[3] <= "59"
+
+
+def _is_duration(text: str) -> bool:
+    if len(text) > _LONGEST_DURATION:
+        return False
+    return _DURATION.fullmatch(text) is not None or _WORDY_DURATION.search(text) is not None
+
+
+def _is_email(text: str) -> bool:
+    name, _, domain = text.rpartition("@")
+    return bool(name.strip()) and bool(domain.strip())
+
+
+def _is_bytes(text: str) -> bool:
+    import base64
+    import binascii
+
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _is_ip(version: int) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        import ipaddress
+
+        try:
+            return ipaddress.ip_address(text).version == version
+        except ValueError:
+            return False
+
+    return check
+
+
+def _is_cidr(text: str) -> bool:
+    import ipaddress
+
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        return False
+    return "/" in text
+
+
+def _is_uri(text: str) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        return bool(urlsplit(text).scheme) or text.startswith("/")
+    except ValueError:
+        return False
+
+
+def _is_hostname(text: str) -> bool:
+    labels = text.split(".")
+    return 0 < len(text) <= 255 and all(len(label) <= 63 and _LABEL.fullmatch(label) for label in labels)
+
+
+def _matching(pattern: str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda text: compiled.fullmatch(text) is not None
+
+
+def _uuid(version: str, variant: str = "[0-9a-f]") -> Callable[[str], bool]:
+    return _matching(f"[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}")
+
+
+CHECKED: Mapping[str, Callable[[str], bool]] = {
+    "byte": _is_bytes,
+    "cidr": _is_cidr,
+    "date": _is_date,
+    "datetime": _is_date_time,
+    "duration": _is_duration,
+    "email": _is_email,
+    "hexcolor": _matching("#?([0-9a-f]{3}|[0-9a-f]{6})"),
+    "hostname": _is_hostname,
+    "ipv4": _is_ip(4),
+    "ipv6": _is_ip(6),
+    "mac": lambda text: _MAC.fullmatch(text) is not None,
+    "password": lambda _: True,
+    "ssn": _matching("[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}"),
+    "uri": _is_uri,
+    "uuid": _uuid("[0-9a-f]"),
+    "uuid3": _uuid("3"),
+    "uuid4": _uuid("4", "[89ab]"),
+    "uuid5": _uuid("5", "[89ab]"),
+}
+"""The checks by name, without dashes."""
+
+
+# Patterns are RE2, as in Kubernetes: the time of a match is at most that of the text times that of the pattern. RE2
+# writes out what a pattern repeats by a number, so that 17 characters may stand for thousands of states, each of them
+# looked at for each character of the text.
+
+MOST_STATES = 100_000_000
+"""States of a pattern times characters of a text. A text that costs more is not judged."""
+
+_ATOM = re.compile(
+    r"\{(?P<least>[0-9]{1,4})(?:,(?P<most>[0-9]{0,4}))?\}|(?P<open>\()|(?P<close>\))|(?P<unclear>\\Q|\\C)"
+    r"|(?P<set>\[\^?\]?(?:\\.|\[:[^\]]*+\]?|[^\]\\])*+\]?|\\[pPDSW]|\.)|\\?.",
+    re.DOTALL,
+)
+_STATES_OF_OTHERS = 4
+"""States of a character beyond ASCII, or of any where both cases are alike."""
+_STATES_OF_SET = 1000
+"""States of a set of characters that has others than ASCII's."""
+_MOST_REPEATED = 1000
+"""RE2's own bound on what a pattern repeats by a number, also within one another."""
+
+
+def match_cost(pattern: str | None, length: int, text: int) -> int:
+    """What a match may cost in bytes looked at: the states of the pattern for each byte of the text.
+
+    `length` bounds that of the pattern, and says all where the pattern itself is not known.
+    """
+    return text * (length * _MOST_REPEATED if pattern is None else _states(pattern))
+
+
+@lru_cache(maxsize=256)
+def _states(pattern: str) -> int:
+    """The states of the automaton that RE2 makes of a pattern, at most."""
+    each = 1 if pattern.isascii() and "(?" not in pattern else _STATES_OF_OTHERS
+    most = len(pattern) * _STATES_OF_OTHERS * _MOST_REPEATED
+    # Of each group that is open: its states, and those of its last part.
+    groups = [(1, 0)]
+    for atom in _ATOM.finditer(pattern):
+        whole, last = groups.pop()
+        if atom["open"]:
+            groups += [(whole, last), (1, 0)]
+        elif atom["close"]:
+            outer, _ = groups.pop() if groups else (0, 0)
+            groups.append((outer + whole, whole))
+        elif atom["least"]:
+            times = max(int(atom["least"]), int(atom["most"] or 0), 1)
+            groups.append((whole + last * (times - 1), last * times))
+        elif atom["unclear"]:
+            return most
+        else:
+            size = each * _states_of_set(atom["set"] or "")
+            groups.append((whole + size, size))
+    return min(sum([whole for whole, _ in groups]), most)
+
+
+def _states_of_set(text: str) -> int:
+    is_wide = text == "." or not text.isascii() or text.startswith("[^") or re.search(r"\\[pPDSWx]|\[:\^", text)
+    return _STATES_OF_SET if is_wide else max(len(text) - 2, 1)
+
+
+@lru_cache(maxsize=4096)
+def matches(pattern: str, text: str) -> bool | None:
+    """Whether `pattern` is found in `text`; None where it is no pattern, or where that costs more than MOST_STATES."""
+    if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
+        return None
+    return _matcher()(pattern, text)
+
+
+@cache
+def _matcher() -> Callable[[str, str], bool | None]:
+    # CEL's own `matches` is RE2: one library serves rules and patterns.
+    from cel_expr_python import cel  # pyright: ignore[reportMissingTypeStubs]
+
+    texts = {"text": cel.Type.STRING, "pattern": cel.Type.STRING}
+    program = cel.NewEnv(variables=texts).compile("text.matches(pattern)")
+
+    def match(pattern: str, text: str) -> bool | None:
+        try:
+            answer = program.eval(data={"text": text, "pattern": pattern}).value()
+        except (RuntimeError, ValueError):
+            return None
+        return answer if isinstance(answer, bool) else None
+
+    return match
+
+
+NO_FIELD = "<nil>"
+"""What the API server calls the field of an error that knows none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePath:
+    """The path of a value, and `text`, which is that path in the API server's errors."""
+
+    path: FieldPath = ()
+    text: str = ""
+
+    def field(self, name: str) -> ValuePath:
+        """The path of a field."""
+        return ValuePath((*self.path, name), f"{self.text}.{name}" if self.text else name)
+
+    def key(self, name: str) -> ValuePath:
+        """The path of an entry of a mapping with free keys, as list types and rules write it."""
+        return ValuePath((*self.path, name), f"{self.text}[{name}]")
+
+    def entry(self, index: int) -> ValuePath:
+        """The path of an entry of a list."""
+        return ValuePath((*self.path, index), f"{self.text}[{index}]")
+
+    def refused(
+        self, kind: ErrorType, message: str, detail: str = "", value: Value = None, cause: Cause = Cause.VALUE
+    ) -> Problem:
+        """What is wrong with the value: packwise's own message, and the API server's text."""
+        text = OperatorError(self.text or NO_FIELD, kind, value, detail).text()
+        return Problem(self.path, message, text, Stage.SCHEMA, cause=cause)
+
 
 _NOUNS = {
     "array": "a list",
@@ -241,3 +499,168 @@ def _mapping(value: Mapping[str, Value], schema: Schema, at: ValuePath) -> Itera
 
 def _fields(number: int) -> str:
     return "1 field" if number == 1 else f"{number} fields"
+
+
+# Fields that the schema does not know. Source: apiextensions-apiserver, schema/pruning.
+
+_OBJECT = ("apiVersion", "kind", "metadata")
+_METADATA = tuple(entry.partition(":")[0] for entry in TYPES["v1.ObjectMeta"].split(" "))
+
+
+def unknown_fields(value: Value, schema: Schema, at: ValuePath, *, is_object: bool = False) -> Iterator[Problem]:
+    """Each field that an API server would drop, in the order of the text; what is within one is not looked at.
+
+    `is_object`: a whole Kubernetes object, whose type and metadata no schema describes.
+    """
+    if isinstance(value, dict):
+        is_object = is_object or schema.embedded
+        known = sorted({*schema.properties, *(_OBJECT if is_object else ())})
+        for name, entry in value.items():
+            inner = schema.of_key(name)
+            if is_object and name in _OBJECT:
+                yield from _in_metadata(entry, at.field(name)) if name == "metadata" else ()
+            elif inner is not None:
+                yield from unknown_fields(entry, inner, at.field(name))
+            elif not schema.preserves_unknown and schema.additional is False:
+                yield _stranger(name, known, at, value)
+    elif isinstance(value, list) and schema.items is not None:
+        for index, entry in enumerate(value):
+            yield from unknown_fields(entry, schema.items, at.entry(index))
+
+
+def _in_metadata(value: Value, at: ValuePath) -> Iterator[Problem]:
+    for name in value if isinstance(value, dict) else ():
+        if name not in _METADATA:
+            yield _stranger(name, _METADATA, at, {})
+
+
+def _stranger(name: str, known: Iterable[str], at: ValuePath, owner: Mapping[str, Value]) -> Problem:
+    where = f'"{at.text}"' if at.text else f"a {owner.get('kind')}"
+    message = f'must be a field of {where}; got "{name}"{told_known(name, tuple(known))}'
+    return Problem((*at.path, name), message, effect=Effect.UNKNOWN)
+
+
+# Lists whose entries must differ, by keys or as a whole. Source: apiextensions-apiserver, schema/listtype.
+
+
+def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
+    """Each entry that repeats another one of its list, once for each value."""
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            if isinstance(schema.additional, Schema):
+                yield from duplicates(entry, schema.additional, at.key(name))
+            if name in schema.properties:
+                yield from duplicates(entry, schema.properties[name], at.field(name))
+    elif isinstance(value, list):
+        if schema.list_type == "set":
+            yield from _repeated(value, value, at)
+        elif schema.list_type == "map":
+            yield from _of_map(value, schema, at)
+        if schema.items is not None:
+            for index, entry in enumerate(value):
+                yield from duplicates(entry, schema.items, at.entry(index))
+
+
+def identity(value: Value) -> str:
+    """A text that equal values have alike, whatever the order of their fields."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _of_map(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[Problem]:
+    keys: list[Value] = []
+    for index, entry in enumerate(value):
+        if entry is not None and not isinstance(entry, dict):
+            detail = "must be an object for an array of list-type map"
+            yield at.entry(index).refused(ErrorType.INVALID, f"must be a mapping; got {describe(entry)}", detail, entry)
+            return
+        keys.append({} if entry is None else {key: entry[key] for key in schema.keys if key in entry})
+    yield from _repeated(value, keys, at)
+
+
+def _repeated(value: Sequence[Value], keys: Sequence[Value], at: ValuePath) -> Iterator[Problem]:
+    """The first entry that repeats another, for each that is repeated."""
+    seen: dict[str, int] = {}
+    for index, key in enumerate(keys):
+        text = identity(key)
+        seen[text] = seen.get(text, 0) + 1
+        if seen[text] == 2:
+            yield at.entry(index).refused(ErrorType.DUPLICATE, _message(key, value[index]), value=key)
+
+
+def _message(key: Value, entry: Value) -> str:
+    if not isinstance(key, dict) or key is entry:
+        return f"must stand in the list once; got {describe(entry)} again"
+    shown = ", ".join([f"{name} {describe(part)}" for name, part in key.items()]) or "none of its keys"
+    return f"must be the only entry with {shown}"
+
+
+# The metadata of an object, which no CRD describes. Source: apimachinery v0.34, api/validation ObjectMeta.
+
+_TEXTS = ("generateName", "name", "namespace")
+_MAPPINGS = ("annotations", "labels")
+_GO_KINDS = {"boolean": "bool", "integer": "number"}
+
+
+def metadata_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
+    """What is wrong with `value` as the metadata of an object."""
+    wrong = list(type_problems(value, at))
+    yield from wrong
+    if not wrong and isinstance(value, dict):
+        yield from _name(value, at)
+        yield from _keys(value, at)
+
+
+def type_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
+    """The types of `value`, the metadata of an object, that the API server does not decode."""
+    if not isinstance(value, dict):
+        yield _type_problem(value, at, "a mapping", "", "v1.ObjectMeta")
+        return
+    for name in _TEXTS:
+        if not isinstance(value.get(name, ""), str | None):
+            yield _type_problem(value[name], at.field(name), "a string", name, "string")
+    for name in _MAPPINGS:
+        entries = value.get(name)
+        if entries is not None and not isinstance(entries, dict):
+            yield _type_problem(entries, at.field(name), "a mapping", name, "map[string]string")
+        for key, text in entries.items() if isinstance(entries, dict) else ():
+            if not isinstance(text, str | None):
+                yield _type_problem(text, at.field(name).key(key), "a string", name, "string")
+
+
+def _type_problem(value: Value, at: ValuePath, noun: str, field: str, go: str) -> Problem:
+    go_kind = _GO_KINDS.get(type_of(value), type_of(value))
+    into = f"Go struct field ObjectMeta.{field}" if field else "Go value"
+    text = f"json: cannot unmarshal {go_kind} into {into} of type {go}"
+    return Problem(at.path, f"must be {noun}; got {describe(value)}", text, Stage.SCHEMA, cause=Cause.TYPE)
+
+
+def _name(value: Mapping[str, Value], at: ValuePath) -> Iterator[Problem]:
+    name, prefix = str(value.get("name") or ""), str(value.get("generateName") or "")
+    if not name and not prefix:
+        detail = "name or generateName is required"
+        yield at.field("name").refused(ErrorType.REQUIRED, "must be set", detail, cause=Cause.REQUIRED)
+    for field, text, checked in (("name", name, name), ("generateName", prefix, mask_trailing_dash(prefix))):
+        for fault in dns_subdomain(checked) if text else ():
+            message = f"must be a DNS subdomain; got {describe(text)}: {fault}"
+            yield at.field(field).refused(ErrorType.INVALID, message, fault, text)
+    namespace = str(value.get("namespace") or "")
+    for fault in dns_label(namespace) if namespace else ():
+        message = f"must be a DNS label; got {describe(namespace)}: {fault}"
+        yield at.field("namespace").refused(ErrorType.INVALID, message, fault, namespace)
+
+
+def _keys(value: Mapping[str, Value], at: ValuePath) -> Iterator[Problem]:
+    for name in _MAPPINGS:
+        entries = value.get(name)
+        for key, text in entries.items() if isinstance(entries, dict) else ():
+            place = at.field(name)
+            for fault in qualified_name(key.lower() if name == "annotations" else key, V35):
+                problem = place.refused(
+                    ErrorType.INVALID, f"must be a qualified name; got {describe(key)}: {fault}", fault, key
+                )
+                yield problem._replace(path=(*place.path, key))
+            for fault in label_value(str(text or ""), V35) if name == "labels" else ():
+                problem = place.refused(
+                    ErrorType.INVALID, f"must be a label's value; got {describe(text)}: {fault}", fault, text
+                )
+                yield problem._replace(path=(*place.path, key))

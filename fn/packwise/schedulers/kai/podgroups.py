@@ -21,7 +21,7 @@ from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.topology_manifest import NAME, PROFILE
 from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
 from packwise.schedulers.kai.versions import SUBGROUP_COUNTS, Versions, suited
-from packwise.validate.judge import judge, no_table
+from packwise.validate.definitions import judge, no_table
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kai.topology_manifest import NAME, topology_value
 from packwise.schedulers.kai.topology_schema import topology_problems
 from packwise.schedulers.kai.versions import minor_of
-from packwise.validate.judge import judge as judge_object
+from packwise.validate.definitions import judge as judge_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.scheduler import SchedulerInput
     from packwise.topology.known import Condition, KnownTopology
     from packwise.topology.levels import ClusterTopology
-    from packwise.validate.judge import Verdict
+    from packwise.validate.definitions import Verdict
 
 __all__ = [
     "REFUSED",

@@ -26,7 +26,7 @@ from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import refusal
 from packwise.settings import settings_place
-from packwise.validate.judge import judge
+from packwise.validate.definitions import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

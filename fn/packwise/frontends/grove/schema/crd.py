@@ -12,7 +12,7 @@ from packwise.frontends.grove.default import default
 from packwise.frontends.grove.schema.fieldat import field_at
 from packwise.frontends.grove.schema.kinds import Quantity
 from packwise.frontends.grove.schema.table import podcliqueset
-from packwise.validate.judge import judge
+from packwise.validate.definitions import judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem
     from packwise.revisions import Revision
     from packwise.validate.definition import Definition
-    from packwise.validate.judge import Verdict
+    from packwise.validate.definitions import Verdict
 
 __all__ = ["judge_workload"]
 
