@@ -17,7 +17,7 @@ from packwise.cli.stream import joined
 from packwise.cli.target import TargetError, alike, target_field, target_path
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_generated
-from packwise.render.mark import file_of
+from packwise.render import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.stream import joined
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KINDS
-from packwise.render.mark import LOCAL_CONFIG
+from packwise.render import LOCAL_CONFIG
 from packwise.settings import GROUP
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from packwise.cli.judgement import rules_missed_by
 from packwise.cli.together import variants_as_one
 from packwise.objects.identity import is_generated, stable_identities
 from packwise.pipeline import Rendered, render
-from packwise.render.mark import PATH
+from packwise.render import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

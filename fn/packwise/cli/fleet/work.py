@@ -29,7 +29,7 @@ from packwise.commands.fleet.result import PackageResult, Status, kept_findings
 from packwise.commands.fleet.rules import FIT
 from packwise.objects.kinds import PODGANG, PODGROUP
 from packwise.pipeline import render
-from packwise.render.mark import LOCAL_CONFIG
+from packwise.render import LOCAL_CONFIG
 from packwise.select import Package
 
 if TYPE_CHECKING:

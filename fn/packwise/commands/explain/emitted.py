@@ -12,7 +12,7 @@ from krmfn.yamltext.places import nearest
 from packwise.annotate import CONDITIONS, LAST_ERRORS
 from packwise.objects.identity import RENDERED_FROM, format_identity, identity
 from packwise.objects.place import Origin, Place
-from packwise.render.mark import LOCAL_CONFIG, PATH
+from packwise.render import LOCAL_CONFIG, PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
