@@ -15,7 +15,7 @@ from packwise.cli.place import MOST_EXACT
 from packwise.commands.diff import state
 from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.finding import MAX_TEXT
-from packwise.frontends.dynamo.names import MOST_RANKS
+from packwise.frontends.dynamo.shape import MOST_RANKS
 from packwise.frontends.osmo.template import MAX_TEMPLATE
 from packwise.placement import LIMIT, MAX_GANGS
 from packwise.schedulers.kai.gang_jobs import MAX_PODS

@@ -11,8 +11,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import write
 from packwise.frontends.dynamo.convert import SAVED, to_v1alpha1, to_v1beta1
 from packwise.frontends.dynamo.graph import Graph
-from packwise.frontends.dynamo.names import set_name
-from packwise.frontends.dynamo.shape import shape_of
+from packwise.frontends.dynamo.shape import set_name, shape_of
 from packwise.pipeline import render
 from packwise.revisions.dynamo import NEWEST, RELEASES
 from packwise.select import Package

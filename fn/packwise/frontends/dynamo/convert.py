@@ -1,15 +1,15 @@
-"""DynamoGraphDeployments of v1alpha1 as v1beta1 says them, and back. Source: spec/dynamo.md#2.3.
+"""DynamoGraphDeployments of v1alpha1 as v1beta1 says them, and back, and where each part is written.
 
-A field without a home in the other version is kept in an annotation of the operator's, as JSON, and is back where it
-was after the way back. Values of a wrong type are left out: `schema` reports those.
+Source: spec/dynamo.md#2.3.
+
+A field without a home in the other version is kept in an annotation of the operator's, as JSON, and is back
+where it was after the way back. Values of a wrong type are left out: `schema` reports those.
 """
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.frontends.dynamo.trace import IDENTITY, Trace, Written
-from packwise.frontends.dynamo.values import mapping, mappings, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,83 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["ALPHA", "BETA", "MAIN", "SAVED", "Converted", "as_v1beta1", "to_v1alpha1", "to_v1beta1"]
+
+class Written(NamedTuple):
+    """The place of a derived value: `path`, or (`at_key`) the key there.
+
+    `through`: each part of the value stands at the same path below it; otherwise the whole value stands for its parts.
+    """
+
+    path: FieldPath
+    through: bool = False
+    at_key: bool = False
+
+
+class Trace(NamedTuple):
+    """What is written where, by the path of the derived value; the longest path that leads to a value counts."""
+
+    entries: Mapping[FieldPath, Written]
+
+    def written(self, path: FieldPath) -> Written:
+        """Where the value at `path` of the derived object is written."""
+        for length in range(len(path), -1, -1):
+            known = self.entries.get(path[:length])
+            if known is None:
+                continue
+            rest = path[length:]
+            return Written((*known.path, *rest), True) if known.through and rest else known
+        return Written(())
+
+    def after(self, first: Trace) -> Trace:
+        """This trace, whose paths are those of what `first` derives, in the paths of what that one is derived from."""
+        entries: dict[FieldPath, Written] = {}
+        for path, written in self.entries.items():
+            whole = first.written(written.path)
+            entries[path] = whole._replace(
+                through=whole.through and written.through, at_key=whole.at_key or written.at_key
+            )
+            if written.through:
+                # What is put together of several places is traced part by part.
+                start = len(written.path)
+                for inner, at in first.entries.items():
+                    if len(inner) > start and inner[:start] == written.path:
+                        entries[(*path, *inner[start:])] = at
+        return Trace(entries)
+
+
+IDENTITY = Trace({(): Written((), through=True)})
+"""The trace of what is written as it is."""
+
+
+_EMPTY: Mapping[str, Value] = {}
+
+
+def mapping(value: Value) -> Mapping[str, Value]:
+    """`value` where it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else _EMPTY
+
+
+def mappings(value: Value) -> list[Mapping[str, Value]]:
+    """The entries of a list; an empty mapping in the place of each that is none."""
+    return [mapping(entry) for entry in value] if isinstance(value, list) else []
+
+
+def text(value: Value) -> str:
+    """`value` where it is a string, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: Value) -> Mapping[str, str]:
+    """The strings of a mapping."""
+    return {key: entry for key, entry in mapping(value).items() if isinstance(entry, str)}
+
+
+def whole(value: Value, default: int) -> int:
+    """The integer that `value` is to Kubernetes, else `default`."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return value if type(value) is int else default
+
 
 ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
 

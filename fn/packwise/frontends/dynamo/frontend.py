@@ -5,14 +5,13 @@ Source: spec/dynamo.md. What comes of it is a preview: the operator of the clust
 
 from __future__ import annotations
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Severity, findings_of, has_errors
-from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1
+from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1, mapping
 from packwise.frontends.dynamo.graph import Graph
-from packwise.frontends.dynamo.names import clique_names, set_name
-from packwise.frontends.dynamo.relocate import Derived
 from packwise.frontends.dynamo.rules import (
     CHECKS,
     CLASH,
@@ -30,13 +29,12 @@ from packwise.frontends.dynamo.rules import (
 )
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.schema import shape_problems
-from packwise.frontends.dynamo.shape import shape_of
-from packwise.frontends.dynamo.values import mapping
+from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.index import repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
-from packwise.objects.place import Generated, place_text
-from packwise.placement import LIMIT, WorkloadPlan, characters, excess, length, weight_of_copies
+from packwise.objects.place import Generated, Origin, Place, place_text
+from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import Use
@@ -48,11 +46,11 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Problem, Rule
-    from packwise.frontends.dynamo.convert import Converted
+    from packwise.frontends.dynamo.convert import Converted, Trace
     from packwise.frontends.frontend import FrontEnd
     from packwise.objects.identity import Identity
     from packwise.objects.index import Index, Inventory
-    from packwise.placement import Cluster
+    from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions import Revision
     from packwise.revisions.dynamo import Release
     from packwise.revisions.step import Step
@@ -60,7 +58,81 @@ if TYPE_CHECKING:
     from packwise.topology.known import KnownTopologies, ListedTopology
     from packwise.validate.definitions import Definitions
 
-__all__ = ["dynamo"]
+
+class Derived(NamedTuple):
+    """A PodCliqueSet that was derived from `workload`; `trace` says where there each part of it is written."""
+
+    item: KubeObject
+    workload: KubeObject
+    trace: Trace
+    source: str
+
+    def finding(self, finding: Finding) -> Finding:
+        """`finding` at the field that caused it, where it is about the derived object."""
+        if finding.subject is not self.item:
+            return finding
+        written = self.trace.written(finding.path)
+        if written.through:
+            return finding._replace(subject=self.workload, path=written.path, location=None)
+        derived = f" (`{format_path(finding.path)}` of the PodCliqueSet that Dynamo makes)" if finding.path else ""
+        return finding._replace(
+            subject=self.workload,
+            path=written.path,
+            message=finding.message + derived,
+            at_key=written.at_key,
+            location=None,
+            proposed=None,
+        )
+
+    def repeats(self, finding: Finding, texts: Iterable[str]) -> bool:
+        """Whether it is about a value that holds one of `texts` and stands in the derived object alone."""
+        if finding.subject is not self.item or self.trace.written(finding.path).through:
+            return False
+        value = self.item.get(finding.path)
+        return isinstance(value, str) and any(text in value for text in texts)
+
+    def placement(self, placement: Placement) -> Placement:
+        """`placement` as one of the graph's."""
+        return placement._replace(node=self._node(placement.node), source=self.source, subject=self.workload)
+
+    def origins(self) -> Mapping[FieldPath, Origin]:
+        """The origin of each part of the derived object."""
+        return {path: Origin(self._place(path), "spec/dynamo.md#3") for path in _paths(self.item.value, ())}
+
+    def _node(self, node: Node) -> Node:
+        if not isinstance(node, Gang):
+            return node
+        return node._replace(
+            sets=tuple([
+                pods._replace(origin=self.origin(pods.origin), bounds=self._bounds(pods.bounds)) for pods in node.sets
+            ]),
+            bounds=None if node.bounds is None else self._bounds(node.bounds),
+            origin=self.origin(node.origin),
+            owner=self.origin(node.owner),
+            naming=None if node.naming is None else self.origin(node.naming),
+        )  # fmt: skip
+
+    def _bounds(self, bounds: Bounds) -> Bounds:
+        return bounds if bounds.origin is None else bounds._replace(origin=self.origin(bounds.origin))
+
+    def origin(self, origin: Origin) -> Origin:
+        """`origin` in the graph, where it is in the derived object."""
+        place = origin.place
+        if place.item is not self.item:
+            return origin
+        fields: dict[str, FieldPath | Place] = {}
+        for name, steps in origin.fields.items():
+            fields[name] = steps if isinstance(steps, Place) else self._place((*place.path, *steps))
+        return Origin(self._place(place.path), origin.rule, fields)
+
+    def _place(self, path: FieldPath) -> Place:
+        return Place(self.workload, self.trace.written(path).path)
+
+
+def _paths(value: Value, path: FieldPath) -> list[FieldPath]:
+    """The paths of all mappings and lists within `value`, and of their scalars."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(inner for step, part in entries for inner in _paths(part, (*path, step)))]
 
 
 class _Dynamo:

@@ -9,8 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.frontends.dynamo.convert import MAIN
-from packwise.frontends.dynamo.values import mapping, mappings, text, texts, whole
+from packwise.frontends.dynamo.convert import MAIN, mapping, mappings, text, texts, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

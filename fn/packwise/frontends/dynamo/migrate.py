@@ -14,11 +14,10 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.comments import comments
-from packwise.frontends.dynamo.convert import BETA, SAVED, to_v1beta1
+from packwise.frontends.dynamo.convert import BETA, SAVED, mapping, mappings, to_v1beta1
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.schema import shape_problems
 from packwise.frontends.dynamo.shape import shape_of
-from packwise.frontends.dynamo.values import mapping, mappings
 from packwise.revisions.dynamo import NEWEST, RELEASES, goes_with, release_of
 from packwise.settings.topologyrender import Dynamo
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1
+from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1, mapping
+from packwise.frontends.dynamo.frontend import Derived
 from packwise.frontends.dynamo.graph import Graph
-from packwise.frontends.dynamo.relocate import Derived
 from packwise.frontends.dynamo.shape import QUEUE, shape_of
-from packwise.frontends.dynamo.values import mapping
 from packwise.objects.identity import identity
 from packwise.objects.kinds import DYNAMO_GRAPH
 from packwise.objects.place import Origin, Place

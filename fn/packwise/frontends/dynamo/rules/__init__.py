@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from packwise.findings.finding import Rule, Severity
-from packwise.frontends.dynamo.rules.admission import ADMISSION
-from packwise.frontends.dynamo.rules.advice import ADVICE
-from packwise.frontends.dynamo.rules.check import Subject, run
-from packwise.frontends.dynamo.rules.images import IMAGES, told_once
-from packwise.frontends.dynamo.rules.override import OVERRIDE
-from packwise.frontends.dynamo.rules.pairing import PAIRING
-from packwise.frontends.dynamo.rules.topology import TOPOLOGY
-from packwise.frontends.dynamo.rules.update import UPDATE
+from packwise.frontends.dynamo.rules.admission import ADMISSION, UPDATE, Subject, run
+from packwise.frontends.dynamo.rules.advice import ADVICE, IMAGES, PAIRING, told_once
+from packwise.frontends.dynamo.rules.topology import OVERRIDE, TOPOLOGY
 
 __all__ = [
     "CHECKS", "CLASH", "FIELD", "LIVE", "RELEASE", "RULES", "SCHEMA", "TEMPLATED", "UNNAMED", "UNRENDERED", "VERSION",

@@ -1,31 +1,95 @@
-"""What the API server and the webhook refuse in a graph and its components.
+"""What the API server and the webhook refuse in a graph, its components and its update; and how checks run.
 
-Source: spec/dynamo.md#2.2, #2.4 and #2.6.
+Source: spec/dynamo.md#2.6, #3.11.
 """
 
 from __future__ import annotations
 
 import re
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Problem, Rule, Stage
+from krmfn.record import NamedTuple
+from packwise.findings.finding import Problem, Rule, Severity, Stage
+from packwise.frontends.dynamo.convert import mappings
+from packwise.frontends.dynamo.convert import text as text_of
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
-from packwise.frontends.dynamo.names import MOST, MOST_RANKS, clique_names, combined_length, longest_clique
-from packwise.frontends.dynamo.rules.check import Check, by_api_server, field_error, refused, where
-from packwise.frontends.dynamo.shape import STRATEGY
-from packwise.frontends.dynamo.values import mappings
-from packwise.frontends.dynamo.values import text as text_of
-from packwise.kubernetes.validation import ErrorType
-from packwise.revisions.dynamo import Known
+from packwise.frontends.dynamo.shape import MOST, MOST_RANKS, STRATEGY, clique_names, combined_length, longest_clique
+from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.revisions.dynamo import Known, Texts
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from packwise.frontends.dynamo.graph import Component
-    from packwise.frontends.dynamo.rules.check import Subject
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.frontends.dynamo.graph import Component, Graph
+    from packwise.revisions import Revision
+    from packwise.revisions.dynamo import Release
+    from packwise.settings.topologyrender import Dynamo
+    from packwise.topology.levels import ClusterTopology
 
-__all__ = ["ADMISSION", "COMPONENTS", "MOST_COMPONENTS", "PROVIDER"]
+
+class Subject(NamedTuple):
+    """A graph, and what is known beside it.
+
+    `before` is the graph of the baseline, None where there is none; `is_new`: whether the cluster does not know it.
+    `is_export`: whether it was read from a cluster. `set_name` is that of its PodCliqueSet. `topologies` are those of
+    the input, by name, `queues` its queues, `nodes` the Node objects that are known; `revision_is_named`: whether the
+    user named the revision of Grove.
+    """
+
+    graph: Graph
+    release: Release
+    settings: Dynamo
+    revision: Revision
+    topologies: Mapping[str, ClusterTopology]
+    set_name: str
+    before: Graph | None = None
+    is_new: bool = True
+    is_export: bool = False
+    revision_is_named: bool = False
+    kai_version: str | None = None
+    queues: tuple[str, ...] = ()
+    nodes: tuple[Mapping[str, Value], ...] = ()
+
+
+class Check(NamedTuple):
+    """A rule, and the function that answers what breaks it; paths are those of v1beta1."""
+
+    rule: Rule
+    problems: Callable[[Subject], Iterable[Problem]]
+
+
+def run(checks: Iterable[Check], subject: Subject) -> list[tuple[Rule, Problem]]:
+    """Every problem, in the order of the checks."""
+    return [(check.rule, problem.bounded) for check in checks for problem in check.problems(subject)]
+
+
+def where(subject: Subject, component: Component, *steps: str) -> str:
+    """A field of a component as the webhook of the release calls it."""
+    texts = subject.release.texts
+    if texts is Texts.FIELDS:
+        return format_path(component.path(*steps))
+    list_name = "services" if texts is Texts.SERVICES else "components"
+    return ".".join([f"spec.{list_name}[{component.name}]", *steps])
+
+
+def refused(path: FieldPath, message: str, text: str) -> Problem:
+    """A problem that the webhook refuses with `text`."""
+    return Problem(path, message, text, Stage.WEBHOOK)
+
+
+def by_api_server(path: FieldPath, message: str, text: str) -> Problem:
+    """A problem that the API server refuses by a rule of the CRD, whose text is `text`."""
+    return Problem(path, message, text, Stage.SCHEMA)
+
+
+def field_error(path: FieldPath, kind: ErrorType, value: Value, detail: str, message: str) -> Problem:
+    """A problem that the webhook refuses with a field error of Kubernetes."""
+    return refused(path, message, OperatorError(format_path(path), kind, value, detail).text())
+
 
 PROVIDER = "nvidia.com/workload-provider"
 
@@ -287,3 +351,107 @@ ADMISSION = (
                "spec/dynamo.md#4"), _underivable),
 )  # fmt: skip
 """Rules of a graph and its components."""
+
+
+def _pairs(at: Subject) -> Iterator[tuple[Component, Component]]:
+    """The components before the change and after it, by name."""
+    before = {component.name: component for component in at.before.components} if at.before is not None else {}
+    for component in at.graph.components:
+        if component.name in before:
+            yield before[component.name], component
+
+
+def _set(at: Subject) -> Iterator[Problem]:
+    if at.before is None:
+        return
+    old = [component.name for component in at.before.components]
+    new = [component.name for component in at.graph.components]
+    added, removed = sorted(set(new) - set(old)), sorted(set(old) - set(new))
+    text = "component topology is immutable and cannot be modified after creation: components "
+    for word, names in (("added", added), ("removed", removed)):
+        if names:
+            shown = ", ".join(f'"{name}"' for name in names)
+            message = f"must keep its components: {shown} {word}; delete the graph and create it anew"
+            yield refused(("spec", "components"), message, f"{text}{word}: [{' '.join(names)}]")
+
+
+def _nodes(at: Subject) -> Iterator[Problem]:
+    for old, new in _pairs(at):
+        if old.is_multinode != new.is_multinode:
+            text = f"{where(at, new)}: cannot change node topology between single-node and multi-node after creation"
+            message = (
+                f"must stay {'multinode' if old.is_multinode else 'of one node'}; delete the graph and create it anew"
+            )
+            yield refused(new.path("multinode"), message, text)
+        if old.inter_pod != new.inter_pod:
+            text = (
+                "the inter-pod GMS layout cannot be toggled after creation; delete and recreate the "
+                "DynamoGraphDeployment"
+            )
+            message = "must stay as it is: whether GPU memory is shared between pods is decided at creation"
+            yield refused(new.path("experimental", "gpuMemoryService"), message, text)
+
+
+def _constraints(at: Subject) -> Iterator[Problem]:
+    if at.before is None:
+        return
+    detail = (
+        "is immutable and cannot be added, removed, or changed after creation; delete and recreate the "
+        "DynamoGraphDeployment to change topology constraints"
+    )
+    message = "must stay as it was created; delete the graph and create it anew"
+    if at.before.constraint != at.graph.constraint:
+        yield field_error(("spec", "topologyConstraint"), ErrorType.FORBIDDEN, None, detail, message)
+    for old, new in _pairs(at):
+        if old.constraint != new.constraint:
+            yield field_error(new.path("topologyConstraint"), ErrorType.FORBIDDEN, None, detail, message)
+
+
+def _fixed(at: Subject) -> Iterator[Problem]:
+    for old, new in _pairs(at):
+        fixed = at.release.min_available is not Known.NO and old.min_available is not None
+        if fixed and old.min_available != new.min_available:
+            message = f"must stay {old.min_available}"
+            yield by_api_server(new.path("minAvailable"), message, "minAvailable is immutable after creation")
+        if old.type and old.type != new.type:
+            message = f'must stay "{old.type}"; got "{new.type}"'
+            yield by_api_server(new.path("type"), message, "type is immutable after it is set")
+
+
+def _adapter(at: Subject) -> Iterator[Problem]:
+    for old, new in _pairs(at):
+        if new.scaling_adapter and old.scaling_adapter and old.replicas != new.replicas:
+            message = (
+                f"must stay {old.replicas}: with a scalingAdapter, its DynamoGraphDeploymentScalingAdapter has the "
+                f"replicas; change that, got {new.replicas}"
+            )
+            detail = (
+                "cannot be modified directly when scaling adapter is enabled; scale or update the related "
+                "DynamoGraphDeploymentScalingAdapter instead"
+            )
+            yield field_error(new.path("replicas"), ErrorType.FORBIDDEN, None, detail, message)
+
+
+def _scaled(at: Subject) -> Iterator[Problem]:
+    for old, new in _pairs(at):
+        if old.replicas != new.replicas and not (new.scaling_adapter and old.scaling_adapter):
+            kind = "PodCliqueScalingGroup" if new.uses_group else "PodClique"
+            message = (
+                f"changes {old.replicas} to {new.replicas} at the {kind} alone: the operator leaves the template of "
+                "the PodCliqueSet that is there as it is"
+            )
+            yield Problem(new.path("replicas"), message)
+
+
+UPDATE = (
+    Check(Rule("dynamo-update-components", "A graph keeps its components.", "spec/dynamo.md#2.6"), _set),
+    Check(Rule("dynamo-update-nodes", "A component stays of one node or of several.", "spec/dynamo.md#2.6"), _nodes),
+    Check(Rule("dynamo-update-topology", "Topology constraints stay as they were created.", "spec/dynamo.md#2.6"),
+          _constraints),
+    Check(Rule("dynamo-update-fixed", "minAvailable and type stay as they were created.",
+               "spec/dynamo.md#2.6"), _fixed),
+    Check(Rule("dynamo-update-replicas", "The scaling adapter has the replicas.", "spec/dynamo.md#2.6"), _adapter),
+    Check(Rule("dynamo-replicas-live", "Replicas of a graph that is there change beside the template.",
+               "spec/dynamo.md#3.11", Severity.INFO), _scaled),
+)  # fmt: skip
+"""Rules of an update."""

@@ -1,24 +1,90 @@
-"""What no operator refuses, and hurts people. Source: spec/dynamo.md#4."""
+"""What no operator refuses, and hurts people: fields, images, pods on one node, releases that do not go together.
+
+Source: spec/dynamo.md#1.1, #4.
+"""
 
 from __future__ import annotations
 
+import re
+from itertools import islice
+
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Problem, Rule, Severity
+from packwise.frontends.dynamo.convert import MAIN, mapping, mappings, text, texts
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
-from packwise.frontends.dynamo.rules.apart import APART
-from packwise.frontends.dynamo.rules.check import Check
+from packwise.frontends.dynamo.rules.admission import Check, refused
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
-from packwise.frontends.dynamo.values import mapping
-from packwise.revisions.dynamo import STUCK_AT_ZERO, Known
+from packwise.kubernetes.quantities import amounts, container_requests
+from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.objects.identity import is_placeholder
+from packwise.revisions import REVISIONS, precedes
+from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
 from packwise.wording import told_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.findings.finding import Finding
     from packwise.frontends.dynamo.graph import Component
-    from packwise.frontends.dynamo.rules.check import Subject
+    from packwise.frontends.dynamo.rules.admission import Subject
 
-__all__ = ["ADVICE"]
+_GPU = "nvidia.com/gpu"
+_MOST_GPUS = 8
+"""GPUs of the largest node that is common."""
+
+_GPUS_BESIDE_GRACE = 4
+"""GPUs of a node of GB200 and GB300, whose processors are ARM's."""
+
+_ARCHITECTURE, _PRODUCT = "kubernetes.io/arch", "nvidia.com/gpu.product"
+_COMPUTE_DOMAIN = "compute-domain"
+
+
+def _apart(at: Subject) -> Iterator[Problem]:
+    for component in at.graph.components:
+        if not component.is_multinode or mapping(component.pod_spec.get("affinity")).get("podAntiAffinity"):
+            continue
+        gpus, room = container_requests(component.pod_spec).get(_GPU, 0), _most_gpus(at, component)
+        if gpus * 2 <= room:
+            asked = f"asks for {gpus} of the {room} GPUs that a node may have" if gpus else "asks for no GPU"
+            message = (
+                f"counts pods, {component.nodes} of a replica, and nothing keeps two of them off one node that has "
+                f"room for both: each {asked}; let it ask for all GPUs of a node, or add a podAntiAffinity"
+            )
+            yield Problem(component.path("multinode", "nodeCount"), message)
+
+
+def _most_gpus(at: Subject, component: Component) -> int:
+    """The GPUs of the largest node that takes the pods: of those that are known, else by what the pods ask for."""
+    selector = texts(component.pod_spec.get("nodeSelector"))
+    if at.nodes:
+        return max([_gpus_of(node) for node in at.nodes if selector.items() <= _labels(node).items()], default=0)
+    return _GPUS_BESIDE_GRACE if _is_beside_grace(component, selector) else _MOST_GPUS
+
+
+def _is_beside_grace(component: Component, selector: Mapping[str, str]) -> bool:
+    """True if the pods go to nodes of GB200 or GB300 alone: by product, processors, or NVLink across nodes."""
+    claims = [str(claim.get("name", "")) for claim in mappings(component.pod_spec.get("resourceClaims"))]
+    by_claim = any(name.startswith(_COMPUTE_DOMAIN) for name in claims)
+    by_selector = selector.get(_ARCHITECTURE) == "arm64" or "-GB" in selector.get(_PRODUCT, "")
+    return by_claim or by_selector
+
+
+def _labels(node: Mapping[str, Value]) -> Mapping[str, str]:
+    return texts(mapping(node.get("metadata")).get("labels"))
+
+
+def _gpus_of(node: Mapping[str, Value]) -> int:
+    return amounts(mapping(mapping(node.get("status")).get("allocatable"))).get(_GPU, 0)
+
+
+APART = (
+    Check(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4",
+               Severity.WARNING), _apart),
+)  # fmt: skip
+"""The rule about nodes."""
 
 
 def _partial(at: Subject) -> Iterator[Problem]:
@@ -182,3 +248,233 @@ ADVICE = (
                Severity.WARNING), _unsure),
 )  # fmt: skip
 """Warnings about a graph."""
+
+
+_NUMBER = r"(0|[1-9][0-9]*)"
+_WORD = r"(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_VERSION = re.compile(
+    rf"[vV]?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_WORD}(\.{_WORD})*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
+)
+"""A tag that the operator takes for a semantic version."""
+
+_OVERRIDE = "runtimeVersionOverride"
+_UNVERSIONED = "is required when the specified main container image has no parseable semantic-version tag"
+_LPX = "lpx"
+
+
+def _lacks(at: Subject) -> Iterator[Problem]:
+    """What the webhook misses in new components, and in those whose image or version a change touches."""
+    if not at.is_new and at.before is None:
+        # The webhook passes over what was there before.
+        return
+    before = {} if at.before is None else {component.name: component for component in at.before.components}
+    for component in at.graph.components:
+        if component.type == _LPX or any("podTemplate" in role for role in mappings(component.value.get("roles"))):
+            continue
+        old = before.get(component.name)
+        image, version = _runtime(component)
+        if not image:
+            if old is None or _runtime(old)[0]:
+                yield _without_image(at, component)
+        elif not (version or is_placeholder(image) or _VERSION.fullmatch(_tag(image))) and (
+            old is None or _runtime(old) != (image, version)
+        ):
+            yield _without_version(at, component, image)
+
+
+def _runtime(component: Component) -> tuple[str, str]:
+    """The image of the main container, and the version that is told beside it."""
+    return text(component.main.get("image")), text(component.value.get(_OVERRIDE))
+
+
+def _tag(image: str) -> str:
+    return image.strip().partition("@")[0].rpartition("/")[2].partition(":")[2].strip()
+
+
+def _without_image(at: Subject, component: Component) -> Problem:
+    path, place = component.path("podTemplate", "spec", "containers"), _main_place(component)
+    if place is not None:
+        path = (*path, place, "image")
+    field = f"{_service(component)}.extraPodSpec.mainContainer.image" if at.graph.is_alpha else format_path(path)
+    written = "`extraPodSpec.mainContainer`" if at.graph.is_alpha else f'the container "{MAIN}"'
+    return _required(path, f"must be given: {written} of a component names its image", field, "is required")
+
+
+def _without_version(at: Subject, component: Component, image: str) -> Problem:
+    path = component.path("podTemplate", "spec", "containers", _main_place(component) or 0, "image")
+    owner = _service(component) if at.graph.is_alpha else format_path(component.path())
+    message = f'must have a version as its tag, as in ":1.5.0", or `{_OVERRIDE}` beside it; got "{image}"'
+    return _required(path, message, f"{owner}.{_OVERRIDE}", _UNVERSIONED)
+
+
+def _required(path: FieldPath, message: str, field: str, detail: str) -> Problem:
+    return refused(path, message, OperatorError(field, ErrorType.REQUIRED, None, detail).text())
+
+
+def _service(component: Component) -> str:
+    return f"spec.services[{component.name}]"
+
+
+def _main_place(component: Component) -> int | None:
+    containers = mappings(component.pod_spec.get("containers"))
+    return next((place for place, each in enumerate(containers) if each.get("name") == MAIN), None)
+
+
+def _is_demanded(at: Subject) -> bool:
+    """True if the user names a release whose webhook is known to refuse what lacks a version."""
+    return at.release.runtime_version is Known.YES and at.settings.release is not None
+
+
+def _refused(at: Subject) -> Iterable[Problem]:
+    return _lacks(at) if _is_demanded(at) else ()
+
+
+def _warned(at: Subject) -> Iterator[Problem]:
+    if at.release.runtime_version is Known.NO or _is_demanded(at):
+        return
+    lacks = _lacks(at)
+    refusing = "Dynamo 1.5 and newer refuse it"
+    if at.release.runtime_version is Known.UNSURE:
+        lacks = (problem for problem in lacks if _UNVERSIONED in (problem.operator_message or ""))
+        refusing = f"Dynamo {at.release.name} refuses it from some patch on"
+    for problem in islice(lacks, 1):
+        yield Problem(problem.path, f"{problem.message}: {refusing} otherwise")
+
+
+def told_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ...]]:
+    """The findings of each graph; of those about versions that a release may want, the first, with a count."""
+    graphs = sum(any(finding.rule == RUNTIME_VERSION.name for finding in each) for each in findings)
+    answer: list[tuple[Finding, ...]] = []
+    is_told = False
+    for each in findings:
+        kept: list[Finding] = []
+        for finding in each:
+            if finding.rule != RUNTIME_VERSION.name:
+                kept.append(finding)
+            elif not is_told:
+                is_told = True
+                others = "1 other graph lacks" if graphs == 2 else f"{graphs - 1} other graphs lack"
+                more = f"; {others} it too" if graphs > 1 else ""
+                kept.append(finding._replace(message=finding.message + more))
+        answer.append(tuple(kept))
+    return answer
+
+
+RUNTIME_VERSION = Rule(
+    "dynamo-runtime-version",
+    "Images tell the version of Dynamo, where its release may ask for that.",
+    "spec/dynamo.md#2.6",
+    Severity.WARNING,
+    once=True,
+)
+
+IMAGES = (
+    Check(Rule("dynamo-main-image", "The image of a main container tells the version of Dynamo.", "spec/dynamo.md#2.6"),
+          _refused),
+    Check(RUNTIME_VERSION, _warned),
+)  # fmt: skip
+"""Rules of the images of main containers."""
+
+
+_DEPRECATED = "packDomain is deprecated and cannot be used on new workloads; use pack.required"
+
+
+def refuses_constraint(at: Subject) -> bool:
+    """Whether Grove refuses, or drops, the constraints that the release of Dynamo writes."""
+    if at.release.constraint == "packDomain":
+        return at.revision.constraints_choose
+    return not at.revision.deprecates_pack_domain
+
+
+def _constraint(at: Subject) -> Iterator[Problem]:
+    path = _first_constraint(at)
+    if path is None or not refuses_constraint(at):
+        return
+    release, revision = at.release, at.revision
+    dynamo = f"Dynamo {release.name}"
+    if at.settings.release is None:
+        dynamo += ", which is taken because no `dynamo.release` is named"
+    grove = f'Grove "{revision.name}"'
+    if not at.revision_is_named:
+        grove += ", which is taken because no `revision` is named,"
+    fitting = _releases_that_write("pack" if release.constraint == "packDomain" else "packDomain")
+    if release.constraint == "packDomain":
+        message = (
+            f"becomes `packDomain` with {dynamo}, which {grove} refuses: name the releases that your "
+            f"cluster runs, Dynamo {fitting} with this Grove, or Grove before v0.1.0-alpha.9"
+        )
+        yield refused(path, message, _DEPRECATED) if revision.deprecates_pack_domain else Problem(path, message)
+    else:
+        message = (
+            f"becomes `pack` with {dynamo}, which {grove} does not know and drops, so that pods go "
+            f"anywhere: name the releases that your cluster runs, Dynamo {fitting} with this Grove, or Grove "
+            "v0.1.0-alpha.10 or newer"
+        )
+        yield Problem(path, message)
+
+
+def _first_constraint(at: Subject) -> FieldPath | None:
+    """The first constraint that the graph asks for: typed, or in an override; None where it asks for none."""
+    if at.graph.constraint is not None:
+        return ("spec", "topologyConstraint")
+    typed = [each.path("topologyConstraint") for each in at.graph.components if each.constraint is not None]
+    overrides = at.graph.overrides if at.release.provider_override is not Known.NO else ()
+    return next(iter([*typed, *[each.path for each in overrides if "topologyConstraint" in _keys(each.value)]]), None)
+
+
+def _keys(value: Value) -> set[str]:
+    """The keys of an override down to those of its template."""
+    keys: set[str] = set()
+    part = mapping(value)
+    while part:
+        keys |= part.keys()
+        part = mapping(part.get("spec")) or mapping(part.get("template"))
+    return keys
+
+
+def _releases_that_write(constraint: str) -> str:
+    names = [release.name for release in RELEASES if release.constraint == constraint]
+    return f"{names[0]} to {names[-1]}"
+
+
+def _coherent(at: Subject) -> Iterator[Problem]:
+    if at.graph.annotations.get(STRATEGY) == "Coherent" and not at.revision.rolling_updates:
+        message = (
+            f'must not be "Coherent" with Grove "{at.revision.name}": releases before v0.1.0-alpha.14 do not know it; '
+            "take another strategy, or that release"
+        )
+        yield Problem(("metadata", "annotations", STRATEGY), message)
+
+
+def _floors(at: Subject) -> Iterator[Problem]:
+    """Releases that the compatibility table does not list together; what they refuse is an error by another rule."""
+    release, revision = at.release, at.revision
+    if at.settings.release is None:
+        return
+    tag = revision.name if revision.name in REVISIONS and at.revision_is_named else None
+    if tag is not None:
+        floor, end = REVISIONS.get(release.grove), release.grove_before
+        if floor is not None and tag.startswith("v") and precedes(revision, floor):
+            message = f'Dynamo {release.name} goes with Grove "{release.grove}" or newer; the input names "{tag}"'
+            yield Problem(("spec",), message)
+        elif end is not None and tag.startswith("v") and not precedes(revision, REVISIONS[end]):
+            message = f'Dynamo {release.name} goes with Grove before "{end}"; the input names "{tag}"'
+            yield Problem(("spec",), message)
+    if at.kai_version is not None and release.kai and _numbers(at.kai_version) < _numbers(release.kai)[:2]:
+        message = f'Dynamo {release.name} goes with KAI "{release.kai}" or newer; the input names "{at.kai_version}"'
+        yield Problem(("spec",), message)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple([int(part) for part in version.removeprefix("v").split(".") if part.isdecimal()])
+
+
+PAIRING = (
+    Check(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.", "spec/dynamo.md#4"),
+          _constraint),
+    Check(Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.", "spec/dynamo.md#1.1"),
+          _coherent),
+    Check(Rule("dynamo-floors", "Dynamo, Grove and KAI are of releases that go together.", "spec/dynamo.md#1.1",
+               Severity.WARNING), _floors),
+)  # fmt: skip
+"""Rules of the releases."""
