@@ -13,7 +13,7 @@ from packwise.commands.place.scenario import answers, read_scenario
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.candidates import Scores
 from packwise.schedulers.kai.allocate.domains import DomainTree
-from packwise.schedulers.kai.allocate.ranking import Rankings
+from packwise.schedulers.kai.allocate.nodes import Rankings
 from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod
 from packwise.schedulers.kai.allocate.state import ClusterState, NodeState, Orders
 from tests.place.checker import faults

@@ -10,10 +10,10 @@ from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.job_tree import JobTree, SetPart
-from packwise.schedulers.kai.allocate.levels import Silent, depth_of, levels_of
-from packwise.schedulers.kai.allocate.predicates import refusals
+from packwise.schedulers.kai.allocate.domains import Silent, depth_of, levels_of
+from packwise.schedulers.kai.allocate.nodes import refusals
 from packwise.schedulers.kai.allocate.scene import PODS, Pod, Scene
+from packwise.schedulers.kai.allocate.session import JobTree, SetPart
 from packwise.schedulers.kai.allocate.state import ClusterState
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
     from packwise.schedulers.kai.allocate.domains import Domain
-    from packwise.schedulers.kai.allocate.job_tree import Part
+    from packwise.schedulers.kai.allocate.session import Part
     from packwise.schedulers.kai.allocate.state import NodeState
 
 __all__ = ["Packing", "Verdict", "exact_packing"]

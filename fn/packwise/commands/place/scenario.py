@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.schedulers.kai.allocate.gpu_sharing import mig_strategy
 from packwise.schedulers.kai.allocate.scene import (
     CPU,
     GPU,
@@ -24,6 +23,7 @@ from packwise.schedulers.kai.allocate.scene import (
     Share,
     SubGroup,
 )
+from packwise.schedulers.kai.allocate.state import mig_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.kinds import POD_CLIQUE_SET
-from packwise.schedulers.kai.allocate.gpu_sharing import mig_strategy
+from packwise.schedulers.kai.allocate.state import mig_strategy
 from packwise.schedulers.kai.snapshot import Snapshot, labelled
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Effect, Problem
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import TOPOLOGY
-from packwise.schedulers.kai.allocate.domains import ROOT
-from packwise.schedulers.kai.allocate.levels import Silent, depth_of, levels_of, no_such_topology
+from packwise.schedulers.kai.allocate.domains import ROOT, Silent, depth_of, levels_of, no_such_topology
 from packwise.schedulers.kai.allocate.scene import Constraint, KaiTopology
 from packwise.schedulers.kai.topology_manifest import NAME
 from packwise.schedulers.kai.versions import LEVEL_ALIASES, minor_of

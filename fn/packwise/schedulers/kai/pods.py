@@ -10,7 +10,6 @@ import re
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.kubernetes.quantities import amounts, container_requests
-from packwise.schedulers.kai.allocate.neighbours import EVERY_NAMESPACE
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     AffinityTerm,
@@ -21,6 +20,7 @@ from packwise.schedulers.kai.allocate.scene import (
     PodRules,
     Toleration,
 )
+from packwise.schedulers.kai.allocate.state import EVERY_NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.gpu_sharing import memory_of, mig_strategy
 from packwise.schedulers.kai.allocate.scene import GPU, PODS, KaiTopology, Node, QueueShare, Share, Taint
+from packwise.schedulers.kai.allocate.state import memory_of, mig_strategy
 from packwise.schedulers.kai.level_search import read_topology
 from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod
 

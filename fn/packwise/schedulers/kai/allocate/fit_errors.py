@@ -10,8 +10,8 @@ from math import ceil
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.gpu_sharing import MIG, gpus_of, portion_of
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
+from packwise.schedulers.kai.allocate.state import MIG, gpus_of, portion_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.schedulers.kai.allocate.fit_errors import missing_queue, over_limit, over_quota
-from packwise.schedulers.kai.allocate.gpu_sharing import gpus_of, gpus_taken
 from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, QueueShare
+from packwise.schedulers.kai.allocate.state import gpus_of, gpus_taken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

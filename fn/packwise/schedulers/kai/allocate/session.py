@@ -1,31 +1,347 @@
 """A session of the scheduler: jobs in their order, each tried once, and again for each pod beyond its minimum.
 
-Source: spec/placement.md#2 and #3.
+Source: spec/placement.md#2, #3, #5, #1 to #3.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from heapq import heappop, heappush
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.fit_errors import summary
-from packwise.schedulers.kai.allocate.greedy import Attempt
-from packwise.schedulers.kai.allocate.job_tree import JobTree
+from packwise.schedulers.kai.allocate.candidates import Wanted, candidates
+from packwise.schedulers.kai.allocate.fit_errors import JOINT, node_shortages, summary, unmet_conditions, unschedulable
+from packwise.schedulers.kai.allocate.nodes import Rankings, refusals, scored_nodes, visited_before
 from packwise.schedulers.kai.allocate.queues import Queues, asked_of
-from packwise.schedulers.kai.allocate.ranking import Rankings
-from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY
+from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY
 from packwise.schedulers.kai.allocate.state import ClusterState
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from packwise.schedulers.kai.allocate.candidates import Scores
+    from packwise.schedulers.kai.allocate.domains import Silent
     from packwise.schedulers.kai.allocate.fit_errors import FitError
-    from packwise.schedulers.kai.allocate.levels import Silent
-    from packwise.schedulers.kai.allocate.scene import Pod, Scene
+    from packwise.schedulers.kai.allocate.nodes import Ranking
+    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Pod, Scene, SubGroup
+    from packwise.schedulers.kai.allocate.state import NodeState
 
-__all__ = ["FITS", "JobAnswer", "SessionAnswer", "allocate"]
+
+class PodPart:
+    """A subgroup of pods: those that are `placed`, by node, and those that `wait`, in order of their UIDs.
+
+    A pod that a gate keeps back neither waits nor counts.
+    """
+
+    def __init__(self, name: str, minimum: int, constraint: Constraint | None, pods: list[Pod]) -> None:
+        self.name = name
+        self.minimum = minimum
+        self.constraint = constraint
+        self.placed: list[str] = [pod.node for pod in pods if pod.node]
+        self.waiting = sorted((pod for pod in pods if not pod.node and not pod.is_gated), key=lambda pod: pod.name)
+        self.size = len(self.placed) + len(self.waiting)
+        self.gated = len(pods) - self.size
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether as many pods run as must."""
+        return len(self.placed) >= self.minimum
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether more pods run than must."""
+        return len(self.placed) > self.minimum
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there are as many pods as must run."""
+        return self.size >= self.minimum
+
+    @property
+    def ratio(self) -> float:
+        """Pods that run, by those that must."""
+        return len(self.placed) / self.minimum if self.minimum else float("inf")
+
+    def due(self) -> list[Pod]:
+        """The pods to place next: those that lack, else one more."""
+        return self.waiting[: max(1, self.minimum - len(self.placed))]
+
+    def leaves(self) -> Iterator[PodPart]:
+        """The part itself."""
+        yield self
+
+
+class SetPart:
+    """A subgroup of subgroups, of which `minimum` must run."""
+
+    def __init__(self, name: str, minimum: int | None, constraint: Constraint | None) -> None:
+        self.name = name
+        self._minimum = minimum
+        self.constraint = constraint
+        self.children: list[Part] = []
+
+    @property
+    def minimum(self) -> int:
+        """How many of the children must run."""
+        return len(self.children) if self._minimum is None else self._minimum
+
+    @property
+    def _running(self) -> int:
+        return sum(child.is_satisfied for child in self.children)
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether as many children run as must."""
+        return self._running >= self.minimum
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether as many children as must run have their pods."""
+        return sum(child.is_ready for child in self.children) >= self.minimum
+
+    @property
+    def ratio(self) -> float:
+        """Children that run, by those that must."""
+        return self._running / self.minimum if self.minimum else float("inf")
+
+    def ordered(self) -> list[Part]:
+        """The children: those below their minimum by name, then by how far they are above it."""
+        return sorted(
+            self.children,
+            key=lambda child: (child.is_satisfied, child.ratio if child.is_satisfied else 0.0, child.name),
+        )
+
+    def due(self) -> list[Pod]:
+        """The pods to place next: those of the children that lack, else what is next of the first child."""
+        lacking = self.minimum - self._running
+        due: list[Pod] = []
+        taken = 0
+        for child in self.ordered():
+            pods = child.due()
+            if not pods or not child.is_ready:
+                continue
+            due += pods
+            taken += 1
+            if taken >= lacking:
+                break
+        return due
+
+    def leaves(self) -> Iterator[PodPart]:
+        """All subgroups of pods below."""
+        for child in self.children:
+            yield from child.leaves()
+
+
+Part = SetPart | PodPart
+"""A node of a job's tree."""
+
+
+class JobTree:
+    """A job and its tree; `index` is its place in the order of creation."""
+
+    def __init__(self, job: Job, index: int) -> None:
+        self.job = job
+        self.index = index
+        constraint = job.constraint if job.constraint is not None and job.constraint.topology else None
+        self.root = SetPart("", job.min_sub_groups, constraint)
+        if job.sub_groups:
+            self._grow(job.sub_groups)
+        else:
+            self.root.children.append(PodPart(DEFAULT_POD_SET, max(job.min_members, 1), None, list(job.pods)))
+        self.leaves = {leaf.name: leaf for leaf in self.root.leaves()}
+
+    def _grow(self, sub_groups: tuple[SubGroup, ...]) -> None:
+        parents = {group.parent for group in sub_groups if group.parent}
+        pods: dict[str, list[Pod]] = {}
+        for pod in self.job.pods:
+            pods.setdefault(pod.sub_group, []).append(pod)
+        sets = {
+            group.name: SetPart(group.name, group.min_sub_groups, group.constraint)
+            for group in sub_groups
+            if group.name in parents
+        }
+        for group in sub_groups:
+            part: Part = sets.get(group.name) or PodPart(
+                group.name, group.min_members or 0, group.constraint, pods.get(group.name, [])
+            )
+            (sets[group.parent] if group.parent else self.root).children.append(part)
+
+    @property
+    def waits(self) -> bool:
+        """Whether pods are left to place."""
+        return any(leaf.waiting for leaf in self.leaves.values())
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether gates keep pods back."""
+        return any(leaf.gated for leaf in self.leaves.values())
+
+    @property
+    def is_gang(self) -> bool:
+        """Whether some subgroup needs more than one pod."""
+        return any(leaf.minimum > 1 for leaf in self.leaves.values())
+
+    @property
+    def standing(self) -> int:
+        """0 where a subgroup, needed or not, is below its minimum, 2 where one is above it, else 1.
+
+        The lower, the sooner is its turn.
+        """
+        leaves = self.leaves.values()
+        if not all(leaf.is_satisfied for leaf in leaves):
+            return 0
+        return 2 if any(leaf.is_beyond for leaf in leaves) else 1
+
+
+_NO_ROOM = "no nodes with enough resources were found"
+_NO_REASON = "Unable to schedule pod"
+
+
+class Attempt:
+    """One attempt to place the pods of a job that are due. `errors` and `silent` are those of all of its attempts.
+
+    `rejections` are those of nodes by pod, of all of the job's attempts: KAI adds them up.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        rankings: Rankings,
+        tree: JobTree,
+        rejections: dict[str, Counter[str]],
+    ) -> None:
+        self._cluster = cluster
+        self._rankings = rankings
+        self._tree = tree
+        self._job = tree.job
+        self._rejections = rejections
+        self._scores: dict[str, Scores] = {}
+        self._visits: list[tuple[Sequence[NodeState], Scores | None]] = []
+        self.errors: list[FitError] = []
+        self.silent: list[Silent] = []
+
+    def place(self, pods: Sequence[Pod]) -> bool:
+        """Whether all of the pods found a node; without that the cluster is as before."""
+        return self._place(self._tree.root, pods, self._cluster.nodes, (), is_tried_again=False)
+
+    def _place(
+        self,
+        part: Part,
+        pods: Sequence[Pod],
+        nodes: Sequence[NodeState],
+        above: tuple[str, ...],
+        *,
+        is_tried_again: bool,
+    ) -> bool:
+        """`is_tried_again`: where the part finds no place here, another set of nodes is left to try."""
+        own = {leaf.name: leaf for leaf in part.leaves()}
+        due = [pod for pod in pods if self._leaf_name(pod) in own]
+        wanted = {self._leaf_name(pod) for pod in due}
+        running = [node for name in wanted for node in own[name].placed]
+        answer = candidates(self._cluster, Wanted(self._job, part.name, part.constraint, due, running), nodes)
+        self.errors += answer.errors
+        if answer.silent is not None and answer.silent not in self.silent:
+            self.silent.append(answer.silent)
+        if answer.scores is not None:
+            self._scores[part.name] = answer.scores
+        lineage = (part.name, *above)
+        for among, is_last in _with_last(answer.sets):
+            mark = len(self._cluster.placed)
+            is_repeated = is_tried_again or not is_last
+            if self._place_among(part, due, among, lineage, is_tried_again=is_repeated):
+                return True
+            self._roll_back(mark, is_counted=is_repeated)
+        return False
+
+    def _place_among(
+        self,
+        part: Part,
+        pods: Sequence[Pod],
+        nodes: Sequence[NodeState],
+        lineage: tuple[str, ...],
+        *,
+        is_tried_again: bool,
+    ) -> bool:
+        if isinstance(part, SetPart):
+            return all(
+                self._place(child, pods, nodes, lineage, is_tried_again=is_tried_again) for child in part.ordered()
+            )
+        scores = next((self._scores[name] for name in lineage if name in self._scores), None)
+        ranking: Ranking | None = None
+        for index, pod in enumerate(pods):
+            text = unmet_conditions(self._job.namespace, pod, self._cluster.largest)
+            if text is None:
+                if not self._rankings.is_plain(pod):
+                    node = self._rankings.best(pod, nodes, scores)
+                else:
+                    if ranking is None or not ranking.serves(pod):
+                        ranking = self._rankings.of(pod, nodes, scores)
+                    node = ranking.best()
+                if node is not None:
+                    self._cluster.place(pod, node)
+                    self._visits.append((nodes, scores))
+                    continue
+                text = self._why_nowhere(pod, scored_nodes(nodes, scores))
+            self.errors.append(self._pod_error(part, pod, index, text))
+            return False
+        return True
+
+    def _roll_back(self, mark: int, *, is_counted: bool) -> None:
+        """Takes the pods away that were placed since; `is_counted`: what rejected them before counts in messages."""
+        while len(self._cluster.placed) > mark:
+            pod, node = self._cluster.placed[-1]
+            nodes, scores = self._visits.pop()
+            self._cluster.roll_back(len(self._cluster.placed) - 1)
+            if is_counted:
+                self._reject(pod, visited_before(pod, nodes, scores, node))
+
+    def _leaf_name(self, pod: Pod) -> str:
+        return pod.sub_group if self._job.sub_groups else next(iter(self._tree.leaves))
+
+    def _why_nowhere(self, pod: Pod, nodes: Iterable[NodeState]) -> str:
+        """KAI's text about a pod that no node takes."""
+        self._reject(pod, nodes)
+        counted = self._rejections.get(pod.name)
+        if counted is None:
+            return _NO_REASON
+        lines = sorted(f"{count} {reason}" for reason, count in counted.items())
+        return _NO_ROOM + (f": {JOINT.join(lines)}." if lines else "")
+
+    def _reject(self, pod: Pod, nodes: Iterable[NodeState]) -> None:
+        """Counts why the nodes do not take the pod now."""
+        refusal = self._cluster.neighbours.judge(pod)
+        for node in nodes:
+            reasons = node_shortages(pod, node.node, node.idle) if not node.fits(pod) else None
+            if reasons is None and node.fits(pod):
+                reasons = refusals(pod, node.node, names_taints=self._cluster.names_taints)
+                reasons = reasons or tuple(filter(None, (refusal(node.node),)))
+            if reasons is not None:
+                self._rejections.setdefault(pod.name, Counter()).update(reasons)
+
+    def _pod_error(self, part: PodPart, pod: Pod, index: int, text: str) -> FitError:
+        if not self._tree.is_gang or part.is_satisfied:
+            return unschedulable(f"Resources were not found for pod {self._job.namespace}/{pod.name} due to: {text}")
+        if not self._job.sub_groups:
+            return unschedulable(
+                f"Resources were found for {index} pods while {part.minimum} are required for gang scheduling. "
+                f"Additional pods cannot be scheduled due to: {text}"
+            )
+        return unschedulable(
+            f"Resources were found for {index} pods from all sub-groups while sub-group {part.name} requires "
+            f"{part.minimum} pods for gang scheduling. "
+            f"Additional pods cannot be scheduled in this sub-group due to: {text}"
+        )
+
+
+def _with_last(sets: Iterable[Sequence[NodeState]]) -> Iterator[tuple[Sequence[NodeState], bool]]:
+    """The sets, each with whether it is the last one."""
+    remaining = iter(sets)
+    following = next(remaining, None)
+    while following is not None:
+        current, following = following, next(remaining, None)
+        yield current, following is None
+
 
 FITS = ("allocated", "partial")
 """The states of a job that runs."""

@@ -1,22 +1,257 @@
-"""The cluster while a session places pods: what each node and each domain has left, and how to take a step back."""
+"""The cluster while a session places pods: what each node, GPU and domain has left, and how to take a step back.
+
+Source: Kubernetes v1.35, scheduler plugins nodeports and interpodaffinity, which KAI runs for every pod, KAI
+Scheduler, api/node_info/gpu_sharing_node_info.go and gpu_sharing.
+
+Memory is counted in KAI's measure: MiB, or hundredths of a GPU where the node does not say how much a GPU has.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from math import ceil
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
 from packwise.schedulers.kai.allocate.domains import DomainTree, add_amounts
-from packwise.schedulers.kai.allocate.gpu_sharing import fitting_gpus, free_portions, memory_of
-from packwise.schedulers.kai.allocate.neighbours import Neighbours
 from packwise.schedulers.kai.allocate.scene import GPU, PODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from packwise.schedulers.kai.allocate.domains import Domain
-    from packwise.schedulers.kai.allocate.scene import CountedRequest, GpuShare, Node, Pod, Scene
+    from packwise.schedulers.kai.allocate.scene import (
+        AffinityTerm,
+        CountedRequest,
+        GpuShare,
+        HostPort,
+        Node,
+        Pod,
+        Scene,
+    )
 
-__all__ = ["ClusterState", "Holds", "NodeState", "Orders"]
+EVERY_NAMESPACE = "*"
+
+_PORTS = "node(s) didn't have free ports for the requested pod ports"
+_AFFINITY = "node(s) didn't match pod affinity rules"
+_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+_EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+_Values = Counter[tuple[str, str]]
+"""How many pods count for a term, by topology key and its value on their nodes."""
+
+
+class Neighbours:
+    """The pods on the nodes of a cluster, as they concern others."""
+
+    def __init__(self, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
+        self._nodes = {node.name: node for node in nodes}
+        self._pods: Counter[tuple[int, str]] = Counter()
+        self._by_id: dict[int, Pod] = {}
+        self._ports: dict[str, Counter[HostPort]] = {}
+        # Terms of pods on nodes, by namespace: a pod that is to come must not be what they keep away.
+        self._owned: dict[str, dict[AffinityTerm, _Values]] = {}
+        # What terms of pods to come select, kept from the first pod on that has the term.
+        self._counted: dict[tuple[AffinityTerm, ...], _Values] = {}
+        for pod in pods:
+            self.change(pod, pod.node, 1)
+
+    def change(self, pod: Pod, node: str, sign: int) -> None:
+        """Takes in that the pod is on the node, or no longer there (`sign` -1)."""
+        place = self._nodes.get(node)
+        if place is None:
+            return
+        key = (id(pod), node)
+        self._by_id[id(pod)] = pod
+        self._pods[key] += sign
+        if not self._pods[key]:
+            del self._pods[key]
+        for port in pod.rules.ports:
+            self._ports.setdefault(node, Counter())[port] += sign
+        for term in pod.rules.apart:
+            if term.topology_key in place.labels:
+                pair = (term.topology_key, place.labels[term.topology_key])
+                for namespace in term.namespaces:
+                    self._owned.setdefault(namespace, {}).setdefault(term, Counter())[pair] += sign
+        for terms, values in self._counted.items():
+            _count(values, terms, pod, place, sign)
+
+    def concern(self, pod: Pod) -> bool:
+        """Whether which node the pod may go to depends on the pods that are there."""
+        rules = pod.rules
+        return bool(rules.ports or rules.near or rules.apart) or any(self._keeping_away(pod))
+
+    def _keeping_away(self, pod: Pod) -> list[_Values]:
+        if not self._owned:
+            return []
+        return [
+            values
+            for namespace in (pod.namespace, EVERY_NAMESPACE)
+            for term, values in self._owned.get(namespace, {}).items()
+            if +values and _selects(term, pod)
+        ]
+
+    def judge(self, pod: Pod) -> Callable[[Node], str]:
+        """A function that answers why a node refuses the pod now, "" where it does not."""
+        near = self._values(pod.rules.near)
+        apart = [(term.topology_key, self._values((term,))) for term in pod.rules.apart]
+        keeping_away = self._keeping_away(pod)
+        # The first of pods that want to be near each other goes anywhere.
+        is_first = not +near and bool(pod.rules.near) and all(_selects(term, pod) for term in pod.rules.near)
+
+        def refusal(node: Node) -> str:
+            if pod.rules.ports and self._takes_a_port(pod, node):
+                return _PORTS
+            labels = node.labels
+            for term in pod.rules.near:
+                value = labels.get(term.topology_key)
+                if value is None or (not is_first and near[term.topology_key, value] <= 0):
+                    return _AFFINITY
+            if any(key in labels and values[key, labels[key]] > 0 for key, values in apart):
+                return _ANTI_AFFINITY
+            if any(values[pair] > 0 for values in keeping_away for pair in labels.items()):
+                return _EXISTING
+            return ""
+
+        return refusal
+
+    def _takes_a_port(self, pod: Pod, node: Node) -> bool:
+        taken = self._ports.get(node.name)
+        return taken is not None and any(
+            count > 0 and _conflict(port, other) for port in pod.rules.ports for other, count in taken.items()
+        )
+
+    def _values(self, terms: tuple[AffinityTerm, ...]) -> _Values:
+        """How many pods all of the terms select, for each of their topology keys by its value."""
+        if not terms:
+            return Counter()
+        if terms not in self._counted:
+            values = self._counted[terms] = Counter()
+            for (pod, node), number in self._pods.items():
+                _count(values, terms, self._by_id[pod], self._nodes[node], number)
+        return self._counted[terms]
+
+
+def _count(values: _Values, terms: tuple[AffinityTerm, ...], pod: Pod, node: Node, number: int) -> None:
+    if all(_selects(term, pod) for term in terms):
+        for term in terms:
+            if term.topology_key in node.labels:
+                values[term.topology_key, node.labels[term.topology_key]] += number
+
+
+def _selects(term: AffinityTerm, pod: Pod) -> bool:
+    if EVERY_NAMESPACE not in term.namespaces and pod.namespace not in term.namespaces:
+        return False
+    return term.selector is not None and all(
+        _holds(pod.labels, key, operator, values) for key, operator, values in term.selector
+    )
+
+
+def _holds(labels: Mapping[str, str], key: str, operator: str, values: tuple[str, ...]) -> bool:
+    value = labels.get(key)
+    match operator:
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case _:
+            return value is None
+
+
+def _conflict(port: HostPort, other: HostPort) -> bool:
+    if (port.port, port.protocol) != (other.port, other.protocol):
+        return False
+    # Without an address, or with 0.0.0.0, a port is taken at every address.
+    is_any = not port.address.strip("0.") or not other.address.strip("0.")
+    return is_any or port.address == other.address
+
+
+MIG = "nvidia.com/mig-"
+"""How the names of resources begin that are slices of GPUs."""
+
+_MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
+_MIG_STRATEGY = "nvidia.com/mig.strategy"
+
+
+def mig_strategy(labels: Mapping[str, str], allocatable: Mapping[str, int]) -> str:
+    """The `mig` of a node with these labels and resources."""
+    label = labels.get(_MIG_LABEL)
+    if label is None:
+        is_sliced = any(name.startswith(MIG) and amount > 0 for name, amount in allocatable.items())
+    else:
+        is_sliced = label in ("1", "t", "T", "TRUE", "true", "True")
+    return (labels.get(_MIG_STRATEGY) or "none") if is_sliced else ""
+
+
+def gpus_of(pod: Pod, gpu_memory: int) -> float:
+    """The GPUs that the pod asks for, by which queues are bounded; `gpu_memory` is that of the largest GPU."""
+    if pod.share is not None:
+        if pod.share.memory:
+            return pod.share.devices * pod.share.memory / gpu_memory if gpu_memory else 0
+        return portion_of(pod.share)
+    return sum([
+        amount if name == GPU else amount * _slices(name)
+        for name, amount in pod.request
+        if name == GPU or name.startswith(MIG)
+    ])  # fmt: skip
+
+
+def gpus_taken(pod: Pod, node: Node) -> float:
+    """The GPUs that the pod takes of its node, by which queues are bounded: shares by memory in hundredths of a GPU."""
+    if pod.share is None or not pod.share.memory:
+        return gpus_of(pod, 0)
+    return pod.share.devices * ceil(pod.share.memory * 100 / node.gpu_memory) / 100
+
+
+def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
+    """Whether KAI prefers the node, since a GPU that is shared there has room for the pod: one without GPUs has it."""
+    if pod.share is None and any(name == GPU for name, _ in pod.request):
+        return False
+    memory = 0 if pod.share is None else memory_of(pod.share, node)
+    return any(used > 0 and used + memory <= node.gpu_memory for used in shared.values())
+
+
+def _slices(name: str) -> int:
+    """How many slices of a GPU the profile of a resource has, as in `nvidia.com/mig-3g.20gb`."""
+    number = name.removeprefix(MIG).partition("g.")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def is_gpu_pod(pod: Pod) -> bool:
+    """Whether the pod asks for a GPU, for a share of one, or for a slice."""
+    return pod.share is not None or any(name == GPU or name.startswith(MIG) for name, _ in pod.request)
+
+
+def portion_of(share: GpuShare) -> float:
+    """The portion of GPUs by which KAI counts the share; 0 where it asks for memory."""
+    return round(share.portion * 100) * share.devices / 100
+
+
+def memory_of(share: GpuShare, node: Node) -> int:
+    """The memory that the share takes of each GPU of the node."""
+    return share.memory or int(share.portion * node.gpu_memory)
+
+
+def fitting_gpus(share: GpuShare, node: Node, shared: Mapping[str, int], idle: int) -> list[str] | None:
+    """The GPUs of the node that the share goes to: the fullest first, "" for one that nobody uses yet.
+
+    None where there are too few. `shared` is what is taken of each shared GPU, `idle` how many GPUs nobody uses.
+    """
+    portion = ceil(share.memory * 100 / node.gpu_memory) / 100 if share.memory else share.portion
+    if portion > 1 and portion != int(portion):
+        return None
+    memory = memory_of(share, node)
+    groups = [name for name, used in shared.items() if used and used + memory <= node.gpu_memory]
+    groups.sort(key=lambda name: (-shared[name], name))
+    chosen = [*groups, *[""] * max(idle, 0)][: share.devices]
+    return chosen if len(chosen) == share.devices else None
+
+
+def free_portions(node: Node, shared: Mapping[str, int]) -> float:
+    """What is left of the GPUs that pods share already, in GPUs."""
+    return sum([max(0, node.gpu_memory - used) / node.gpu_memory for used in shared.values() if used > 0])
+
 
 _KEPT_SHAPES = 16
 """Requests of which it is remembered how many pods each node holds."""
