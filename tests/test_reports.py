@@ -14,7 +14,7 @@ def test_the_places_are_those_of_findings_and_of_what_becomes_one() -> None:
         "frontends/grove/rules/cliques.py",
         "frontends/grove/schema/check.py",
         "frontends/osmo/rules.py",
-        "schedulers/kai/podgroup_tree.py",
+        "schedulers/kai/podgroup_rules.py",
         "topology/known.py",
         "validate/structure.py",
     }

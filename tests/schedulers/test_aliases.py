@@ -7,9 +7,9 @@ from typing import Any
 
 from krmfn.fieldpath import format_path
 from packwise.findings.finding import Effect
-from packwise.schedulers.kai.aliases import alias_problems
 from packwise.schedulers.kai.allocate.domains import depth_of
-from packwise.schedulers.kai.level_search import read_topology
+from packwise.schedulers.kai.podgroup_rules import read_topology
+from packwise.schedulers.kai.users_objects import alias_problems
 from packwise.schedulers.kai.versions import suited
 
 TOPOLOGIES: list[list[Any]] = [

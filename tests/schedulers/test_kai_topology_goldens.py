@@ -10,7 +10,7 @@ import pytest
 
 from krmfn import KubeObject
 from packwise.findings.finding import Severity
-from packwise.schedulers.kai.level_search import Search, read_topology, searches
+from packwise.schedulers.kai.podgroup_rules import Search, read_topology, searches
 from tests.golden.cases import GOLDEN
 from tests.schedulers.test_users_objects import findings_of_users
 

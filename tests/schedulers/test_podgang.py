@@ -10,10 +10,10 @@ import pytest
 
 from krmfn.yamltext import read
 from packwise.placement import Grouper
-from packwise.schedulers.grove.podgang import podgang_value
-from packwise.schedulers.kai.gang_podgroup import podgroup
+from packwise.schedulers.grove import podgang_value
+from packwise.schedulers.kai.podgroup import podgroup
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
-from packwise.schedulers.kai.topology_names import annotated_topology
+from packwise.schedulers.kai.topologies import annotated_topology
 from packwise.schedulers.kai.versions import KNOWN, Versions, suited
 from tests.golden.cases import GOLDEN
 from tests.schedulers.gangs import gang_of

@@ -1,20 +1,23 @@
 """What the API server refuses in a pod that an operator creates, and what no node of a cluster answers to.
 
+Source: Kubernetes v1.34, pkg/apis/core/validation (ValidateContainerResourceRequirements,
+validateContainerCommon, ValidateTolerations).
+
 A pod template inside a custom resource is not validated as a pod: the workload is taken, and each of its pods is
-refused when the operator creates it. Source: Kubernetes v1.34, pkg/apis/core/validation
-(ValidateContainerResourceRequirements, validateContainerCommon, ValidateTolerations).
+refused when the operator creates it.
 """
 
 from __future__ import annotations
 
+import re
+
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Problem, Rule, Severity, Stage
-from packwise.frontends.resource_names import misspelt_resource, near_resource
 from packwise.kubernetes.quantities import canonical_quantity, quantity_of
 from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, qualified_name
 from packwise.objects.identity import is_placeholder
-from packwise.wording import list_known, near_miss
+from packwise.wording import letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +26,56 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["RULES", "pod_problems"]
+_NAMES = (
+    "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/pgpu", "nvidia.com/vgpu", "nvidia.com/hostdev",
+    "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi", "intel.com/gpu", "google.com/tpu",
+    "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice", "vpc.amazonaws.com/efa",
+    "rdma/hca", "rdma/ib", "rdma/roce",
+)  # fmt: skip
+"""Names as the plugins' own documentation has them."""
+
+_OTHER_PROCESSOR = re.compile(r"[a-z]{1,2}pu")
+"""Another letter before `pu` is another kind of device: an LPU, a DPU, a pGPU."""
+
+_FAMILIES = ("nvidia.com/mig-", "nvidia.com/gpu-")
+"""What the names begin with that a plugin makes by the profile of the device."""
+
+_VENDORS = ("nvidia", "amd", "intel")
+"""Words of a domain that tell whose device is meant, where its last part is that of a GPU."""
+
+_LETTERS_OF_A_SLIP = 2
+
+
+def misspelt_resource(name: str) -> str:
+    """`; did you mean "x"?` for a name that nearly is the one of a known device; "" for every other one."""
+    if name in _NAMES or name.startswith(_FAMILIES) or "/" not in name:
+        return ""
+    domain, _, device = name.partition("/")
+    is_other = _OTHER_PROCESSOR.fullmatch(device) is not None and device != "gpu"
+    known = [] if is_other else [each for each in _NAMES if letters_apart(name.casefold(), each) <= _slip(each)]
+    if not known and device.casefold() in ("gpu", "gpus"):
+        words = domain.casefold().replace("-", ".").split(".")
+        known = [f"{vendor}.com/gpu" for vendor in _VENDORS if any(_is_near(word, vendor) for word in words)]
+    best = min(known, key=lambda each: (letters_apart(name.casefold(), each), each), default="")
+    return f'; did you mean "{best}"?' if best else ""
+
+
+def near_resource(name: str) -> str:
+    """`; did you mean "x"?` for a name that no container may ask for."""
+    short = name.casefold()
+    if "gpu" in short:
+        return '; did you mean "nvidia.com/gpu"?'
+    return near_miss(name, ("cpu", "memory", "ephemeral-storage"))
+
+
+def _slip(name: str) -> int:
+    """Letters that a slip of the pen changes; of a short name one, which a second would make another name."""
+    return _LETTERS_OF_A_SLIP if len(name) > len("nvidia.com/") else 1
+
+
+def _is_near(word: str, vendor: str) -> bool:
+    return letters_apart(word, vendor) <= (_LETTERS_OF_A_SLIP if len(vendor) > len("intel") else 0)
+
 
 _SOURCE = "spec/kubernetes.md#2"
 _CONTAINER = Rule("pod-container", "Each container of a pod has a name and an image.", _SOURCE)

@@ -165,9 +165,9 @@ def _kai() -> Scheduler:
 
 
 def _kai_rules() -> Iterable[Rule]:
-    from packwise.schedulers.kai.rules import RULES
+    from packwise.schedulers.kai.scheduler import rule_table
 
-    return RULES
+    return rule_table()
 
 
 def _volcano() -> Scheduler:

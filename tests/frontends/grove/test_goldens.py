@@ -23,7 +23,7 @@ from packwise.frontends.grove.rules import Context, validate_create, validate_up
 from packwise.frontends.grove.schema import check_shape
 from packwise.placement import Schedulers
 from packwise.revisions import GREP_244, UPSTREAM, Revision
-from packwise.schedulers.grove.podgang import podgang_value
+from packwise.schedulers.grove import podgang_value
 from packwise.topology.levels import ClusterTopology, Level, sort_levels
 from tests.golden.cases import GOLDEN
 

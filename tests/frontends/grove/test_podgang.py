@@ -14,7 +14,7 @@ from packwise.frontends.grove.resolution import resolve_topology
 from packwise.pipeline import render
 from packwise.placement import Bounds, Gang
 from packwise.revisions import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
-from packwise.schedulers.grove.podgang import podgang_value
+from packwise.schedulers.grove import podgang_value
 from packwise.select import Package
 from packwise.topology.known import Condition
 from packwise.topology.levels import ClusterTopology, Level, sort_levels

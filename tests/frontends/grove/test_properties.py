@@ -21,7 +21,7 @@ from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes.quantities import format_duration, parse_duration
 from packwise.kubernetes.validation import go_json, go_quote
 from packwise.revisions import REVISIONS
-from packwise.schedulers.grove.podgang import podgang_value
+from packwise.schedulers.grove import podgang_value
 
 from .cases import TOPOLOGIES
 

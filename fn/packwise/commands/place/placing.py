@@ -11,8 +11,8 @@ from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.queues import taken_of
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Job, Scene
 from packwise.schedulers.kai.allocate.session import FITS
-from packwise.schedulers.kai.cluster_use import evictable, eviction_notes, noted, with_use
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
+from packwise.schedulers.kai.snapshot import evictable, eviction_notes, noted, with_use
 from packwise.schedulers.kai.versions import NO_TAINT_NAMES
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
-"""The rules of OSMO's documents, and a check as a rule with the function that finds what breaks it. Source:
-spec/osmo.md, spec/kai.md#1.
+"""The rules of OSMO's documents, and a check as a rule with the function that finds what breaks it.
+
+Source: spec/osmo.md, spec/kai.md#1.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""A workflow spec as OSMO reads it: its YAML, and its templates filled in with default values and those of the
-submission.
+"""A workflow spec as OSMO reads it: its YAML, and templates filled in with the values of spec and submission.
 
 Source: OSMO 1da31e19, src/lib/utils/workflow.py, `load_template_with_variables` of src/utils/job/workflow.py,
 `yaml.safe_load`.

@@ -10,11 +10,11 @@ from krmfn.record import NamedTuple
 from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
 from packwise.schedulers.kai.allocate.scene import Constraint, Job, KaiTopology, QueueShare, Share, SubGroup
-from packwise.schedulers.kai.gang_podgroup import DEFAULT_QUEUE, listed_sets
-from packwise.schedulers.kai.level_search import read_topology
+from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets
+from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import Manifest, read_pod, with_objects
 from packwise.schedulers.kai.snapshot import Priorities, priorities, queue_share
-from packwise.schedulers.kai.topology_names import MissingBindingError, topology_names
+from packwise.schedulers.kai.topologies import MissingBindingError, topology_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,23 +1,523 @@
-"""Everything KAI has against a PodGroup: its CRD, its webhook, its scheduler. Source: spec/kai.md."""
+"""Everything KAI has against a PodGroup: its CRD, its webhook, its scheduler.
+
+Source: spec/kai.md#2, #3, spec/podgrouper.md#9, crds/kai-v0.12.0 to v0.17.0.
+"""
 
 from __future__ import annotations
 
+import re
+
 from krmfn.errors import describe
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Effect, Problem
-from packwise.objects.kinds import PODGROUP
-from packwise.schedulers.kai.level_search import Topologies, search_problems
-from packwise.schedulers.kai.podgroup_schema import refused, schema_problems
-from packwise.schedulers.kai.podgroup_tree import Tree, tree_problems
-from packwise.schedulers.kai.versions import KNOWN, SUBGROUP_COUNTS, Versions
+from krmfn.record import NamedTuple
+from packwise.findings.finding import Effect, Problem, Stage
+from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote
+from packwise.objects.identity import identity, is_placeholder
+from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.schedulers.kai.allocate.domains import ROOT, Silent, depth_of, levels_of, no_such_topology
+from packwise.schedulers.kai.allocate.scene import Constraint, KaiTopology
+from packwise.schedulers.kai.topologies import NAME
+from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, SUBGROUP_COUNTS, Versions, minor_of
+from packwise.wording import closest, list_known, near_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.objects.place import Generated
+    from packwise.schedulers.scheduler import SchedulerInput
 
-__all__ = ["podgroup_problems"]
+_OLD, _NEW = Versions(KNOWN.first, SUBGROUP_COUNTS - 1), Versions(SUBGROUP_COUNTS, KNOWN.last)
+
+_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+_NAMES = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+
+
+class _Field(NamedTuple):
+    """`type` as JSON Schema has it. `minimum`: the least value, by the versions in which it holds."""
+
+    type: str
+    known: Versions = KNOWN
+    minimum: tuple[tuple[Versions, int], ...] = ()
+    choices: tuple[str, ...] = ()
+    named: bool = False
+    """Whether it must be a DNS label, from v0.15 on."""
+
+
+_NEWEST = Versions(17, KNOWN.last)
+
+_SPEC: Mapping[str, _Field] = {
+    "backoffLimit": _Field("integer", _OLD),
+    "completions": _Field("integer", _OLD),
+    "markUnschedulable": _Field("boolean"),
+    "minMember": _Field("integer", minimum=((KNOWN, 1),)),
+    "minSubGroup": _Field("integer", _NEW, ((_NEW, 1),)),
+    "parallelism": _Field("integer", _OLD),
+    "preemptibility": _Field("string", choices=("preemptible", "non-preemptible")),
+    "preemptionDelay": _Field("string", _NEWEST),
+    "priorityClassName": _Field("string"),
+    "queue": _Field("string"),
+    "schedulingBackoff": _Field("integer"),
+    "stalenessGracePeriod": _Field("string", _NEWEST),
+    "subGroups": _Field("array"),
+    "topologyConstraint": _Field("object"),
+}
+_SUBGROUP: Mapping[str, _Field] = {
+    "minMember": _Field("integer", minimum=((_OLD, 1), (_NEW, 0))),
+    "minSubGroup": _Field("integer", _NEW, ((_NEW, 0),)),
+    "name": _Field("string", named=True),
+    "parent": _Field("string", named=True),
+    "topologyConstraint": _Field("object"),
+}
+_CONSTRAINT: Mapping[str, _Field] = {
+    "preferredTopologyLevel": _Field("string"),
+    "requiredTopologyLevel": _Field("string"),
+    "topology": _Field("string"),
+}
+
+_NOUNS = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "object": "a mapping",
+    "string": "a string",
+}
+
+
+def refused(
+    path: FieldPath, message: str, by: Versions, operator: str | None = None, *, stage: Stage = Stage.SCHEMA
+) -> Problem:
+    """A problem for which the versions `by` refuse the object, rendered for or not; `operator` is their text."""
+    return Problem(path, message, operator, stage, consequence=f"{by.text} refuses it")
+
+
+def schema_problems(value: Mapping[str, Value], suits: Versions) -> Iterator[Problem]:
+    """What the CRDs of the versions `suits` have against the PodGroup `value`, in the order of its fields."""
+    spec = value.get("spec")
+    if spec is None:
+        return
+    if not isinstance(spec, dict):
+        yield _wrong_type(("spec",), spec, "object", KNOWN)
+        return
+    yield from _mapping(("spec",), spec, _SPEC, suits)
+    yield from _constraint_errors(("spec",), spec, suits)
+    groups = spec.get("subGroups")
+    for index, group in enumerate(groups if isinstance(groups, list) else ()):
+        path = ("spec", "subGroups", index)
+        if not isinstance(group, dict):
+            yield _wrong_type(path, group, "object", KNOWN)
+            continue
+        if group.get("name") is None:
+            text = OperatorError(format_path((*path, "name")), ErrorType.REQUIRED).text()
+            yield refused((*path, "name"), "must be set", KNOWN, text)
+        yield from _mapping(path, group, _SUBGROUP, suits)
+        yield from _constraint_errors(path, group, suits)
+
+
+def _constraint_errors(path: FieldPath, holder: Mapping[str, Value], suits: Versions) -> Iterator[Problem]:
+    constraint = holder.get("topologyConstraint")
+    if isinstance(constraint, dict):
+        yield from _mapping((*path, "topologyConstraint"), constraint, _CONSTRAINT, suits)
+
+
+def _mapping(
+    path: FieldPath, mapping: Mapping[str, Value], fields: Mapping[str, _Field], suits: Versions
+) -> Iterator[Problem]:
+    for name, value in mapping.items():
+        field, at = fields.get(name), (*path, name)
+        if field is None:
+            message = f"is no field of KAI's{closest(name, fields)}; known: {list_known(sorted(fields))}"
+            yield Problem(at, message, effect=Effect.UNKNOWN, consequence=f"{KNOWN.text} drops it")
+            continue
+        for unknown in _outside(field.known, suits):
+            consequence = f"{unknown.text} drops it"
+            yield Problem(at, f"is a field of {field.known.text}", effect=Effect.UNKNOWN, consequence=consequence)
+        # The API server drops nulls.
+        if value is not None and suits.within(field.known) is not None:
+            yield from _value(at, value, field, suits)
+
+
+def _outside(known: Versions, suits: Versions) -> Iterator[Versions]:
+    """The versions of `suits` that are not `known`: those before, those after."""
+    before = suits.within(Versions(KNOWN.first, known.first - 1))
+    after = suits.within(Versions(known.last + 1, KNOWN.last))
+    yield from [versions for versions in (before, after) if versions is not None]
+
+
+def _value(at: FieldPath, value: Value, field: _Field, suits: Versions) -> Iterator[Problem]:
+    if _type_of(value) != field.type:
+        yield _wrong_type(at, value, field.type, field.known)
+        return
+    text = format_path(at)
+    for versions, least in field.minimum:
+        if suits.within(versions) is not None and isinstance(value, int) and value < least:
+            detail = f"{text} in body should be greater than or equal to {least}"
+            error = OperatorError(text, ErrorType.INVALID, value, detail).text()
+            yield refused(at, f"must be at least {least}; got {value}", versions, error)
+    if field.choices and value not in field.choices:
+        detail = f"supported values: {', '.join([go_quote(name) for name in field.choices])}"
+        error = OperatorError(text, ErrorType.NOT_SUPPORTED, value, detail).text()
+        near = closest(str(value), field.choices)
+        message = f"must be one of {list_known(field.choices)}; got {describe(value)}{near}"
+        yield refused(at, message, field.known, error)
+    if field.named:
+        yield from _label(at, str(value), suits)
+
+
+def _label(at: FieldPath, value: str, suits: Versions) -> Iterator[Problem]:
+    text = format_path(at)
+    if not value and at[-1] == "name":
+        error = OperatorError(text, ErrorType.INVALID, value, f"{text} in body should be at least 1 chars long").text()
+        yield refused(at, "must not be empty", KNOWN, error)
+    elif suits.within(_NEW) is not None and not _NAMES.fullmatch(value):
+        detail = f"{text} in body should match '{_NAME}'"
+        message = (
+            f"must be lower-case letters, digits and dashes, with a letter or digit at both ends; got {describe(value)}"
+        )
+        yield refused(at, message, _NEW, OperatorError(text, ErrorType.INVALID, value, detail).text())
+
+
+def _wrong_type(at: FieldPath, value: Value, wanted: str, by: Versions) -> Problem:
+    text, got = format_path(at), _type_of(value)
+    error = OperatorError(text, ErrorType.INVALID, got, f'{text} in body must be of type {wanted}: "{got}"').text()
+    return refused(at, f"must be {_NOUNS[wanted]}; got {describe(value)}", by, error)
+
+
+def _type_of(value: Value) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return "integer"
+    if isinstance(value, (dict, list)):
+        return "object" if isinstance(value, dict) else "array"
+    return "null" if value is None else "string" if isinstance(value, str) else "number"
+
+
+class Node(NamedTuple):
+    """A subgroup as the webhook reads it; what has another type counts as absent. `path` is where it stands."""
+
+    path: FieldPath
+    name: str
+    parent: str | None
+    min_member: int | None
+    min_sub_group: int | None
+    constraint: Value
+
+
+class Tree(NamedTuple):
+    """The subgroups in their order, and how many children each has, by name; roots are those of no parent (None)."""
+
+    nodes: tuple[Node, ...]
+    children: Mapping[str | None, int]
+
+    @classmethod
+    def read(cls, spec: Mapping[str, Value]) -> Tree:
+        """The subgroups of `spec`; what is no mapping is left out."""
+        entries = spec.get("subGroups")
+        nodes = tuple(
+            [
+                _node(("spec", "subGroups", index), entry)
+                for index, entry in enumerate(entries if isinstance(entries, list) else ())
+                if isinstance(entry, dict)
+            ]
+        )
+        children: dict[str | None, int] = {}
+        for node in nodes:
+            children[node.parent] = children.get(node.parent, 0) + 1
+        return cls(nodes, children)
+
+    def is_leaf(self, node: Node) -> bool:
+        """Whether pods stand in it."""
+        return node.name not in self.children
+
+
+def tree_problems(spec: Mapping[str, Value], tree: Tree, suits: Versions, *, update: bool) -> Iterator[Problem]:
+    """What the webhooks of the versions `suits` have against a PodGroup; `update` of one that is there.
+
+    Of problems of structure the webhook tells one, and then none of the others: those have no text of its own.
+    """
+    new = suits.within(_NEW) is not None
+    graph = list(_graph(tree))
+    structural = [*_root(spec), *graph, *_exclusive(tree)] if new else graph
+    # What is no tree has neither leaves nor inner nodes.
+    counts = _counts(spec, tree, update=update) if new and not graph else ()
+    if structural:
+        yield structural[0]
+        yield from (problem._replace(operator_message=None, stage=None) for problem in (*structural[1:], *counts))
+    else:
+        yield from counts
+
+
+def _root(spec: Mapping[str, Value]) -> Iterator[Problem]:
+    members = _count(spec, "minMember")
+    if members is not None and _count(spec, "minSubGroup") is not None:
+        text = (
+            f"minMember and minSubGroup are mutually exclusive: set minMember ({members}) to schedule a fixed number "
+            "of pods, or set minSubGroup to require a minimum number of child SubGroups, but not both"
+        )
+        yield _by_webhook(("spec", "minSubGroup"), "must not stand beside minMember; keep one of them", _NEW, text)
+
+
+def _graph(tree: Tree) -> Iterator[Problem]:
+    first: dict[str, Node] = {}
+    for node in tree.nodes:
+        if node.name and first.setdefault(node.name, node) is not node:
+            message = f"must be unique among the subgroups; got {describe(node.name)} again"
+            yield _by_webhook((*node.path, "name"), message, KNOWN, f"duplicate subgroup name {node.name}")
+    for node in tree.nodes:
+        if node.parent is not None and node.parent not in first:
+            message = f"must be the name of a subgroup; got {describe(node.parent)}"
+            text = f"parent {node.parent} of {node.name} was not found"
+            yield _by_webhook((*node.path, "parent"), message, KNOWN, text)
+    cycle = _cycle(first)
+    if cycle is not None:
+        message = f"must not lead back to itself; got {describe(cycle.parent)}"
+        yield _by_webhook((*cycle.path, "parent"), message, KNOWN, "cycle detected in subgroups")
+
+
+def _cycle(nodes: Mapping[str, Node]) -> Node | None:
+    """The first subgroup that is an ancestor of itself."""
+    done = set[str]()
+    for node in nodes.values():
+        way = set[str]()
+        at: Node | None = node
+        while at is not None and at.name not in done:
+            if at.name in way:
+                return at
+            way.add(at.name)
+            at = nodes.get(at.parent) if at.parent is not None else None
+        done |= way
+    return None
+
+
+def _exclusive(tree: Tree) -> Iterator[Problem]:
+    for node in sorted(tree.nodes, key=lambda node: node.name):
+        if node.min_member is not None and node.min_sub_group is not None:
+            keep = "minMember" if tree.is_leaf(node) else "minSubGroup"
+            text = f"subgroup {go_quote(node.name)}: minMember and minSubGroup are mutually exclusive"
+            message = f"must not stand beside minMember; keep {keep}"
+            yield _by_webhook((*node.path, "minSubGroup"), message, _NEW, text)
+
+
+def _counts(spec: Mapping[str, Value], tree: Tree, *, update: bool) -> Iterator[Problem]:
+    """Who may say how many. The webhook goes by the names' order."""
+    for node in sorted(tree.nodes, key=lambda node: node.name):
+        if node.min_member is not None and node.min_sub_group is not None:
+            continue
+        yield from _of_leaf(node) if tree.is_leaf(node) else _of_inner(node, tree, update=update)
+    wanted, roots = _count(spec, "minSubGroup"), tree.children.get(None, 0)
+    if wanted is not None and wanted > roots:
+        yield _too_many(("spec", "minSubGroup"), wanted, roots)
+
+
+def _of_leaf(node: Node) -> Iterator[Problem]:
+    quoted = go_quote(node.name)
+    if node.min_sub_group is not None:
+        text = f"subgroup {quoted}: minSubGroup cannot be set on a leaf SubGroup (no child SubGroups)"
+        message = f"must not be set: no subgroup has {quoted} as its parent; set minMember instead"
+        yield _by_webhook((*node.path, "minSubGroup"), message, _NEW, text)
+    if node.min_member is None:
+        message = "must be set: the subgroup has pods, for no other one has it as its parent"
+        yield _by_webhook((*node.path, "minMember"), message, _NEW, f"subgroup {node.name}: minMember is required")
+
+
+def _of_inner(node: Node, tree: Tree, *, update: bool) -> Iterator[Problem]:
+    path = (*node.path, "minMember")
+    if node.min_member is not None and update:
+        message = "has no place on a subgroup that is the parent of others; remove it"
+        consequence = f"{_NEW.text} warns of it, and refuses it in a new PodGroup"
+        yield Problem(path, message, effect=Effect.IGNORED, consequence=consequence)
+    elif node.min_member is not None:
+        text = (
+            f"subgroup {go_quote(node.name)}: minMember cannot be set on a mid-level SubGroup (has child SubGroups); "
+            "use minSubGroup instead"
+        )
+        message = "must not be set: the subgroup is the parent of others; remove it, and all of them are needed"
+        yield _by_webhook(path, message, _NEW, text)
+    if node.min_sub_group is not None and node.min_sub_group > tree.children[node.name]:
+        yield _too_many((*node.path, "minSubGroup"), node.min_sub_group, tree.children[node.name])
+
+
+def _too_many(path: FieldPath, wanted: int, there: int) -> Problem:
+    message = f"must not be more than the {there} subgroups that there are; got {wanted}"
+    return Problem(path, message, effect=Effect.IGNORED, consequence="the pods are never scheduled")
+
+
+def _by_webhook(path: FieldPath, message: str, by: Versions, text: str) -> Problem:
+    return refused(path, message, by, text, stage=Stage.WEBHOOK)
+
+
+def _node(path: FieldPath, entry: Mapping[str, Value]) -> Node:
+    name, parent = entry.get("name"), entry.get("parent")
+    return Node(
+        path,
+        name if isinstance(name, str) else "",
+        parent if isinstance(parent, str) else None,
+        _count(entry, "minMember"),
+        _count(entry, "minSubGroup"),
+        entry.get("topologyConstraint"),
+    )
+
+
+def _count(holder: Mapping[str, Value], key: str) -> int | None:
+    number = holder.get(key)
+    return number if type(number) is int else None
+
+
+_REQUIRED, _PREFERRED = "requiredTopologyLevel", "preferredTopologyLevel"
+
+
+class Topologies(NamedTuple):
+    """The Topologies that are known, by name; `of_users`: whether users' own are among them.
+
+    Where they are, one that is not known is probably nowhere; otherwise it may stand in another repository.
+    """
+
+    by_name: Mapping[str, KaiTopology] = {}
+    of_users: bool = False
+
+
+class Search(NamedTuple):
+    """What the scheduler does about one constraint: it tries `levels`, from the finest to the coarsest, or nothing.
+
+    Without levels and texts nothing is constrained. `pod_message` is what pods see, `log` what stands in the
+    scheduler's log alone.
+    """
+
+    path: FieldPath
+    """Of the `topologyConstraint`."""
+    sub_group: str
+    constraint: Constraint
+    levels: tuple[str, ...] = ()
+    pod_message: str = ""
+    log: str = ""
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether the scheduler looks at the constraint at all."""
+        return bool(self.constraint.topology)
+
+
+def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology]) -> Iterator[Search]:
+    """What the scheduler does about the PodGroup's constraint, then about those of its subgroups in their order."""
+    _, _, namespace, name = identity(podgroup)
+    for path, sub_group, holder in _holders(podgroup):
+        constraint = _read_constraint(holder.get("topologyConstraint"))
+        search = Search((*path, "topologyConstraint"), sub_group, constraint)
+        if not search.is_constrained:
+            yield search
+            continue
+        topology = topologies.get(constraint.topology)
+        if topology is None:
+            yield search._replace(pod_message=no_such_topology(constraint.topology))
+            continue
+        levels = levels_of(topology, constraint, sub_group)
+        if isinstance(levels, Silent):
+            yield search._replace(log=f"Failed to run SubsetNodes on job <{namespace}/{name}>: {levels.text}")
+        else:
+            tried = range(levels.finest, levels.coarsest - 1, -1)
+            yield search._replace(levels=tuple([topology.levels[depth] if depth >= 0 else ROOT for depth in tried]))
+
+
+def search_problems(podgroup: Mapping[str, Value], topologies: Topologies) -> Iterator[Problem]:
+    """Why no pod of the PodGroup, or of a subgroup, is ever placed."""
+    known = topologies.by_name
+    for search in searches(podgroup, known):
+        constraint = search.constraint
+        if not search.is_constrained or is_placeholder(constraint.topology):
+            continue
+        topology = known.get(constraint.topology)
+        if not constraint.required and not constraint.preferred:
+            message = f"must name a level, in {_REQUIRED} or {_PREFERRED}"
+            consequence = f"{NAME} schedules no pod by a constraint without one"
+            yield _never(search.path, message, consequence, search.log if topology is not None else "")
+        elif topology is not None:
+            yield from _wrong_levels(search, topology) if search.log else ()
+        elif topologies.of_users or near_miss(constraint.topology, list(known)):
+            message = (
+                f'must be one of the Topologies of the input; got "{constraint.topology}"'
+                f"{closest(constraint.topology, sorted(known))}"
+            )
+            consequence = f"while there is none of that name, {NAME} schedules none of these pods"
+            yield _never((*search.path, "topology"), message, consequence, search.pod_message)
+
+
+def _wrong_levels(search: Search, topology: KaiTopology) -> Iterator[Problem]:
+    """Each level that is wrong; KAI's text, which is about the first of them, stands there."""
+    consequence = f"{NAME} schedules none of these pods, and says so in its log only"
+    text, constraint = search.log, search.constraint
+    for field, level in ((_REQUIRED, constraint.required), (_PREFERRED, constraint.preferred)):
+        if level and depth_of(topology, level) is None:
+            known = _level_names(topology)
+            message = (
+                f'must be a level of {TOPOLOGY.name} "{topology.name}", one of {", ".join(known)}; got "{level}"'
+                f"{closest(level, known)}"
+            )
+            yield _never((*search.path, field), message, consequence, text)
+            text = ""
+    if text:
+        message = f'must not be broader than {_REQUIRED}, "{constraint.required}"; got "{constraint.preferred}"'
+        yield _never((*search.path, _PREFERRED), message, consequence, text)
+
+
+def _never(path: FieldPath, message: str, consequence: str, text: str) -> Problem:
+    return Problem(path, message, text or None, effect=Effect.IGNORED, consequence=consequence)
+
+
+def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> Topologies:
+    """The Topologies among the input and those of the render; of one name, users' own."""
+    has_aliases = minor_of(source.settings.kai_version) >= LEVEL_ALIASES
+    users = [item.value for item in source.inventory.items.of_kind(*TOPOLOGY.key)]
+    topologies = [read_topology(value) for value in (*(topology.value for topology in rendered), *reversed(users))]
+    by_name = {each.name: each if has_aliases else each._replace(aliases={}) for each in topologies}
+    return Topologies(by_name, bool(users))
+
+
+def read_topology(value: Mapping[str, Value]) -> KaiTopology:
+    """A Topology as the scheduler reads it; what is no text is left out."""
+    spec = value.get("spec")
+    written = spec.get("levels") if isinstance(spec, dict) else None
+    levels = [
+        (label, level.get("alias"))
+        for level in (written if isinstance(written, list) else ())
+        if isinstance(level, dict) and isinstance(label := level.get("nodeLabel"), str)
+    ]
+    aliases = {alias: label for label, alias in levels if isinstance(alias, str) and alias}
+    return KaiTopology(identity(value)[3], tuple([label for label, _ in levels]), aliases)
+
+
+def _level_names(topology: KaiTopology) -> list[str]:
+    """What a constraint may call the levels, from the broadest to the finest: node labels, each with its alias."""
+    by_label = {label: alias for alias, label in topology.aliases.items()}
+    return [name for label in topology.levels for name in (label, by_label.get(label)) if name]
+
+
+def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Mapping[str, Value]]]:
+    """What may have a constraint: the PodGroup itself and its subgroups, each with its path and name."""
+    spec = podgroup.get("spec")
+    if not isinstance(spec, dict):
+        return
+    yield ("spec",), "", spec
+    groups = spec.get("subGroups")
+    entries: Sequence[Value] = groups if isinstance(groups, list) else ()
+    for index, group in enumerate(entries):
+        if isinstance(group, dict):
+            yield ("spec", "subGroups", index), _text(group, "name"), group
+
+
+def _read_constraint(value: Value) -> Constraint:
+    """The constraint; one with a field of another type, which the API server refuses, constrains nothing."""
+    fields = [value.get(name) for name in ("topology", _REQUIRED, _PREFERRED)] if isinstance(value, dict) else []
+    texts = [field or "" for field in fields if field is None or isinstance(field, str)]
+    return Constraint(*texts) if len(texts) == 3 else Constraint("")
+
+
+def _text(value: Mapping[str, Value], key: str) -> str:
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
+
 
 _LONGEST = 63
 _LOWERS_PARENTS = Versions(12, SUBGROUP_COUNTS - 1)
@@ -52,16 +552,16 @@ def podgroup_problems(
     if isinstance(spec, dict):
         tree = Tree.read(spec)
         problems += tree_problems(spec, tree, suits, update=update)
-        problems += _names(tree, suits)
+        problems += _unusable_names(tree, suits)
         problems += _siblings(tree, suits)
-        problems += _constraint(("spec",), spec.get("topologyConstraint"))
+        problems += _lone_levels(("spec",), spec.get("topologyConstraint"))
         for node in tree.nodes:
-            problems += _constraint(node.path, node.constraint)
+            problems += _lone_levels(node.path, node.constraint)
         problems += search_problems(value, topologies)
     return problems
 
 
-def _names(tree: Tree, suits: Versions) -> Iterator[Problem]:
+def _unusable_names(tree: Tree, suits: Versions) -> Iterator[Problem]:
     names = {node.name for node in tree.nodes}
     lowers = suits.within(_LOWERS_PARENTS) is not None
     for node in tree.nodes:
@@ -92,7 +592,7 @@ def _siblings(tree: Tree, suits: Versions) -> Iterator[Problem]:
             return
 
 
-def _constraint(path: FieldPath, constraint: Value) -> Iterator[Problem]:
+def _lone_levels(path: FieldPath, constraint: Value) -> Iterator[Problem]:
     if not isinstance(constraint, dict):
         return
     levels = [name for name in _LEVELS if constraint.get(name)]

@@ -12,8 +12,15 @@ from packwise.findings.finding import Finding, Rule, Severity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang
-from packwise.schedulers.kai.topologies import KaiTopologies, judge_known, level_origins, users_topologies, value_of
-from packwise.schedulers.kai.topology_manifest import PROFILE, read_keys
+from packwise.schedulers.kai.topologies import (
+    PROFILE,
+    KaiTopologies,
+    judge_known,
+    level_origins,
+    read_keys,
+    users_topologies,
+    value_of,
+)
 from packwise.topology.bindings import REFERENCES
 from packwise.topology.known import Condition
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.placement import Gang, Grouper
-from packwise.schedulers.kai.topologies import KaiTopologies, scheduler_topologies
-from packwise.schedulers.kai.topology_names import KAI_TOPOLOGY
+from packwise.schedulers.kai.topologies import KAI_TOPOLOGY, KaiTopologies, scheduler_topologies
 from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from krmfn.kubeobject import KubeObject
-    from packwise.findings.finding import Finding
+    from packwise.findings.finding import Finding, Rule
     from packwise.objects.place import Generated
     from packwise.placement import Cluster, Node
     from packwise.settings import TopologyRender
@@ -89,7 +88,7 @@ def _own_podgroups(source: SchedulerInput, topologies: KaiTopologies) -> tuple[l
     own = [placement for placement in source.placements if _is_own(placement.node)]
     if not own:
         return [], []
-    from packwise.schedulers.kai.own_podgroups import own_podgroups
+    from packwise.schedulers.kai.podgroups import own_podgroups
 
     return own_podgroups(own, source, topologies.generated)
 
@@ -98,7 +97,7 @@ def _check_nodes(source: SchedulerInput) -> Iterable[Finding]:
     """What nodes have against the topologies; nothing is imported where none are given."""
     if not source.cluster.nodes:
         return ()
-    from packwise.schedulers.kai.node_rules import check_nodes
+    from packwise.schedulers.kai.cluster_rules import check_nodes
 
     return check_nodes(source)
 
@@ -107,7 +106,7 @@ def _check_queues(source: SchedulerInput) -> Iterable[Finding]:
     """What is named of Queues and PriorityClasses; nothing is imported where the input has none."""
     if not any(source.inventory.items.of_kind(*kind) for kind in (QUEUE.key, _PRIORITY_CLASS)):
         return ()
-    from packwise.schedulers.kai.queue_rules import check_queues
+    from packwise.schedulers.kai.cluster_rules import check_queues
 
     return check_queues(source)
 
@@ -144,3 +143,22 @@ def _service_objects(source: SchedulerInput) -> tuple[list[Generated], list[Find
 
 KAI: Scheduler = _Kai()
 """The KAI Scheduler."""
+
+
+def rule_table() -> tuple[Rule, ...]:
+    """Every rule of KAI's objects, in the order in which they are checked."""
+    from packwise.schedulers.kai.cluster_rules import NODE_RULES, QUEUE_RULES
+    from packwise.schedulers.kai.podgroups import OWN_PODGROUP_RULES, PODGROUP_RULES
+    from packwise.schedulers.kai.references import RULES as REFERENCE_RULES
+    from packwise.schedulers.kai.service_objects import RULES as SERVICE_RULES
+    from packwise.schedulers.kai.topologies import RULES as TOPOLOGY_RULES
+
+    return (
+        *TOPOLOGY_RULES,
+        *PODGROUP_RULES,
+        *OWN_PODGROUP_RULES,
+        *SERVICE_RULES,
+        *REFERENCE_RULES,
+        *NODE_RULES,
+        *QUEUE_RULES,
+    )

@@ -11,17 +11,23 @@ from krmfn.fieldpath import parse_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Effect, Finding, Rule, Severity
 from packwise.objects.identity import identity
-from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang, NodeTopology, Queue
-from packwise.schedulers.kai.gang_podgroup import podgroup, podgroup_origins
-from packwise.schedulers.kai.manifests import pod_value, queue_value
+from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
 from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
-from packwise.schedulers.kai.topologies import REFUSED, judge_topology, level_origins, level_position
-from packwise.schedulers.kai.topology_manifest import NAME, read_keys, topology_value
-from packwise.schedulers.kai.topology_names import annotated_topology
+from packwise.schedulers.kai.topologies import (
+    NAME,
+    REFUSED,
+    annotated_topology,
+    judge_topology,
+    level_origins,
+    level_position,
+    read_keys,
+    topology_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,10 +35,47 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.objects.place import Origin
-    from packwise.placement import Node, Placement
+    from packwise.placement import GangPod, Node, Placement
     from packwise.schedulers.scheduler import SchedulerInput
 
-__all__ = ["RULES", "service_objects"]
+_POD_GROUP = "pod-group-name"
+_SUB_GROUP = "kai.scheduler/subgroup-name"
+_UNBOUNDED: Mapping[str, Value] = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+
+
+def queue_value(queue: Queue) -> Mapping[str, Value]:
+    """`scheduling.run.ai/v2 Queue`."""
+    gpu = queue.gpu
+    resources: dict[str, Value] = {
+        "gpu": {"quota": gpu.quota, "limit": gpu.limit, "overQuotaWeight": gpu.weight},
+        "cpu": dict(_UNBOUNDED),
+        "memory": dict(_UNBOUNDED),
+    }
+    parent: dict[str, Value] = {} if queue.parent is None else {"parentQueue": queue.parent}
+    return {
+        "apiVersion": QUEUE.api_version,
+        "kind": QUEUE.name,
+        "metadata": {"name": queue.name, "labels": dict(queue.labels)},
+        "spec": {**parent, "resources": resources},
+    }
+
+
+def pod_value(pod: GangPod) -> Mapping[str, Value]:
+    """The pod with KAI's own labels, which nobody else's may replace; `pod-group-name` keeps the podgrouper away."""
+    metadata = _fields(pod.value.get("metadata"))
+    labels = _fields(metadata.get("labels"))
+    labels.pop(_SUB_GROUP, None)
+    labels.update(dict.fromkeys(QUEUE_LABELS, pod.queue))
+    if pod.pod_set is not None:
+        labels[_SUB_GROUP] = pod.pod_set
+    metadata["labels"] = labels
+    metadata["annotations"] = {**_fields(metadata.get("annotations")), _POD_GROUP: pod.gang}
+    return {**pod.value, "metadata": metadata}
+
+
+def _fields(value: Value) -> dict[str, Value]:
+    return dict(value) if isinstance(value, dict) else {}
+
 
 REPLACED = Rule(
     "topology-replaced",

@@ -1,45 +1,219 @@
-"""A KAI Topology for every topology that workloads can name. Source: spec/grove.md#9, spec/designs.md#1."""
+"""KAI's Topology: one for every topology that workloads can name, its manifest, and what its CRDs refuse.
+
+Source: spec/grove.md#9, #10, spec/designs.md#1, spec/kai.md, spec/grove-releases.md#4, spec/podgrouper.md#9,
+crds/kai-v0.12.0 to v0.17.0.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
+from krmfn.errors import describe
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity
-from packwise.objects.kinds import TOPOLOGY
+from packwise.findings.finding import Cause, Finding, Problem, Rule, Severity, Stage
+from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError
+from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated, Origin
-from packwise.schedulers.kai.topology_manifest import NAME, topology_value
-from packwise.schedulers.kai.topology_schema import topology_problems
-from packwise.schedulers.kai.versions import minor_of
+from packwise.placement import Grouper
+from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, minor_of
 from packwise.validate.definitions import judge as judge_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Problem
     from packwise.objects.place import Place
+    from packwise.placement import Gang
     from packwise.schedulers.scheduler import SchedulerInput
-    from packwise.topology.known import Condition, KnownTopology
+    from packwise.topology.known import Condition, KnownTopologies, KnownTopology
     from packwise.topology.levels import ClusterTopology
     from packwise.validate.definitions import Verdict
 
-__all__ = [
-    "REFUSED",
-    "RULES",
-    "Judgement",
-    "KaiTopologies",
-    "judge_known",
-    "judge_topology",
-    "level_origins",
-    "level_position",
-    "scheduler_topologies",
-    "users_topologies",
-    "value_of",
-]
+NAME = "KAI"
+"""What messages call the scheduler."""
+
+PROFILE = "kai-scheduler"
+"""What Grove's scheduler profiles, and pods, call it."""
+
+
+def topology_value(name: str, keys: Sequence[str], labels: Mapping[str, str] | None = None) -> dict[str, Value]:
+    """`kai.scheduler/v1alpha1 Topology`, cluster-scoped, of these node label keys, broadest first."""
+    metadata: dict[str, Value] = {"name": name}
+    if labels is not None:
+        metadata["labels"] = dict(labels)
+    levels: list[Value] = [{"nodeLabel": key} for key in keys]
+    return {"apiVersion": TOPOLOGY.api_version, "kind": TOPOLOGY.name, "metadata": metadata, "spec": {"levels": levels}}
+
+
+def read_keys(value: Mapping[str, Value]) -> list[str]:
+    """The node label keys of a Topology, broadest first: `spec.levels[].nodeLabel`; what is no text is left out."""
+    spec = value.get("spec")
+    levels = spec.get("levels") if isinstance(spec, dict) else None
+    labels = [level.get("nodeLabel") for level in levels if isinstance(level, dict)] if isinstance(levels, list) else []
+    return [label for label in labels if isinstance(label, str)]
+
+
+KAI_TOPOLOGY = "kai.scheduler/topology"
+"""Annotation that names the Topology where Grove's own does not."""
+
+_ANNOTATIONS = ("grove.io/topology-name", KAI_TOPOLOGY)
+
+
+class MissingBindingError(ValueError):
+    """The operator makes no PodGroup, since the binding that an annotation names is not there; the text is its own."""
+
+    def __init__(self, binding: str, annotation: str) -> None:
+        kind = CLUSTER_TOPOLOGY_BINDING
+        super().__init__(f'get {kind.name} {binding}: {kind.name}.{kind.group} "{binding}" not found')
+        self.binding = binding
+        self.place: FieldPath = ("metadata", "annotations", annotation)
+
+
+def topology_names(source: SchedulerInput) -> Callable[[Gang], str]:
+    """The name for each gang, "" for none; raises MissingBindingError where the operator has none."""
+    if source.cluster.revision.follows_references:
+        return partial(_referenced, source.topologies)
+    return annotated_topology
+
+
+def annotated_topology(gang: Gang) -> str:
+    """The Topology that the gang's annotations name, else the one of its bounds."""
+    if gang.grouper is Grouper.OWNER:
+        return gang.topology
+    return next((name for annotation in _ANNOTATIONS if (name := gang.annotations.get(annotation))), gang.topology)
+
+
+def _referenced(topologies: KnownTopologies, gang: Gang) -> str:
+    """The Topology that the binding which the gang names refers to for KAI, else the one of the binding's name."""
+    annotation = next((annotation for annotation in _ANNOTATIONS if gang.annotations.get(annotation)), None)
+    if annotation is None or gang.grouper is not Grouper.OPERATOR:
+        return annotated_topology(gang)
+    name = gang.annotations[annotation]
+    binding = topologies.by_name.get(name)
+    if binding is None:
+        raise MissingBindingError(name, annotation)
+    return binding.references.get(PROFILE) or name
+
+
+LABEL_PATTERN = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+"""What a node label, and an alias, must match."""
+
+_LABEL = re.compile(LABEL_PATTERN.strip("^$"))
+_SPEC, _LEVELS = ("spec",), ("spec", "levels")
+_MAX_LEVELS = 16
+_MAX_LABEL = 316
+_HOSTNAME = "kubernetes.io/hostname"
+_LOWEST = f"the {_HOSTNAME} label can only be used at the lowest level of topology"
+_NOUNS = {"object": "a mapping", "array": "a list", "string": "a string"}
+
+
+def topology_problems(
+    value: Mapping[str, Value],
+    before: Mapping[str, Value] | None = None,
+    *,
+    minor: int = KNOWN.last,
+    of_rules: Value = OMITTED,
+) -> list[Problem]:
+    """What the CRD of KAI v0.`minor` refuses in the Topology `value`, which was `before` the change.
+
+    `of_rules` is the value that texts about all levels print: older API servers print their type.
+    """
+    problems = list(_of_spec(value.get("spec")))
+    # The API server evaluates the rules once all values have the shape that these expect.
+    if all(problem.cause is not Cause.TYPE for problem in problems):
+        keys_before = None if before is None else read_keys(before)
+        problems += _of_rules(read_keys(value), keys_before, minor, of_rules)
+    return problems
+
+
+def _of_spec(spec: Value) -> Iterator[Problem]:
+    levels = spec.get("levels") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict):
+        yield _wrong_type(_SPEC, spec, "object")
+    elif not isinstance(levels, list):
+        yield _wrong_type(_LEVELS, levels, "array")
+    else:
+        if not levels:
+            detail = "spec.levels in body should have at least 1 items"
+            yield _refused(_LEVELS, "must hold at least one level; got none", ErrorType.INVALID, 0, detail)
+        if len(levels) > _MAX_LEVELS:
+            message = f"must hold at most {_MAX_LEVELS} levels; got {len(levels)}"
+            detail = f"must have at most {_MAX_LEVELS} items"
+            problem = _refused(_LEVELS, message, ErrorType.TOO_MANY, len(levels), detail)
+            yield problem._replace(cause=Cause.TYPE)
+        for position, level in enumerate(levels):
+            yield from _of_level((*_LEVELS, position), level)
+
+
+def _of_level(at: FieldPath, level: Value) -> Iterator[Problem]:
+    field = (*at, "nodeLabel")
+    label = level.get("nodeLabel") if isinstance(level, dict) else None
+    if not isinstance(level, dict):
+        yield _wrong_type(at, level, "object")
+    elif not isinstance(label, str):
+        yield _wrong_type(field, label, "string")
+    elif len(label) > _MAX_LABEL or not _LABEL.fullmatch(label):
+        message = f'must be a label key with a prefix in lower case, if any; got "{label}"'
+        text, detail = format_path(field), f"may not be more than {_MAX_LABEL} bytes"
+        if len(label) > _MAX_LABEL:
+            yield _refused(field, message, ErrorType.TOO_LONG, label, detail)._replace(cause=Cause.TYPE)
+            return
+        detail = f"{text} in body should " + (f"match '{LABEL_PATTERN}'" if label else "be at least 1 chars long")
+        yield _refused(field, message, ErrorType.INVALID, label, detail)
+
+
+def _of_rules(keys: Sequence[str], before: Sequence[str] | None, minor: int, shown: Value) -> Iterator[Problem]:
+    """What the rules in CEL say of all levels, in their order; each says it once, however many levels break it."""
+    has_aliases = minor >= LEVEL_ALIASES
+    if before is not None and before != keys:
+        text = "nodeLabel structure is immutable; only aliases may be edited" if has_aliases else "field is immutable"
+        message = f"must stay as they are; they were {', '.join(before)}: delete the Topology and create it anew"
+        yield _refused(_LEVELS, message, ErrorType.INVALID, shown, text)
+    again = [
+        (position, f'must be unique among the levels; got "{key}" again')
+        for position, key in enumerate(keys)
+        if key in keys[:position]
+    ]
+    yield from _told_once(again, "nodeLabel must be unique" if has_aliases else "must be unique", shown)
+    above = [
+        (position, f'must be the lowest level where it is "{key}"; "{keys[-1]}" is below it')
+        for position, key in enumerate(keys[:-1])
+        if key == _HOSTNAME and keys[-1] != key
+    ]
+    yield from _told_once(above, _LOWEST, shown)
+
+
+def _told_once(levels: Iterable[tuple[int, str]], text: str, shown: Value) -> Iterator[Problem]:
+    answer: str | None = OperatorError("spec.levels", ErrorType.INVALID, shown, text).text()
+    for position, message in levels:
+        yield Problem((*_LEVELS, position, "nodeLabel"), message, answer, Stage.SCHEMA)
+        answer = None
+
+
+def _wrong_type(at: FieldPath, value: Value, wanted: str) -> Problem:
+    if value is None:
+        problem = _refused(at, "must be set", ErrorType.REQUIRED, None, "")
+    else:
+        # Hardly any run needs it.
+        from packwise.validate.structure import type_of
+
+        text, got = format_path(at), type_of(value)
+        detail = f'{text} in body must be of type {wanted}: "{got}"'
+        message = f"must be {_NOUNS[wanted]}; got {describe(value)}"
+        problem = _refused(at, message, ErrorType.INVALID, got, detail)
+    return problem._replace(cause=Cause.TYPE)
+
+
+def _refused(at: FieldPath, message: str, kind: ErrorType, value: Value, detail: str) -> Problem:
+    return Problem(at, message, OperatorError(format_path(at), kind, value, detail).text(), Stage.SCHEMA)
+
 
 REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every topology.", "spec/kai.md#1")
 RULES = (REFUSED,)

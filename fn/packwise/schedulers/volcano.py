@@ -1,7 +1,4 @@
-"""The PodGroup that Grove's operator makes for Volcano, of each PodGang whose pods it schedules.
-
-Source: spec/grove-releases.md#2.3.
-"""
+"""Volcano, which Grove's operator makes PodGroups for. Source: spec/grove-releases.md#2.3."""
 
 from __future__ import annotations
 
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
     from packwise.objects.place import Origin
     from packwise.placement import Cluster, Node, PodSet
     from packwise.settings import TopologyRender
-
-__all__ = ["DEFAULT_QUEUE", "NAME", "VOLCANO", "podgroup_value"]
 
 NAME = "volcano"
 """The scheduler's name in pods and in Grove's scheduler profiles."""

@@ -1,4 +1,4 @@
-"""The PodGang of a gang. Source: spec/grove.md#7."""
+"""Grove's PodGang, from which the operator's scheduler backends place pods. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from packwise.objects.place import Origin
     from packwise.placement import Bounds, Cluster
     from packwise.settings import TopologyRender
-
-__all__ = ["GROVE", "podgang_origins", "podgang_value"]
 
 _API_VERSION = PODGANG.api_version
 _LEVELS: Mapping[str, FieldPath] = {
