@@ -147,7 +147,7 @@ $(ACTIONLINT):
 $(CLIENTS): requirements-clients.lock | setup
 	rm -rf $(@D)
 	$(BIN)/python -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes --requirement $<
 	@touch $@
 
 # A program of ours around kyaml, at the version of its go.mod.
@@ -165,7 +165,7 @@ $(SARIF_SCHEMA): | setup
 	tar -xzOf $(TOOLS)/sarif-om/sarif_om-1.0.4.tar.gz sarif_om-1.0.4/sarif-2.1.0-rtm.4.json > $@.part
 	mv $@.part $@
 
-interpreters: ## packwise under every other Python from 3.11 on that is at hand, in .cache/interpreters (for the tests of determinism)
+interpreters: setup ## packwise under every other Python from 3.11 on that is at hand, in .cache/interpreters (for the tests of determinism)
 	@sh tests/interpreters.sh
 
 e2e: setup tools e2e-tools ## what is rendered through a real API server, Argo CD and Flux, in a private network namespace

@@ -8,7 +8,7 @@ PLACES=.cache/interpreters
 JAR=cpython-3.14.3-1.5.13-linux-x86_64.jar
 COORDINATES=org.bytedeco:cpython:3.14.3-1.5.13:jar:linux-x86_64
 SHA256=eb5f1a6fe2dc498ac18927189a37f28a47b0ba06ae6bd85112eff023fe2eb46f
-PIP='-m pip install --quiet --disable-pip-version-check'
+UV=.venv/bin/uv
 
 # The path of the Python of this version; nothing where there is none.
 find_python() {
@@ -43,13 +43,10 @@ for version in 3.11 3.12 3.13 3.14; do
   fi
   [ -n "$python" ] || { echo "python$version is neither on PATH nor in pyenv: determinism is not tested with it"; continue; }
   if ! [ "$place/bin/packwise" -nt requirements.lock ]; then
-    rm -rf "$place" && "$python" -m venv "$place"
-    # shellcheck disable=SC2086
-    "$place/bin/python" $PIP --require-hashes --requirement requirements.lock
-    # shellcheck disable=SC2086
-    "$place/bin/python" $PIP --require-hashes --requirement requirements-build.lock
-    # shellcheck disable=SC2086
-    "$place/bin/python" $PIP --no-deps --no-build-isolation --no-index --editable ./fn/krmfn --editable .
+    rm -rf "$place" && $UV venv --quiet --python "$python" "$place"
+    install() { $UV pip install --quiet --python "$place/bin/python" "$@"; }
+    install --require-hashes --requirement requirements.lock --requirement requirements-build.lock
+    install --no-deps --no-build-isolation --no-index --editable ./fn/krmfn --editable .
     touch "$place/bin/packwise"
   fi
   echo "ready: $place/bin/packwise ($("$place/bin/python" --version))"
