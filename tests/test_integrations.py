@@ -226,10 +226,10 @@ CHANGES: dict[str, tuple[dict[str, str], list[str]]] = {
     "another kind of file": ({"clusters/README.md": "a\n"}, []),
     "a workload": ({"clusters/my west/web.yaml": f"{BROKEN}# more\n"}, ["clusters/my west/web.yaml"]),
     "a configuration": ({"clusters/east/topology.yaml": f"{CONFIG}# more\n"}, ["clusters/east/web.yaml"]),
-    **{
-        f"a file {name!r}": ({f"clusters/east/{name}": BROKEN.replace("web", "x")}, [f"clusters/east/{name}"])
-        for name in HOSTILE
-    },
+    "files of such names": (
+        {f"clusters/east/{name}": BROKEN.replace("web", f"x{at}") for at, name in enumerate(HOSTILE)},
+        [f"clusters/east/{name}" for name in HOSTILE],
+    ),
     "files of such names beside another": (
         {f"clusters/east/{name}": WORKLOAD.replace("web", f"x{at}") for at, name in enumerate(HOSTILE)}
         | {"clusters/east/plain.yaml": BROKEN.replace("web", "plain")},

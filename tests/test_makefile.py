@@ -77,7 +77,7 @@ def test_an_input_that_fuzzing_finds_is_a_failure_that_says_where_it_is(clone: P
     python.write_text('#!/bin/sh\necho "$@" >> ran\n[ "$3" != splicer ] || exit 77\n', encoding="utf-8")
     python.chmod(0o755)
 
-    done = make(clone, "fuzz", "SECONDS=3", "SEED=1")
+    done = make(clone, "fuzz", "SECONDS=3", "SEED=1", "JOBS=1")
 
     assert done.returncode == 2
     assert "splicer failed, see above. An input that does it stands in .cache/fuzz/splicer-*" in done.stderr

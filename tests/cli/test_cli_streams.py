@@ -51,13 +51,13 @@ def test_stdout_that_takes_nothing_is_an_error(
 
 
 @pytest.mark.parametrize("words", WORDS)
-@pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
-def test_what_goes_to_stdout_does_not_need_stderr(words: str, redirection: str, packwise: Path, package: Path) -> None:
+def test_what_goes_to_stdout_does_not_need_stderr(words: str, packwise: Path, package: Path) -> None:
     whole = run(packwise, package.parent, words, "")
 
-    ran = run(packwise, package.parent, words, redirection)
+    for redirection in ("2>&-", "2> /dev/full"):
+        ran = run(packwise, package.parent, words, redirection)
 
-    assert (ran.code, ran.stdout) == (whole.code, whole.stdout)
+        assert (ran.code, ran.stdout) == (whole.code, whole.stdout), redirection
 
 
 @pytest.mark.parametrize("words", WORDS)
