@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from krmfn.result import Result
 
@@ -28,24 +29,28 @@ class Shown(NamedTuple):
     alike: int = 0
 
 
-def grouped(results: Sequence[Result], shown: int = SHOWN) -> list[Shown]:
+def grouped(results: Sequence[Result], shown: int = SHOWN, alone: Collection[str] = ()) -> list[Shown]:
     """The first `shown` results of each form, in their order; the last of these counts those that are left out.
 
     Results are of one form when severity and rule are the same, and the messages but for quoted values and numbers. A
-    single result is never left out: a line would say so.
+    single result is never left out: a line would say so. Where a rule is one of `alone`, results with the very same
+    message are of one form, and its first is shown alone: they have one cause.
     """
-    forms = [form_of(result) for result in results]
-    sizes: dict[tuple[str, str, str], int] = {}
-    for form in forms:
-        sizes[form] = sizes.get(form, 0) + 1
-    counted: dict[tuple[str, str, str], int] = {}
+    causes = [(result.severity.value, result.tags.get("rule", ""), result.message, "cause") for result in results]
+    same = Counter([cause for cause in causes if cause[1] in alone])
+    forms: list[tuple[str, ...]] = [
+        cause if same[cause] > shown + 1 else form_of(result) for cause, result in zip(causes, results, strict=True)
+    ]
+    sizes = Counter(forms)
+    seen: Counter[tuple[str, ...]] = Counter()
     kept: list[Shown] = []
     for result, form in zip(results, forms, strict=True):
-        number = counted[form] = counted.get(form, 0) + 1
-        if sizes[form] <= shown + 1 or number < shown:
+        seen[form] += 1
+        most = 1 if form in same else shown
+        if sizes[form] <= shown + 1 or seen[form] < most:
             kept.append(Shown(result))
-        elif number == shown:
-            kept.append(Shown(result, sizes[form] - shown))
+        elif seen[form] == most:
+            kept.append(Shown(result, sizes[form] - most))
     return kept
 
 

@@ -67,3 +67,11 @@ ROWS: list[tuple[str, Sequence[Result], list[str]]] = [
 @pytest.mark.parametrize(("results", "lines"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
 def test_lines(results: Sequence[Result], lines: list[str]) -> None:
     assert grouped_lines(results, "HINT") == lines
+
+
+def test_of_a_rule_whose_results_have_one_cause_the_first_is_shown_alone() -> None:
+    results = [*[warning(each) for each in range(9)], warning(9, 'must not be "b"'), warning(10)]
+
+    kept = grouped(results, alone={"r"})
+
+    assert kept == [(results[0], 9), (results[9], 0)]

@@ -9,10 +9,11 @@ from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Problem, Rule, Severity
 from packwise.frontends.known_keys import GRAPH, KEYS, PARTS
 from packwise.frontends.workloads.recognition import has_candidates
 from packwise.objects.identity import is_placeholder
+from packwise.objects.kinds import POD
 from packwise.wording import closest, letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ __all__ = [
     "is_read_at",
     "key_findings",
     "key_places",
+    "key_problems",
     "parts_of",
+    "pod_key_problems",
     "where",
 ]
 
@@ -138,6 +141,16 @@ def key_findings(index: Index, revision: Revision | None, kai_version: str | Non
         yield from workload_key_findings(index, kai_version)
 
 
+def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
+    """What is wrong with the keys of a pod that KAI schedules, whoever makes it."""
+    # Few inputs have pods.
+    from packwise.frontends.workloads.keys import WORKLOAD_KEYS
+
+    for part in WORKLOAD_KEYS.parts:
+        for place in key_places(pod, part) if part.kind == POD.key else ():
+            yield from key_problems(place, WORKLOAD_KEYS, lambda _key, _place: "")
+
+
 class KeyPlace(NamedTuple):
     """The labels or annotations at `path`, and the mapping that has them."""
 
@@ -186,23 +199,31 @@ def holders(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Itera
 def findings_at(
     item: KubeObject, place: KeyPlace, table: KeyTable, releases: Callable[[Key, KeyPlace], str]
 ) -> Iterator[Finding]:
-    """What is wrong with the keys at a place; `releases` says which of them others than this release read."""
+    """What is wrong with the keys at a place of an object; `releases` says which others than this release read."""
+    for rule, problem in key_problems(place, table, releases):
+        yield Finding.about(problem, item, rule)
+
+
+def key_problems(
+    place: KeyPlace, table: KeyTable, releases: Callable[[Key, KeyPlace], str]
+) -> Iterator[tuple[Rule, Problem]]:
+    """What is wrong with the keys at a place, each with its rule."""
     for name, value in place.keys.items():
         key, at = table.keys.get(name), (*place.path, name)
         if key is None:
             right = table.nearest(name)
             if right or table.is_of_closed(name):
                 near = f'; did you mean "{right}"?' if right else table.closest(name)
-                yield Finding.of(_SPELLING, item, at, f"is a key that nobody is known to read{near}", at_key=True)
+                yield _SPELLING, Problem(at, f"is a key that nobody is known to read{near}", at_key=True)
             continue
         misplaced = _misplaced(key, place) or ("" if is_written(key, place) else releases(key, place))
         if misplaced:
-            yield Finding.of(_PLACE, item, at, misplaced, at_key=True)
+            yield _PLACE, Problem(at, misplaced, at_key=True)
         elif isinstance(value, str):
             wrong = _wrong_value(key, value)
             if wrong:
                 is_refused = key.is_refused and place.part == GRAPH
-                yield Finding.of(_REFUSED if is_refused else _VALUE, item, at, wrong)
+                yield (_REFUSED if is_refused else _VALUE), Problem(at, wrong)
 
 
 def is_written(key: Key, place: KeyPlace) -> bool:

@@ -104,6 +104,14 @@ _LATER_OPERATORS = ("Gt", "Lt")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
+def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
+    """What is wrong with a part of a pod's spec that is laid over others, which may hold what is missing in it."""
+    for rule, problem in pod_problems(spec):
+        if ": Required value" not in (problem.operator_message or ""):
+            # The fields that the API server names are those of the whole pod.
+            yield rule, problem._replace(operator_message=None, stage=None)
+
+
 def pod_problems(spec: Mapping[str, Value], image_of: str = "") -> Iterator[tuple[Rule, Problem]]:
     """What is wrong with a pod of this spec, by path in it; texts are those about the pod.
 

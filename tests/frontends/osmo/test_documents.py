@@ -159,3 +159,51 @@ def test_what_is_wrong_with_a_section_stands_at_its_line(is_labelled: bool, end:
     assert found == (
         [("8", "5", "first"), ("9", "5", "second")] if is_labelled else [("3", "1", "first"), ("4", "1", "second")]
     )
+
+
+TEMPLATES = """\
+      gpu:
+        metadata:
+          labels: {kai.scheduler/queu: team}
+          annotations: {gpu-fractio: "0.5", example.com/mine: x}
+        spec:
+          tolerations:
+          - {key: nvidia.com/gpu, operator: Exist, effect: NoSched}
+          containers:
+          - name: "{{USER_CONTAINER_NAME}}"
+            resources:
+              limits: {nvdia.com/gpu: 1, cpu: "{{USER_CPU}}"}
+              requests: {nvidia.com/gpu: "{{USER_GPU}}", memory: 1Gi}
+          - resources:
+              limits: {nvidia.com/gpu: 0.5}
+              requests: {amd.com/gpu: 1, gpu: 1}
+"""
+POOLS_OF_VALUES = "services:\n  configs:\n    pools: {default: {backend: c, platforms: {gpu: {}}}}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{POOLS_OF_VALUES}    podTemplates:\n{TEMPLATES}",
+        f"services:\n  configs:\n    podTemplates:\n{TEMPLATES}",
+        f"pools:\n  default: {{backend: c, platforms: {{gpu: {{}}}}}}\npod_templates:\n{TEMPLATES}",
+        f"osmo:\n  configuration:\n    podTemplates:\n{TEMPLATES}",
+    ],
+    ids=["Helm values", "Helm values of templates alone", "a file of pools", "the chart osmo, within another"],
+)
+def test_pod_templates_are_judged_as_the_layers_of_pods_that_they_are(text: str) -> None:
+    found = rendered(text)
+
+    said = [
+        (result.tags["rule"], result.severity, result.field.path.partition(".gpu.")[2] if result.field else "")
+        for result in found.results
+    ]
+    assert sorted([each for each in said if each[2]], key=lambda each: each[0]) == [
+        ("key-spelling", Severity.WARNING, "metadata.labels[kai.scheduler/queu]"),
+        ("key-spelling", Severity.WARNING, "metadata.annotations.gpu-fractio"),
+        ("pod-resource", Severity.ERROR, "spec.containers[1].resources.limits[nvidia.com/gpu]"),
+        ("pod-resource", Severity.ERROR, "spec.containers[1].resources.requests.gpu"),
+        ("pod-resource-name", Severity.WARNING, "spec.containers[0].resources.limits[nvdia.com/gpu]"),
+        ("pod-toleration", Severity.ERROR, "spec.tolerations[0].operator"),
+        ("pod-toleration", Severity.ERROR, "spec.tolerations[0].effect"),
+    ]

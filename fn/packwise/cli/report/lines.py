@@ -35,6 +35,9 @@ FAINT = 2
 SEVERITIES = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36}
 """The colours of a terminal: red, yellow and cyan."""
 
+_OF_ONE_CAUSE = frozenset({"osmo-template"})
+"""Rules whose results with one text have one cause, as a variable that no template of OSMO's is given."""
+
 _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
 
@@ -50,7 +53,7 @@ def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
     """
     if verbosity is Verbosity.VERBOSE:
         return [Shown(result) for result in _by_rule(results)]
-    return grouped([result for result in causes(results) if result.severity is not Severity.INFO])
+    return grouped([result for result in causes(results) if result.severity is not Severity.INFO], alone=_OF_ONE_CAUSE)
 
 
 def rest(shown: Shown, *, coloured: bool = False) -> str:

@@ -15,7 +15,7 @@ from krmfn.yamltext import YamlError, read
 from packwise.account import current_account
 from packwise.findings.finding import Finding, Stage, has_errors
 from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool, read_workflow
-from packwise.frontends.osmo.recognition import LABEL
+from packwise.frontends.osmo.recognition import LABEL, pod_templates
 from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE, run
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, read_as_osmo, sections
 from packwise.objects.index import READABLE
@@ -41,11 +41,15 @@ _KINDS = ("pool", "workflow")
 
 
 class Documents(NamedTuple):
-    """What was read, in the input's order; of a document with errors its parts are left out, and `findings` say why."""
+    """What was read, in the input's order; of a document with errors its parts are left out, and `findings` say why.
+
+    `pod_templates` are laid over the pods of pools.
+    """
 
     pools: tuple[Pool, ...]
     workflows: tuple[Workflow, ...]
     findings: tuple[tuple[KubeObject, Finding], ...]
+    pod_templates: tuple[tuple[Place, Mapping[str, Value]], ...] = ()
 
     @property
     def rendered_pools(self) -> tuple[Pool, ...]:
@@ -70,6 +74,7 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
     """The pools and workflows at `places`; `values` are those of the submission, for templates."""
     pools: list[Pool] = []
     workflows: list[Workflow] = []
+    templates: list[tuple[Place, Mapping[str, Value]]] = []
     findings: list[tuple[KubeObject, Finding]] = []
     fill_in = partial(fill, values=values, account=current_account())
     for at in places:
@@ -79,12 +84,13 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
             if raw.holds_pools:
                 read, refusals = _pools(raw, layered=at.form == "values")
                 pools += read
+                templates += [(place.below(*path), template) for path, template in pod_templates(raw.value)]
             else:
                 workflow, refusals = _workflow(raw)
                 workflows += [] if workflow is None else [workflow]
             problems += refusals
         findings += [(place.item, finding) for finding in problems]
-    return Documents(tuple(pools), tuple(workflows), tuple(findings))
+    return Documents(tuple(pools), tuple(workflows), tuple(findings), tuple(templates))
 
 
 def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
@@ -254,6 +260,9 @@ def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
     """Each pool with its name where that stands outside."""
     entries = raw.value.get("pools")
     if "pools" not in raw.value:
+        if any(pod_templates(raw.value)):
+            # Values of Helm that another file's pools are laid over.
+            return []
         return [(None, raw.place, raw.value)]
     if not isinstance(entries, dict):
         return [(None, raw.place.below("pools"), entries)]

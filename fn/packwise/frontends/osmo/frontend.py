@@ -27,6 +27,7 @@ from packwise.frontends.osmo.rules import (
     WORKFLOWS,
     PoolAt,
     Submission,
+    pod_template_findings,
     run,
 )
 from packwise.objects.kinds import POD
@@ -119,10 +120,15 @@ class _Osmo:
 def _pools(
     documents: Documents, names: Names, settings: TopologyRender, before: Iterable[Pool]
 ) -> Iterator[WorkloadPlan]:
+    findings = [
+        finding for place, template in documents.pod_templates for finding in pod_template_findings(place, template)
+    ]
     if not documents.pools:
+        if findings:
+            yield WorkloadPlan(documents.pod_templates[0][0].item, tuple(findings))
         return
     schedulers = _schedulers(settings)
-    findings = list(run(POOLS, documents.pools))
+    findings += run(POOLS, documents.pools)
     for pool in documents.pools:
         findings += run(POOL, PoolAt(pool, schedulers))
     placements: list[Placement] = []

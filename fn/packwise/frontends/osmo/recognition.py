@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index, Inventory
 
-__all__ = ["LABEL", "DocumentAt", "document_places", "document_places_before", "is_document", "may_be_document"]
+__all__ = [
+    "LABEL",
+    "DocumentAt",
+    "document_places",
+    "document_places_before",
+    "is_document",
+    "may_be_document",
+    "pod_templates",
+]
 
 Form: TypeAlias = 'Literal["file", "labelled", "values", "service"]'
 """How a document of OSMO travels, as DocumentAt says it."""
@@ -41,6 +49,9 @@ _RELEASES: tuple[tuple[str, str, FieldPath], ...] = (
 
 _SERVICE_KEY = "config.yaml"
 """The key that the chart writes OSMO's whole configuration to, in a ConfigMap."""
+
+_POD_TEMPLATES = ("podTemplates", "pod_templates")
+"""The key of the charts' values, and that of OSMO's own configuration."""
 
 _POOL_FIELDS = frozenset({"backend", "platforms", "topology_keys", "default_platform", "common_pod_template"})
 _KNOWN_FIELDS = _POOL_FIELDS | {
@@ -137,15 +148,30 @@ def _configs_below(item: KubeObject, path: FieldPath) -> Iterator[DocumentAt]:
 
 
 def _configs_in_values(values: Value) -> Iterator[FieldPath]:
-    """The paths, within Helm values, of what holds OSMO's pools: values of its chart, or of one that depends on it."""
+    """The paths, within Helm values, of what holds OSMO's pools or the templates of their pods.
+
+    The values are those of its chart, or of one that depends on it.
+    """
     if not isinstance(values, dict):
         return
     for prefix, part in [((), values), *(((key,), part) for key, part in values.items())]:
         for path in _CONFIGS:
             pools = _entry(part, (*path, "pools"))
             entries = pools.values() if isinstance(pools, dict) else ()
-            if any(isinstance(pool, dict) and _POOL_FIELDS & pool.keys() for pool in entries):
+            is_pool = any(isinstance(pool, dict) and _POOL_FIELDS & pool.keys() for pool in entries)
+            if is_pool or any(pod_templates(_entry(part, path))):
                 yield (*prefix, *path)
+
+
+def pod_templates(configs: Value) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
+    """The templates that OSMO lays over the pods of its pools, each with its path; they stand beside the pools."""
+    for key in _POD_TEMPLATES:
+        templates = _entry(configs, (key,))
+        for name, template in templates.items() if isinstance(templates, dict) else ():
+            if isinstance(template, dict) and any(
+                isinstance(template.get(part), dict) for part in ("spec", "metadata")
+            ):
+                yield (key, name), template
 
 
 def _entry(value: Value, path: FieldPath) -> Value:

@@ -352,6 +352,19 @@ POOL = (
 """Rules of one pool."""
 
 
+def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterator[Finding]:
+    """What is wrong with a template that OSMO lays over the pods of its pools."""
+    # Most inputs have no such templates.
+    from packwise.frontends.key_rules import pod_key_problems
+    from packwise.frontends.pod_rules import layer_problems
+
+    spec = template.get("spec")
+    for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():
+        yield place.about(problem._replace(path=("spec", *problem.path)).bounded, rule)
+    for rule, problem in pod_key_problems(template):
+        yield place.about(problem.bounded, rule)
+
+
 _MAX_NAME = 64
 
 _UNITS = frozenset({"T", "Ti", "TiB", "G", "Gi", "GiB", "M", "Mi", "MiB", "K", "Ki", "KiB", "B", "m"})
