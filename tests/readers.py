@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krmfn.yamltext import YamlError, bounds, native
+from krmfn.yamltext import YamlError, native
 from krmfn.yamltext.build import read_libyaml
 from krmfn.yamltext.eventtree import EventTree
+from krmfn.yamltext.tree import new_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,8 +32,8 @@ def read_natively(text: str) -> Value:
 
 
 def tree_natively(text: str) -> Tree:
-    assert native.Tree is not None
-    return native.Tree(text, bounds.MAX_NODES, bounds.too_many_nodes())
+    assert native.is_installed
+    return new_tree(text)
 
 
 def paths_of(value: Value, path: FieldPath = ()) -> Iterator[FieldPath]:

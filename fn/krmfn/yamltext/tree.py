@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.yamltext import bounds, native
-from krmfn.yamltext.error import error_at
+from krmfn.yamltext.error import YamlError, error_at
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
@@ -132,12 +132,28 @@ def new_tree(text: str) -> Tree:
     """As `tree_of`, of a text in which nothing will be looked for."""
     try:
         if native.Tree is not None:
-            return native.Tree(text, bounds.MAX_NODES, bounds.too_many_nodes())
+            tree = native.Tree(text, bounds.MAX_NODES, bounds.too_many_nodes())
+            if not _may_be_cut_short(text, tree):
+                return tree
         from krmfn.yamltext.eventtree import EventTree
 
         return EventTree(text)
     except UnicodeEncodeError as error:
         raise error_at(text, error.start, "must be Unicode text; got half of a surrogate pair") from None
+
+
+def _may_be_cut_short(text: str, tree: Tree) -> bool:
+    """True if the core refuses the text, maybe for a key that libyaml reads.
+
+    The colon of a key must stand within 1,024 characters; the core's parser counts bytes, of which one may have four.
+    """
+    if text.isascii() or not any(len(line) > 1024 // 4 for line in text.splitlines()):
+        return False
+    try:
+        tree.shared_anchors()
+    except YamlError:
+        return True
+    return False
 
 
 SHORT = 1 << 14
