@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from krmfn.hints import TYPE_CHECKING, cast
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.jsontext import json_list, json_object, json_string
 from packwise.objects.identity import format_identity, identity
 

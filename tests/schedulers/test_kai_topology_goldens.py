@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from krmfn import KubeObject
-from packwise.findings.finding import Severity
+from krmfn.result import Severity
 from packwise.schedulers.kai.podgroup_rules import Search, read_topology, searches
 from tests.golden.cases import GOLDEN
 from tests.schedulers.test_users_objects import findings_of_users

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packwise.findings.finding import Severity
+from krmfn.result import Severity
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers.kai import KAI
 from tests.schedulers.gangs import ORIGIN, SUBJECT, input_of

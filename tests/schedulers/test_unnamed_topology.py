@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from packwise.findings.finding import Severity
+from krmfn.result import Severity
 from packwise.objects.place import Origin, Place
 from packwise.placement import Grouper, Placement
 from packwise.schedulers.kai import KAI

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from krmfn.kubeobject import KubeObject
+from krmfn.result import Severity
 from packwise.extras import CRDS
-from packwise.findings.finding import Severity
 from packwise.objects.index import Index
 from packwise.validate import definitions
 from packwise.validate.definitions import definitions_of

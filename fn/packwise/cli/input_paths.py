@@ -9,7 +9,7 @@ from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from krmfn.result import Result, ResultFile, exit_code
+from krmfn.result import Result, ResultFile, Severity, exit_code
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.discovery import (
@@ -22,7 +22,7 @@ from packwise.discovery import (
     ignored_files,
     ignored_from,
 )
-from packwise.findings.finding import Rule, Severity
+from packwise.findings.finding import Rule
 from packwise.objects.index import READABLE
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from fnmatch import fnmatchcase
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

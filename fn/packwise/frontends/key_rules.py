@@ -9,7 +9,8 @@ from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Problem, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Problem, Rule
 from packwise.frontends.known_keys import GRAPH, KEYS, PARTS
 from packwise.frontends.workloads.recognition import has_candidates
 from packwise.objects.identity import is_placeholder

@@ -13,7 +13,8 @@ import re
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule, Stage
 from packwise.kubernetes.quantities import canonical_quantity, quantity_of
 from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, qualified_name
 from packwise.objects.identity import is_placeholder

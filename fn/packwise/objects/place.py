@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
+    from krmfn.result import Severity
     from krmfn.value import Value
-    from packwise.findings.finding import Rule, Severity, Stage
+    from packwise.findings.finding import Rule, Stage
 
 
 def place_text(item: KubeObject) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, kind_of
 from packwise.revisions import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS, Revision
 from packwise.settings import settings_place

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import PODGROUP
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.select.choice import has_grove_workloads

@@ -8,7 +8,8 @@ from __future__ import annotations
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity, has_errors
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule, has_errors
 from packwise.objects.identity import identity
 from packwise.objects.index import Index, Inventory
 from packwise.objects.kinds import PODGANG, PODGROUP

@@ -7,7 +7,8 @@ cmd/main.go; controller-runtime v0.22, client-go v0.34.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.quantities import format_duration, parse_duration
 from packwise.kubernetes.validation import ErrorType, OperatorError, Sentence, TypedText, go_quote
 from packwise.settings.configuration import SHAPE

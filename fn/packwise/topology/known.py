@@ -11,7 +11,8 @@ from itertools import pairwise
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Problem, Rule, Severity, Stage, has_errors
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING

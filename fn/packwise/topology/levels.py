@@ -8,7 +8,8 @@ from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, dns_subdomain
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY

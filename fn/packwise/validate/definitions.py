@@ -5,8 +5,9 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.result import Severity
 from packwise.extras import CRDS
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Severity, findings_of
+from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.index import ONCE
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, KINDS, PODGANG, PODGROUP, VOLCANO_PODGROUP

@@ -8,12 +8,12 @@ from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
+from krmfn.result import Severity
 from packwise.cli.report.lines import FAINT, SEVERITIES, as_lines, count, tinted
 from packwise.cli.report.visible import visible
 from packwise.commands.diff import Action, Entry, format_steps
 from packwise.commands.diff.consequences import constraint_text
 from packwise.commands.diff.constraints import constraints
-from packwise.findings.finding import Severity
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from krmfn.edit import same
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from krmfn.result import exit_code
+from krmfn.result import Severity, exit_code
 from packwise.commands.migrate.gangs import added_bounds, gang_key, normalized
-from packwise.findings.finding import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.kinds import PODGANG, TOPOLOGY
 from packwise.pipeline import render

@@ -9,14 +9,14 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
-from krmfn.result import exit_code
+from krmfn.result import Severity, exit_code
 from krmfn.yamltext.comments import comments
 from packwise.commands.migrate.binding import levels_text
 from packwise.commands.migrate.equivalence import GAINED, MEANING, changed_meanings
 from packwise.commands.migrate.running import refused_workloads
 from packwise.commands.migrate.section import edited, renamed, text_at
 from packwise.commands.rewrite import migrate_workload
-from packwise.findings.finding import Finding, Rule, Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, TOPOLOGY
 from packwise.pipeline.steps import read_package, results_of, unreadable

@@ -9,7 +9,8 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Severity, findings_of, has_errors
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, findings_of, has_errors
 from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1, mapping
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.rules import (

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Problem, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.queue import QUEUE
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, run
 from packwise.frontends.grove.scalars import TOOL_DEPENDENT, pod_specs, tool_dependent_words, unquoted_quantities

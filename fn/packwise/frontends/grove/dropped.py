@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.frontends.grove.rules.constraints import placed_domains
 from packwise.wording import list_known

@@ -8,7 +8,8 @@ from __future__ import annotations
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.live import live_replicas
 from packwise.frontends.grove.podgangmap import (
     Entry,

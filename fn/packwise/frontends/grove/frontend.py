@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Effect, Finding, Rule, Severity, Stage, findings_of, has_errors
+from krmfn.result import Severity
+from packwise.findings.finding import Effect, Finding, Rule, Stage, findings_of, has_errors
 from packwise.frontends.grove import record
 from packwise.frontends.grove.admission import Admitted, History, admit, is_new
 from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise

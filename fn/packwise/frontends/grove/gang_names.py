@@ -6,7 +6,8 @@ Source: spec/grove-releases.md#3.3.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.rules.check import TEMPLATE
 
 if TYPE_CHECKING:

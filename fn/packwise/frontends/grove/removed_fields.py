@@ -6,7 +6,8 @@ Source: spec/designs.md#6, #8.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

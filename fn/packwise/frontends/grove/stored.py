@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Problem, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.names import grouped_clique, scaling_group, standalone_clique
 from packwise.frontends.grove.podcliqueset import ON_DELETE, PodCliqueSet

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Severity, Stage, has_errors
+from krmfn.result import Severity
+from packwise.findings.finding import Stage, has_errors
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import Pool, nearest_pools, pool_of
 from packwise.frontends.osmo.placements import (

@@ -9,7 +9,8 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.osmo.model import one_of_each
 from packwise.frontends.osmo.template import sections
 from packwise.frontends.osmo.tree import Levelled, paths_of

@@ -6,7 +6,8 @@ Source: spec/podgrouper.md#5.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule, Stage
 from packwise.frontends.workloads.groups import is_passed_over, pods_in_order
 from packwise.frontends.workloads.jobs import (
     MIN_SCALE,

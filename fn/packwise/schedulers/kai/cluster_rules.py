@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND

@@ -13,7 +13,8 @@ from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.objects.place import Generated

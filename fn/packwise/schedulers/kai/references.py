@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang

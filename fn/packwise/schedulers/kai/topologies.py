@@ -13,7 +13,8 @@ from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Cause, Finding, Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated, Origin

@@ -10,7 +10,8 @@ import re
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Effect, Finding, Problem, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Effect, Finding, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refused

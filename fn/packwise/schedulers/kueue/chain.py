@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
 from packwise.objects.place import Place

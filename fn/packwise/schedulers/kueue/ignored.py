@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_placeholder
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
 from packwise.schedulers.kueue.admission import QUEUE_NAME, checks_groups, group_problems_of

@@ -10,7 +10,8 @@ import re
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     V35,
     ErrorType,

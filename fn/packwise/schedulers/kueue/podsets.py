@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
 from packwise.schedulers.kueue.request import Template
 from packwise.wording import closest

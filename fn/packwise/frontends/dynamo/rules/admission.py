@@ -10,7 +10,8 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.dynamo.convert import mappings
 from packwise.frontends.dynamo.convert import text as text_of
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS

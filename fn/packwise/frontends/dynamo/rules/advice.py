@@ -10,7 +10,8 @@ from itertools import islice
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Problem, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule
 from packwise.frontends.dynamo.convert import MAIN, mapping, mappings, text, texts
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.rules.admission import Check, refused

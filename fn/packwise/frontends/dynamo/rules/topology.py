@@ -9,7 +9,8 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Problem, Rule, Severity, Stage
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.dynamo.convert import mapping
 from packwise.frontends.dynamo.rules.admission import Check, by_api_server, field_error, refused, where
 from packwise.kubernetes.validation import ErrorType

@@ -9,7 +9,8 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Problem, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.rules.check import Check, Context, Scope, invalid, required
 from packwise.frontends.grove.rules.constraints import (
     CLIQUE,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.findings.finding import Problem, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE
 from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, forbidden, invalid
 from packwise.kubernetes.quantities import format_duration, parse_duration

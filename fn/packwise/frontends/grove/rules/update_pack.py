@@ -6,7 +6,8 @@ Source: spec/grove.md#5; spec/grove-releases.md#2.2.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Problem, Rule, Severity
+from krmfn.result import Severity
+from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, Update, refused
 from packwise.frontends.grove.rules.constraints import constraint_places
 from packwise.frontends.grove.rules.pack import PACK, named_constraints
