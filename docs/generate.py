@@ -20,11 +20,12 @@ from packwise.frontends.key_rules import FORMS, parts_of, where
 from packwise.frontends.known_keys import KEYS, Key, Part
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Role, WorkloadKind
-from packwise.revisions import NEWEST, RECORDS, ConditionCase, Revision
-from packwise.revisions.facts import RELEASES
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
 from packwise.revisions.kai import KaiRelease
+from packwise.revisions.records import NEWEST, RECORDS
+from packwise.revisions.revision import ConditionCase, Revision
+from packwise.revisions.tags import RELEASES
 from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.yamltext import native
-from packwise.revisions import REVISIONS
+from packwise.revisions.records import REVISIONS
 from tests.places import ROOT
 
 FN = ROOT / "fn"

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from packwise.revisions import RECORDS, Revision
-from packwise.revisions.facts import RELEASES
+from packwise.revisions.records import RECORDS
+from packwise.revisions.revision import Revision
+from packwise.revisions.tags import RELEASES
 from tests.places import ROOT, TOOLS
 
 pytestmark = pytest.mark.client

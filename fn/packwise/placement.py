@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.objects.place import Generated, Origin, Place
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.topology.known import Condition
     from packwise.topology.levels import ClusterTopology, Level
 

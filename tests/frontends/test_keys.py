@@ -12,7 +12,7 @@ from packwise.frontends.key_rules import key_findings
 from packwise.frontends.known_keys import KEYS, PARTS
 from packwise.objects.index import Index
 from packwise.pipeline import render
-from packwise.revisions import RECORDS
+from packwise.revisions.records import RECORDS
 from packwise.select import Package
 
 BY_NAME = {revision.name: revision for revision in RECORDS}

@@ -9,7 +9,7 @@ import pytest
 from packwise.commands.migrate import equivalence
 from packwise.commands.migrate.equivalence import changed_meanings
 from packwise.commands.migrate.gangs import added_bounds, gang_key, normalized
-from packwise.revisions import ALPHA_10, ALPHA_12
+from packwise.revisions.records import ALPHA_10, ALPHA_12
 from packwise.revisions.step import Step
 from packwise.select import Package
 

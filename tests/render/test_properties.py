@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from krmfn import KubeObject, ResourceList, Severity
 from packwise.frontends.grove.schema.check import explain_shape
 from packwise.frontends.grove.schema.fits import fits
-from packwise.revisions import REVISIONS
+from packwise.revisions.records import REVISIONS
 from packwise.settings import API_VERSION, KIND, load, topologyrender
 from packwise.settings.plain import is_plain
 

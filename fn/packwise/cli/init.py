@@ -25,7 +25,7 @@ from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, p
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
-from packwise.revisions import REVISIONS
+from packwise.revisions.records import REVISIONS
 from packwise.settings.recognition import is_operator, is_settings
 from packwise.topology.levels import Level
 

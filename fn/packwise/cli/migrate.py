@@ -17,7 +17,7 @@ from packwise.cli.report.text import as_text
 from packwise.cli.write import Change, change_files, common_folder
 from packwise.commands.migrate import migrate as migrate_package
 from packwise.objects.identity import identity
-from packwise.revisions import REVISIONS
+from packwise.revisions.records import REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

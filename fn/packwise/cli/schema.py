@@ -7,7 +7,7 @@ import json
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import show
-from packwise.revisions import RECORDS, REVISIONS
+from packwise.revisions.records import RECORDS, REVISIONS
 from packwise.wording import told_known
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from packwise.cli.arguments import Schema
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["SCHEMAS", "schema"]
 

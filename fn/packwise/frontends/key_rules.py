@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.known_keys import Key, Part
     from packwise.objects.index import Index
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = [
     "FORMS",

@@ -15,7 +15,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP, QUEUE
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["GRAPH", "KEYS", "PARTS", "Key", "Part", "Releases"]
 

@@ -216,7 +216,7 @@ def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
     # Most runs name a release, and import neither the later rules nor the table of all fields.
     from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
     from packwise.frontends.grove.schema.fieldat import is_alike
-    from packwise.revisions import RELEASES
+    from packwise.revisions.records import RELEASES
 
     if finding.rule in (DECODE.name, SCHEMA.name, UNKNOWN.name):
         # The cluster's own definition of PodCliqueSets judges the fields; else most releases have them alike.
@@ -230,6 +230,6 @@ def _differing_rules() -> frozenset[str]:
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
     from packwise.frontends.grove.gang_names import RULES as NAME_RULES
     from packwise.frontends.grove.rules import differing_rules
-    from packwise.revisions import RELEASES
+    from packwise.revisions.records import RELEASES
 
     return differing_rules(RELEASES) | {rule.name for rule in (*EPOCH_RULES, *NAME_RULES)}

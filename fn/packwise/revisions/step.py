@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["Step"]
 

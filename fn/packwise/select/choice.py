@@ -7,11 +7,12 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, kind_of
-from packwise.revisions import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS, Revision
+from packwise.revisions.records import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.settings import settings_place
 
 if TYPE_CHECKING:
     from packwise.objects.index import Index
+    from packwise.revisions.revision import Revision
     from packwise.settings import TopologyRender
     from packwise.settings.configuration import Configuration
 

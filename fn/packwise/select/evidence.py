@@ -15,7 +15,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.objects.place import place_text
-from packwise.revisions import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, Revision, precedes
+from packwise.revisions.records import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, precedes
 from packwise.select.choice import DEPLOYING, has_grove_workloads
 from packwise.topology.levels import DOMAINS
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Index
+    from packwise.revisions.revision import Revision
     from packwise.settings import TopologyRender
 
 __all__ = [

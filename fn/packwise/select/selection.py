@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.placement import Schedulers
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.select.evidence import Evidence
     from packwise.select.package import Package
     from packwise.settings.sources import Operator, Source

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.objects.place import Place
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.settings.sources import Source
 
 __all__ = ["RULES", "SHAPE", "Configuration", "check_levels", "read_source"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.objects.place import Place
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.settings.sources import Operator
 
 __all__ = ["RULES", "operator_findings"]

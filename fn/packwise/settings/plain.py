@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.revisions import REVISIONS
+from packwise.revisions.records import REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.findings.finding import Rule
 from packwise.objects.index import READABLE
 from packwise.objects.place import Place
-from packwise.revisions import NEWEST, REVISIONS
+from packwise.revisions.records import NEWEST, REVISIONS
 from packwise.settings.topologyrender import DIALECTS, KIND, settings_place
 
 if TYPE_CHECKING:

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Inventory
-    from packwise.revisions import Revision
-    from packwise.revisions.limits import Limits
+    from packwise.revisions.revision import Limits, Revision
     from packwise.topology.levels import Level
     from packwise.validate.definitions import Definitions
 

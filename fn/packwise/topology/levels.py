@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Index
-    from packwise.revisions.limits import Limits
+    from packwise.revisions.revision import Limits
 
 DOMAINS: tuple[str, ...] = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
 """The seven domains, broadest first. Source: spec/grove.md#4.3, #r45."""

@@ -28,7 +28,7 @@ from packwise.frontends.grove.schema.kinds import (
     Text,
     TextMap,
 )  # fmt: skip
-from packwise.revisions import GREP_244
+from packwise.revisions.records import GREP_244
 from tests.places import ROOT, missing
 
 from .cases import edited

@@ -13,7 +13,8 @@ from packwise.frontends.grove.gang_plans import plans_of_template
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.pipeline import render
 from packwise.placement import Bounds, Gang
-from packwise.revisions import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
+from packwise.revisions.records import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI
+from packwise.revisions.revision import Revision
 from packwise.schedulers.grove import podgang_value
 from packwise.select import Package
 from packwise.topology.known import Condition

@@ -17,7 +17,7 @@ from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.podgangmap import Entry
 from packwise.frontends.grove.resolution import resolve_topology
 from packwise.objects.index import Index, Inventory
-from packwise.revisions import ALPHA_12
+from packwise.revisions.records import ALPHA_12
 from packwise.schedulers.grove import podgang_value
 from packwise.settings import TopologyRender
 from tests.frontends.grove.test_goldens import BOOKKEEPING, CASES, cases, context_of, defaulted, load

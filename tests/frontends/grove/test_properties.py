@@ -20,7 +20,7 @@ from packwise.frontends.grove.rules.startup import cycles
 from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes.quantities import format_duration, parse_duration
 from packwise.kubernetes.validation import go_json, go_quote
-from packwise.revisions import REVISIONS
+from packwise.revisions.records import REVISIONS
 from packwise.schedulers.grove import podgang_value
 
 from .cases import TOPOLOGIES

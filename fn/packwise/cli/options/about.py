@@ -6,7 +6,7 @@ from typing import Any
 
 from packwise.cli import help_texts
 from packwise.cli.options.sources import add_config, add_paths, add_text_or_json
-from packwise.revisions import REVISIONS
+from packwise.revisions.records import REVISIONS
 
 __all__ = ["add_completion", "add_doctor", "add_function", "add_help", "add_rules", "add_schema", "add_version"]
 

@@ -10,7 +10,7 @@ from packwise.cli.arguments import (
     TARGETS,
 )
 from packwise.cli.options.sources import add_config
-from packwise.revisions import REVISIONS
+from packwise.revisions.records import REVISIONS
 
 __all__ = ["add_init", "add_migrate", "refuse_earlier"]
 

@@ -7,7 +7,7 @@ from krmfn.record import NamedTuple
 from packwise.commands.init.levels import GUESSED, proposed_levels
 from packwise.objects.index import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING
-from packwise.revisions import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS
+from packwise.revisions.records import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS
 from packwise.select.evidence import deployed_release
 from packwise.settings.sources import operators_of
 from packwise.settings.topologyrender import DIALECTS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.select.evidence import Deployed
     from packwise.settings.sources import Operator
 

@@ -7,13 +7,13 @@ from krmfn.record import NamedTuple
 from krmfn.yamltext.quote import scalar
 from packwise.commands.init.facts import Facts, Topology
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.revisions import REVISIONS
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
+from packwise.revisions.records import REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.topology.levels import Level
 
 __all__ = ["Plan", "package_files"]

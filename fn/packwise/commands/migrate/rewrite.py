@@ -20,7 +20,7 @@ from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, TOPOLOGY
 from packwise.pipeline.steps import read_package, results_of, unreadable
-from packwise.revisions import precedes, same_record
+from packwise.revisions.records import precedes, same_record
 from packwise.revisions.step import Step
 from packwise.settings.topologyrender import KAI_PROFILE, settings_place
 from packwise.topology.levels import sort_levels
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.objects.index import Inventory
     from packwise.objects.place import Place
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.select import Package, Selection
     from packwise.settings.configuration import Configuration
 

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from packwise.objects.identity import Identity
     from packwise.objects.index import Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
-    from packwise.revisions import Revision
     from packwise.revisions.dynamo import Release
+    from packwise.revisions.revision import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies, ListedTopology

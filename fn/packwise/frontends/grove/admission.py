@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem, Rule
     from packwise.frontends.grove.baseline import Stored
     from packwise.frontends.grove.rules import Context
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["Admitted", "History", "admit", "is_new"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.placement import Schedulers
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.topology.levels import ClusterTopology, Level
 
     _Pods: TypeAlias = tuple[

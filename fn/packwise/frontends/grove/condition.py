@@ -9,7 +9,7 @@ from packwise.topology.levels import DOMAINS
 
 if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.revisions import ConditionCase, Revision
+    from packwise.revisions.revision import ConditionCase, Revision
     from packwise.topology.levels import ClusterTopology
 
 __all__ = ["workload_condition"]

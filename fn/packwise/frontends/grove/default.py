@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.table import KnownFields
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["default"]
 

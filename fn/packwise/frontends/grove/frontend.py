@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.stored import Before
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Gang
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies

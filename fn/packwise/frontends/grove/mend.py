@@ -10,7 +10,7 @@ from packwise.frontends.grove.schema.table import replacement
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["mend"]
 

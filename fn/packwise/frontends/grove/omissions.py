@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import ScalingGroup
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.settings import TopologyRender
 
 __all__ = ["omissions"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Problem
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["REMOVED", "removed_fields", "without_optional"]
 

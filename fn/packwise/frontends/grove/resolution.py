@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["chosen_topology", "resolve_topology"]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.objects.index import Inventory
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["STORED", "Before"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from packwise.frontends.grove.rules.check import Rulebook
     from packwise.frontends.grove.schema.kinds import API
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["api", "rulebook"]
 

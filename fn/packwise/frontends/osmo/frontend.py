@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.placements import Names
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Placement
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.dynamo.graph import Component, Graph
-    from packwise.revisions import Revision
     from packwise.revisions.dynamo import Release
+    from packwise.revisions.revision import Revision
     from packwise.settings.topologyrender import Dynamo
     from packwise.topology.levels import ClusterTopology
 

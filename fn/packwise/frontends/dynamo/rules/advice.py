@@ -19,8 +19,8 @@ from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.kubernetes.quantities import amounts, container_requests
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.identity import is_placeholder
-from packwise.revisions import REVISIONS, precedes
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
+from packwise.revisions.records import REVISIONS, precedes
 from packwise.wording import told_known
 
 if TYPE_CHECKING:

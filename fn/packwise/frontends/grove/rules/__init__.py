@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.rules.check import Context, Update, checks_of, rules_of, run
 from packwise.frontends.grove.rules.constraints import constraints_at
 from packwise.frontends.grove.tables import rulebook
-from packwise.revisions import GREP_244_MULTI, REVISIONS
+from packwise.revisions.records import GREP_244_MULTI, REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem, Rule
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
     from packwise.frontends.grove.rules.check import Check
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["Context", "all_rules", "differing_rules", "validate_create", "validate_update"]
 

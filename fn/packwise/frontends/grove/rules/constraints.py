@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = [
     "CLIQUE",

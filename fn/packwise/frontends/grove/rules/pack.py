@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["PACK", "Named", "named_constraints"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["NAMED_UPDATE", "PACK_UPDATE"]
 

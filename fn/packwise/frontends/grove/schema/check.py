@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.grove.schema.head import ObjectRule
     from packwise.frontends.grove.schema.kinds import Kind
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["check_shape", "explain_shape"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Problem
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Verdict
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.grove.schema.kinds import Field, Kind
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["field_at", "is_alike"]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.kinds import Field, Kind
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
     Test: TypeAlias = Callable[[Value], bool] | None
 

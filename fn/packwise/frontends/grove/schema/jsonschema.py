@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from packwise.frontends.grove.schema.kinds import Field, Kind
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["json_schema"]
 

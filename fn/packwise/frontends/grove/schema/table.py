@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.fieldpath import FieldPath
-    from packwise.revisions import Revision
+    from packwise.revisions.revision import Revision
 
 __all__ = ["ALPHA7", "KnownFields", "known_fields", "podcliqueset", "replacement"]
 
