@@ -14,16 +14,18 @@ import pytest
 
 from packwise.fleet.cache import (
     DEFAULT_SIZE,
+    LARGEST,
     Cache,
     CacheError,
     Contents,
     contents_of,
     default_place,
+    entry_of,
+    name_of,
     open_cache,
     open_store,
     prune,
 )
-from packwise.fleet.cache.entry import LARGEST, entry_of, name_of
 from tests.absent import without
 from tests.cli.calling import Call
 

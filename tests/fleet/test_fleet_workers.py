@@ -17,7 +17,8 @@ from dask import config
 
 from packwise.cli.fleet.messages import Request
 from packwise.fleet.build import build
-from packwise.fleet.workers import Cluster, Lost, WorkersError, cluster, run
+from packwise.fleet.workers import cluster
+from packwise.fleet.workers.run import Cluster, Lost, WorkersError, run
 from tests.absent import without
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.cli.test_cli_osmo_hostile import LARGE, LONG, embedded

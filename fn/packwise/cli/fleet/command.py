@@ -29,7 +29,7 @@ from packwise.cli.write import refuse_no_folder
 from packwise.commands.fleet import PackageResult, Status, Tally
 from packwise.commands.fleet.reach import reach_of_any
 from packwise.fleet.cache import CacheError, default_place, open_cache
-from packwise.fleet.workers import Cluster, Processes
+from packwise.fleet.workers.run import Cluster, Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -10,7 +10,7 @@ from packwise.cli.console import say
 from packwise.cli.fleet.messages import lost, result_of
 from packwise.cli.fleet.work import work
 from packwise.cli.progress import Meter
-from packwise.fleet.workers import Lost, WorkersError, run
+from packwise.fleet.workers.run import Lost, WorkersError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.cli.fleet.requests import Requests
     from packwise.commands.fleet import PackageResult
     from packwise.fleet.cache import Cache
-    from packwise.fleet.workers import Workers
+    from packwise.fleet.workers.run import Workers
 
 __all__ = ["run_through"]
 

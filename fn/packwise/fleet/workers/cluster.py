@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from packwise.extras import DASK
 from packwise.fleet.build import build
-from packwise.fleet.workers.pool import OUT_OF_MEMORY, Lost, WorkersError
+from packwise.fleet.workers.run import OUT_OF_MEMORY, Lost, WorkersError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

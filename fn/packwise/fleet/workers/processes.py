@@ -19,7 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from krmfn.record import NamedTuple
-from packwise.fleet.workers.pool import OUT_OF_MEMORY, Lost
+from packwise.fleet.workers.run import OUT_OF_MEMORY, Lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable

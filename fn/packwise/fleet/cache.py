@@ -1,0 +1,422 @@
+"""A store of results by their content: what a package becomes is looked up by a digest of all that it is made from.
+
+Entries are bytes, which callers read as JSON; nothing of a cache is ever unpickled. An entry names its key and carries
+a digest: what is cut short, mixed up or not an entry counts as absent, and goes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import tempfile
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from krmfn.record import NamedTuple
+from packwise.extras import FSSPEC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+_HEAD = b"packwise-cache-1 "
+_LENGTH = len(_HEAD) + 64 + 1
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of the largest entry that is read or written: what a hostile one can fill the memory with."""
+
+NAME = re.compile(r"[0-9a-f]{64}")
+"""How entries are named; nothing else in a cache is read or removed."""
+
+
+def name_of(key: str) -> str:
+    """The name of the entry with that key, whatever characters the key has."""
+    return sha256(_HEAD + key.encode()).hexdigest()
+
+
+def entry_of(key: str, value: bytes) -> bytes:
+    """The entry with that value."""
+    return _HEAD + _digest(key, value) + b"\n" + value
+
+
+def value_of(key: str, entry: bytes) -> bytes | None:
+    """The value of an entry; None where it is not whole, or is the entry of another key."""
+    value = entry[_LENGTH:]
+    return value if entry[:_LENGTH] == _HEAD + _digest(key, value) + b"\n" else None
+
+
+def _digest(key: str, value: bytes) -> bytes:
+    digest = sha256(key.encode() + b"\0")
+    digest.update(value)
+    return digest.hexdigest().encode()
+
+
+class Stored(NamedTuple):
+    """An entry as its store lists it: seconds at which it was last used (of an object: written), bytes, name."""
+
+    used: float
+    size: int
+    name: str
+
+
+class Contents(NamedTuple):
+    """How many entries, and the bytes of all of them."""
+
+    entries: int
+    size: int
+
+
+def contents_of(store: Store) -> Contents:
+    """What is in a store. Raises OSError."""
+    return _sum(store.entries())
+
+
+def prune(store: Store, size: int) -> Contents:
+    """Removes the entries that were not used for longest, until `size` bytes are left at most; what went.
+
+    Another job may use or remove entries meanwhile: to both, one that is gone is one that was never there. Raises
+    OSError.
+    """
+    entries = sorted(store.entries())
+    excess = _sum(entries).size - size
+    gone: list[Stored] = []
+    for entry in entries:
+        if excess <= 0:
+            break
+        store.remove(entry.name)
+        excess -= entry.size
+        gone.append(entry)
+    return _sum(gone)
+
+
+def _sum(entries: list[Stored]) -> Contents:
+    return Contents(len(entries), sum(entry.size for entry in entries))
+
+
+# A cache in a folder, shared by every job that sees the folder. An entry is written under another name and renamed,
+# so that readers see all of it or nothing. Links are not followed, and files of other names are left alone: the
+# folder may be anybody's.
+
+DEFAULT_SIZE = 2 * 1024**3
+"""Bytes of a folder's entries at most, once a run is over: several fleets of 2,000 clusters."""
+
+_PART = "part-"
+"""How the names of files begin that are being written."""
+
+_OLD_PART = 3600.0
+"""Seconds after which such a file belongs to a run that was killed."""
+
+_SAME_USE = 3600.0
+"""Seconds within which a second use of an entry is not written down: most runs write nothing at all then."""
+
+_TAG = "CACHEDIR.TAG"
+_TAGGED = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of packwise: backups may leave it out.\n"
+"""Tells programs that make backups what the folder is. Source: bford.info/cachedir."""
+
+
+class Folder:
+    """The store in a folder, which is made when something is written: for its owner alone."""
+
+    is_near = True
+
+    def __init__(self, folder: Path) -> None:
+        self.place = folder.as_posix()
+        self._folder = folder
+
+    def read(self, name: str) -> bytes | None:
+        """The entry, if it is a file; notes that it was used. Raises OSError."""
+        flags = os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK") | _flag("O_BINARY")
+        try:
+            opened = os.open(self._folder / name, flags)
+        except (FileNotFoundError, PermissionError) as error:
+            # An entry of another user is absent; a folder of another user is not.
+            if isinstance(error, PermissionError) and not os.access(self._folder, os.R_OK | os.X_OK):
+                raise
+            return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return b""
+            raise
+        try:
+            status = os.fstat(opened)
+            if not stat.S_ISREG(status.st_mode):
+                return b""
+            entry = _content(opened, status.st_size)
+        finally:
+            os.close(opened)
+        if time() - status.st_mtime > _SAME_USE:
+            with suppress(OSError):
+                os.utime(self._folder / name, follow_symlinks=False)
+        return entry
+
+    def write(self, name: str, entry: bytes) -> None:
+        """Writes the entry beside its place, then renames it. Raises OSError."""
+        self._make()
+        number, part = tempfile.mkstemp(prefix=_PART, dir=self._folder)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(entry)
+            Path(part).replace(self._folder / name)
+        except BaseException:
+            with suppress(OSError):
+                Path(part).unlink()
+            raise
+
+    def remove(self, name: str) -> None:
+        """Removes the entry. Raises OSError."""
+        (self._folder / name).unlink(missing_ok=True)
+
+    def entries(self) -> list[Stored]:
+        """All entries; what killed runs left goes on the way. Raises OSError."""
+        entries: list[Stored] = []
+        try:
+            listing = os.scandir(self._folder)
+        except FileNotFoundError:
+            return entries
+        with listing:
+            for each in listing:
+                with suppress(FileNotFoundError):
+                    status = each.stat(follow_symlinks=False)
+                    if NAME.fullmatch(each.name) and not stat.S_ISDIR(status.st_mode):
+                        entries.append(Stored(status.st_mtime, status.st_size, each.name))
+                    elif each.name.startswith(_PART) and time() - status.st_mtime > _OLD_PART:
+                        self.remove(each.name)
+        return entries
+
+    def _make(self) -> None:
+        if not self._folder.is_dir():
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileExistsError), (self._folder / _TAG).open("xb") as file:
+                file.write(_TAGGED)
+
+
+def _content(file: int, size: int) -> bytes:
+    """What a file of about that size holds, up to LARGEST bytes and one."""
+    entry = b""
+    # No more at once: the system makes room for as much as is asked for.
+    while len(entry) <= LARGEST and (piece := os.read(file, min(max(size - len(entry), 0), LARGEST - len(entry)) + 1)):
+        entry += piece
+    return entry
+
+
+def default_place() -> str | None:
+    """The folder of this user's cache: `packwise` in `$XDG_CACHE_HOME`, else in `~/.cache`; None without a home.
+
+    Source: the XDG Base Directory Specification, which has relative paths ignored.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():
+        return (base / "packwise").as_posix()
+    with suppress(RuntimeError):
+        return (Path.home() / ".cache" / "packwise").as_posix()
+    return None
+
+
+def _flag(name: str) -> int:
+    """A flag of `os.open`, where the system has it."""
+    return getattr(os, name, 0)
+
+
+class CacheError(Exception):
+    """A cache that cannot be what was asked for; the text says what to do."""
+
+
+class Store(Protocol):
+    """Where entries are: a folder, an object store. Errors are OSError, with the place's own text."""
+
+    place: str
+    """The folder or URL, for messages."""
+
+    is_near: bool
+    """Whether entries take next to no time, so that a run can look at all; a bucket has rules that keep it small."""
+
+    def read(self, name: str) -> bytes | None:
+        """The entry of that name, up to LARGEST bytes and one; None where there is none."""
+        ...
+
+    def write(self, name: str, entry: bytes) -> None:
+        """Writes the entry as a whole: no reader sees a part of it, and the last of several writers counts."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Removes the entry, where it is there."""
+        ...
+
+    def entries(self) -> list[Stored]:
+        """All entries."""
+        ...
+
+
+class Cache:
+    """Values by their keys, in a store. Use it in a `with` block, or close it: that keeps the store to its size.
+
+    What the store refuses is warned of once, by `warn`; after that, nothing more is read, or written. `dropped` is how
+    many entries were not whole.
+    """
+
+    def __init__(self, store: Store, size: int, warn: Callable[[str], None]) -> None:
+        self._store = store
+        self._size = size
+        self._warn = warn
+        self._reads = self._writes = True
+        self._wrote = False
+        self.dropped = 0
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def get(self, key: str) -> bytes | None:
+        """The value that was put under `key`; None where there is none, or it is not whole."""
+        if not self._reads:
+            return None
+        name = name_of(key)
+        try:
+            entry = self._store.read(name)
+        except OSError as error:
+            self._reads = False
+            self._warn(f"warning: the cache {self._store.place} cannot be read: {_reason(error)}; going on without it")
+            return None
+        if entry is None:
+            return None
+        value = value_of(key, entry) if len(entry) <= LARGEST else None
+        if value is None:
+            self.dropped += 1
+            self._try(lambda: self._store.remove(name))
+        return value
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keeps the value under `key`. A value beyond LARGEST is not kept."""
+        entry = entry_of(key, value)
+        if len(entry) <= LARGEST:
+            self._try(lambda: self._store.write(name_of(key), entry))
+            self._wrote = True
+
+    @property
+    def is_near(self) -> bool:
+        """Whether a value takes next to no time to get: less than to make one that is small."""
+        return self._store.is_near
+
+    def close(self) -> None:
+        """Keeps the store to its size, where this cache wrote to it."""
+        if self._wrote and self._store.is_near:
+            self._try(lambda: prune(self._store, self._size))
+        self._wrote = False
+
+    def _try(self, change: Callable[[], object]) -> None:
+        if not self._writes:
+            return
+        try:
+            change()
+        except OSError as error:
+            self._writes = False
+            self._warn(
+                f"warning: the cache {self._store.place} cannot be written: {_reason(error)}; nothing more is kept"
+            )
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error).partition("\n")[0] or type(error).__name__
+
+
+def open_cache(place: str, warn: Callable[[str], None], size: int | None = None) -> Cache:
+    """The cache at a folder, or at an fsspec URL (`s3://BUCKET/PREFIX`), kept to `size` bytes where it is a folder
+    (None: DEFAULT_SIZE).
+
+    `warn` gets the lines about what the place refuses. Raises CacheError where the URL needs a library that is not
+    installed, or is none that fsspec knows.
+    """
+    return Cache(open_store(place), DEFAULT_SIZE if size is None else size, warn)
+
+
+def open_store(place: str) -> Store:
+    """The store at a folder, or at an fsspec URL. Raises CacheError."""
+    scheme, separator, rest = place.partition("://")
+    if not separator:
+        return Folder(Path(place))
+    if scheme == "file":
+        return Folder(Path(rest))
+    if not FSSPEC.installed:
+        raise CacheError(f"--cache {place} must have its library: {FSSPEC.advice}")
+
+    try:
+        return ObjectStore(place)
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise CacheError(f"--cache {place} must be a folder, or a URL that fsspec can open: {reason}") from None
+
+
+# A cache in an object store, through fsspec: S3, Google Cloud Storage, Azure and many more, each by its own library.
+# Object stores replace an object as a whole; where a file system behind fsspec does not, the digest in an entry shows
+# it.
+
+_TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
+"""Where fsspec's libraries put the time at which an object was written."""
+
+
+class ObjectStore:
+    """The store below an fsspec URL. Raises ImportError, ValueError where fsspec cannot open it."""
+
+    is_near = False
+
+    def __init__(self, url: str) -> None:
+        self.place = url
+        # It has no types.
+        fsspec: Any = import_module("fsspec.core")
+        self._files, self._root = fsspec.url_to_fs(url)
+
+    def read(self, name: str) -> bytes | None:
+        """The object of that name. Raises OSError."""
+        with _as_os_errors(), suppress(FileNotFoundError):
+            return self._files.cat_file(self._path(name), start=0, end=LARGEST + 1)
+        return None
+
+    def write(self, name: str, entry: bytes) -> None:
+        """Writes the object. Raises OSError."""
+        with _as_os_errors():
+            self._files.pipe_file(self._path(name), entry)
+
+    def remove(self, name: str) -> None:
+        """Removes the object. Raises OSError."""
+        with _as_os_errors(), suppress(FileNotFoundError):
+            self._files.rm_file(self._path(name))
+
+    def entries(self) -> list[Stored]:
+        """All objects that are entries, by when they were written: no store tells when one was read. Raises OSError."""
+        with _as_os_errors():
+            try:
+                listed: list[dict[str, Any]] = self._files.ls(self._root, detail=True, refresh=True)
+            except FileNotFoundError:
+                return []
+        named = [(each["name"].rpartition("/")[2], each) for each in listed]
+        return [Stored(_written(each), each["size"] or 0, name) for name, each in named if NAME.fullmatch(name)]
+
+    def _path(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}"
+
+
+def _written(described: dict[str, Any]) -> float:
+    """When an object was written; 0 where its store does not tell."""
+    value = next((described[key] for key in _TIMES if described.get(key)), 0.0)
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return value.timestamp() if isinstance(value, datetime) else float(value)
+
+
+@contextmanager
+def _as_os_errors() -> Generator[None]:
+    """Every library has errors of its own for a lack of rights, of a network, of credentials."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(str(error).partition("\n")[0] or type(error).__name__) from error
