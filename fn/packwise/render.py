@@ -177,7 +177,7 @@ def render(
     findings: list[Finding] = []
     first: dict[Identity, Generated] = {}
     objects: list[KubeObject] = []
-    of_operators = _previews(wanted) if settings.apply else set[int]()
+    of_operators = _previews(wanted) if settings.apply else set[KubeObject]()
     for each, stable in zip(wanted, stable_identities([each.value for each in wanted]), strict=True):
         epoch = has_epoch(each.value)
         key = identity(each.value) if epoch else stable
@@ -194,7 +194,7 @@ def render(
             before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
             if before is None and not is_listed:
                 continue
-            apply = settings.apply and not each.preview and id(each.subject) not in of_operators
+            apply = settings.apply and not each.preview and each.subject not in of_operators
             gitops = _gitops(each, settings, in_use) if settings.gitops else _NO_ANNOTATIONS
             value = marked(each, stable[3], apply=apply, gitops=gitops, folder=folder)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
@@ -207,14 +207,10 @@ def _is_emitted(generated: Generated, settings: TopologyRender) -> bool:
     return settings.emits(kind_of_object(generated.value).emitted, by_default=generated.emit_by_default)
 
 
-def _previews(generated: Sequence[Generated]) -> set[int]:
-    """What an operator makes objects from itself, by its identity in memory."""
-    subjects = {id(each.subject): each.subject for each in generated}
-    return {
-        place
-        for place, subject in subjects.items()
-        if subject is not None and identity(subject.value)[:2] in _PREVIEWED
-    }
+def _previews(generated: Sequence[Generated]) -> set[KubeObject]:
+    """The objects from which an operator makes others itself."""
+    subjects = {each.subject for each in generated if each.subject is not None}
+    return {subject for subject in subjects if identity(subject.value)[:2] in _PREVIEWED}
 
 
 def _earlier(index: Index, stable: Identity) -> KubeObject | None:

@@ -32,6 +32,7 @@ from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.cli.arguments import Named, PlaceGangs
     from packwise.commands.place.cure import Second
@@ -115,10 +116,10 @@ def _queued_elsewhere(rendered: Rendered) -> Iterator[str]:
     source = rendered.scheduled
     if source is None:
         return
-    workloads: dict[str, set[int]] = {}
+    workloads: dict[str, set[KubeObject]] = {}
     for queued_pods in queued_sources():
         for pods in queued_pods(source.inventory, source.topologies, source.settings):
-            workloads.setdefault(pods.scheduler, set()).add(id(pods.workload))
+            workloads.setdefault(pods.scheduler, set()).add(pods.workload)
     for scheduler, places in workloads.items():
         number = "1 workload" if len(places) == 1 else f"{len(places)} workloads"
         verb = "is" if len(places) == 1 else "are"

@@ -50,8 +50,8 @@ def variants_as_one(results: Iterable[Result], read: Group | Inputs) -> tuple[Re
     layers = layers_of(read) if has_repeated(results) else []
     if len(layers) < 2:
         return results
-    twice = {id(finding.subject) for layer in layers for finding in repeated(layer)}
-    of_variants = [finding for finding in repeated(read.package.items) if id(finding.subject) not in twice]
+    twice = {finding.subject for layer in layers for finding in repeated(layer)}
+    of_variants = [finding for finding in repeated(read.package.items) if finding.subject not in twice]
     texts = {str(finding.to_result()) for finding in of_variants}
     if not texts.intersection(map(str, results)):
         return results

@@ -136,7 +136,7 @@ class _Line:
 
     def __init__(self, line: int, items: Iterable[KubeObject]) -> None:
         self._line = line
-        self._items = {id(item.origin): item for item in items}
+        self._items = {item.origin: item for item in items}
         self.fields = {key: paths for key, item in self._items.items() if (paths := _paths_at(item, line))}
 
     def shown(self) -> Iterator[tuple[KubeObject, list[FieldPath]]]:
@@ -146,12 +146,12 @@ class _Line:
 
     def is_at(self, place: Place | None) -> bool:
         """Whether the place is a field of the line, or within one."""
-        if place is None or id(place.item.origin) not in self.fields:
+        if place is None or place.item.origin not in self.fields:
             return False
         if place.embedded or place.derived is not None:
             # Lines of a document within the object are no fields of it.
             return place.location().line == self._line
-        paths = self.fields[id(place.item.origin)]
+        paths = self.fields[place.item.origin]
         within = any(place.path[: len(path)] == path for path in _innermost(paths))
         return within or (place.path in paths and place.location().line == self._line)
 
@@ -162,7 +162,7 @@ class _Line:
             place
             for place in places
             for key, path in inner
-            if id(place.item.origin) == key and place.path and not place.embedded and place.derived is None
+            if place.item.origin == key and place.path and not place.embedded and place.derived is None
             if place.path == path[: len(place.path)] and len(path) - len(place.path) <= _NEAR
         ]
         return max(outer, key=lambda place: len(place.path), default=None)
@@ -170,8 +170,8 @@ class _Line:
     def has(self, emitted: Emitted, value: EmittedValue) -> bool:
         """Whether a value comes from the line; or stands there, in the object of an earlier render."""
         before = emitted.before
-        if before is not None and id(before.origin) in self.fields:
-            return any(value.path[: len(path)] == path for path in _innermost(self.fields[id(before.origin)]))
+        if before is not None and before.origin in self.fields:
+            return any(value.path[: len(path)] == path for path in _innermost(self.fields[before.origin]))
         return self.is_at(value.cause.place) or self.is_at(value.cause.through)
 
 

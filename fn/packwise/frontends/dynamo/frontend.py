@@ -151,9 +151,9 @@ class _Dynamo:
         if release is None:
             return [WorkloadPlan(items[0], tuple(about_release))]
         judge = _Judge(inventory, cluster, settings, release)
-        repeats = {id(finding.subject): finding for finding in repeated(items)}
+        repeats = {finding.subject: finding for finding in repeated(items)}
         judgements = [
-            _Judgement(item, (repeats[id(item)],)) if id(item) in repeats else judge.judgement(item) for item in items
+            _Judgement(item, (repeats[item],)) if item in repeats else judge.judgement(item) for item in items
         ]
         once = told_once([each.findings for each in judgements])
         judgements = [each._replace(findings=findings) for each, findings in zip(judgements, once, strict=True)]
@@ -266,8 +266,9 @@ class _Judge:
 
     def plans(self, judgements: list[_Judgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
         """What becomes of the graphs, by what Grove's front end makes of their PodCliqueSets."""
-        derived = {id(each.derived.item): each.derived for each in judgements if each.derived is not None}
-        plans: dict[int, WorkloadPlan] = {}
+        # A derived set has no text, and is told by its name, which no other has.
+        derived = {identity(each.derived.item.value): each.derived for each in judgements if each.derived is not None}
+        plans: dict[KubeObject, WorkloadPlan] = {}
         if derived:
             items = tuple([each.item for each in derived.values()])
             # What of pods nobody knows is dropped from the graph already.
@@ -276,10 +277,11 @@ class _Judge:
                 items=_with_sets(self._inventory.items, items), baseline=self._baseline()
             )
             for plan in sets.plans(inventory, self._cluster, settings, definitions):
-                plans[id(derived[id(plan.workload)].workload)] = _of_graph(plan, derived[id(plan.workload)])
+                origin = derived[identity(plan.workload.value)]
+                plans[origin.workload] = _of_graph(plan, origin)
         return [
             plan._replace(findings=(*each.findings, *plan.findings))
-            if (plan := plans.get(id(each.item))) is not None
+            if (plan := plans.get(each.item)) is not None
             else WorkloadPlan(each.item, each.findings)
             for each in judgements
         ]

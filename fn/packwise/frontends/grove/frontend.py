@@ -85,8 +85,8 @@ class _Grove:
         plans = planner.plans([planner.judgement(name, items[place]) for name, place in named])
         if planner.placeholders:
             plans = _with_notice(plans, planner.placeholders, settings)
-        repeats = {id(finding.subject): finding for finding in repeated(items)}
-        return [_once(plan, repeats.get(id(plan.workload))) for plan in plans] if repeats else plans
+        repeats = {finding.subject: finding for finding in repeated(items)}
+        return [_once(plan, repeats.get(plan.workload)) for plan in plans] if repeats else plans
 
     def mend(self, item: KubeObject, revision: Revision) -> KubeObject:
         """A PodCliqueSet, mended."""

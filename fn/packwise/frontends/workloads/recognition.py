@@ -20,7 +20,7 @@ _WORDS = ("schedulerName", "kai.scheduler/")
 
 def candidates(index: Index) -> Iterator[KubeObject]:
     """The users' objects that may be workloads of the scheduler, by their texts alone."""
-    seen: dict[int, bool] = {}
+    seen: dict[str, bool] = {}
     for key, items in index.by_kind.items():
         if key in _OF_OTHERS:
             continue
@@ -30,9 +30,9 @@ def candidates(index: Index) -> Iterator[KubeObject]:
                 continue
             # The objects of a file share its text.
             text = item.source.text
-            if id(text) not in seen:
-                seen[id(text)] = any(word in text for word in _WORDS)
-            if seen[id(text)]:
+            if text not in seen:
+                seen[text] = any(word in text for word in _WORDS)
+            if seen[text]:
                 yield item
 
 

@@ -36,9 +36,9 @@ def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
 
 def derived_job_sets(index: Index) -> Iterator[tuple[KubeObject, KubeObject]]:
     """Each TrainJob whose JobSet is not among the input and whose runtime is, with the JobSet that follows."""
-    existing = {id(job) for each in index.of_kind(*_JOB_SET) if (job := train_job_of(each, index)) is not None}
+    existing = {job for each in index.of_kind(*_JOB_SET) if (job := train_job_of(each, index)) is not None}
     for item in index.of_kind(*_TRAIN_JOB):
-        runtime = _runtime_of(item, index) if id(item) not in existing else None
+        runtime = _runtime_of(item, index) if item not in existing else None
         if runtime is not None:
             yield item, KubeObject.new(_job_set(item, runtime))
 

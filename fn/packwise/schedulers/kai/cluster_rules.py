@@ -27,6 +27,7 @@ from packwise.wording import closest, near_miss
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from krmfn.kubeobject import KubeObject
     from packwise.placement import Placement
     from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, QueueShare
     from packwise.schedulers.scheduler import SchedulerInput
@@ -224,11 +225,11 @@ def check_queues(source: SchedulerInput) -> Iterator[Finding]:
 
 def _gangs(placements: Sequence[Placement]) -> list[tuple[Placement, Gang]]:
     """The first gang of each workload that names a queue and a PriorityClass of its own."""
-    first: dict[tuple[int, str, str], tuple[Placement, Gang]] = {}
+    first: dict[tuple[KubeObject, str, str], tuple[Placement, Gang]] = {}
     for placement in placements:
         node = placement.node
         if isinstance(node, Gang) and node.grouper is not Grouper.SERVICE:
-            first.setdefault((id(placement.subject), node.queue or "", node.priority_class), (placement, node))
+            first.setdefault((placement.subject, node.queue or "", node.priority_class), (placement, node))
     return list(first.values())
 
 

@@ -60,7 +60,7 @@ def scheduler_podgroups(
     writer = _Writer(source, topologies)
     generated = [
         group
-        for _, gangs in groupby(placements, lambda placement: id(placement.subject))
+        for _, gangs in groupby(placements, lambda placement: placement.subject)
         for group in writer.of_workload(list(gangs))
     ]
     if not writer.rendered:
@@ -292,7 +292,7 @@ def own_podgroups(
     topologies = known_topologies(source, rendered)
     generated: list[Generated] = []
     findings: list[Finding] = []
-    for _, of_workload in groupby(placements, lambda placement: id(placement.subject)):
+    for _, of_workload in groupby(placements, lambda placement: placement.subject):
         reported: set[tuple[FieldPath, str]] = set()
         for placement in of_workload:
             gang = placement.node

@@ -51,8 +51,8 @@ class _Kueue:
 def is_meant(index: Index) -> bool:
     """Whether an object of the input speaks of Kueue, in whatever words."""
     # Entries of one list share its text.
-    texts = {id(item.source.text): item.source.text for item in index.users.values() if item.written}
-    return any(_WORD in text for text in texts.values())
+    texts = {item.source.text for item in index.users.values() if item.written}
+    return any(_WORD in text for text in texts)
 
 
 KUEUE: Scheduler = _Kueue()
