@@ -91,6 +91,23 @@ def test_anchors_of_a_page_differ_and_its_links_lead_to_them(page: str) -> None:
     assert wrong == [], "a link to a section that the page does not have"
 
 
+RULE = re.compile(r'^- <a id="', re.MULTILINE)
+WITHOUT_CODE = {"README.md", "packwise.md", "clients.md", "gitops.md"}
+"""What packwise promises by itself, and what was seen with programs, whose versions the page names."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in WITHOUT_CODE])
+def test_every_section_with_rules_says_where_upstream_they_were_read(page: str) -> None:
+    _, *sections = re.split(r"^## ", (SPEC / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert sections
+    unsaid = [
+        section.partition("\n")[0]
+        for section in sections
+        if RULE.search(section) and not re.search(r"^Upstream: ", section, re.MULTILINE)
+    ]
+    assert unsaid == []
+
+
 def test_the_first_page_lists_the_others() -> None:
     text = (SPEC / "README.md").read_text(encoding="utf-8")
     assert [page for page in PAGES if page != "README.md" and f"]({page})" not in text] == []
