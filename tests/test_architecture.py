@@ -189,6 +189,55 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
     ] == []
 
 
+WALK = """
+import io, sys
+
+sys.path.insert(0, sys.argv[1])
+from workloads import resource_list
+
+from packwise.function import main
+
+def run(count):
+    sys.stdin, out = io.TextIOWrapper(io.BytesIO("".join(resource_list(count)).encode())), sys.stdout
+    sys.stdout = io.TextIOWrapper(io.BytesIO())
+    try:
+        assert main() == 0
+    finally:
+        sys.stdout = out
+
+def name_of(module):
+    return module.partition(".")[0]
+
+def note(frame, event, _):
+    if event == "call" and name_of(frame.f_globals.get("__name__", "")) in ("krmfn", "packwise"):
+        files.add(frame.f_code.co_filename)
+
+files = set()
+run(10)
+modules = [name for name in sys.modules if name_of(name) in ("krmfn", "packwise")]
+sys.setprofile(note)
+run(1)
+sys.setprofile(None)
+print(len(modules), len(files))
+"""
+"""The modules that `packwise fn` loads for ten workloads, and the files whose functions one of them runs through."""
+
+MODULES_LOADED, FILES_WALKED = 134, 86
+"""Lower them as modules become fewer: a reader follows a workload through so many files."""
+
+
+def test_a_workload_goes_through_few_files() -> None:
+    if not native.is_installed:
+        pytest.skip("without the native core, PyYAML reads everything")
+    command = [sys.executable, "-c", WALK, str(ROOT / "benchmarks")]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    modules, files = map(int, done.stdout.split())
+    assert modules <= MODULES_LOADED
+    assert files <= FILES_WALKED
+
+
 @pytest.mark.parametrize("command", ["render", "check"])
 def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
     """No render pays for what only people who ask for it read."""
