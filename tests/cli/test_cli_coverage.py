@@ -190,3 +190,32 @@ def test_a_package_without_any_is_not_a_passing_one(call: Call, tmp_path: Path, 
     assert required.stderr.endswith(
         "error: a workload must be judged in every package (--require-workloads); 1 package has none\n"
     )
+
+
+POD = "{template: {spec: {schedulerName: SCHEDULER, containers: [{name: main}]}}}"
+JOB = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: train}}\nspec: {POD}\n"
+DEPLOYMENT = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: serve}}\nspec: {POD}\n"
+OF_KAI = {"job.yaml": JOB.replace("SCHEDULER", "kai-scheduler")}
+OF_KUEUE = {
+    "queued.yaml": JOB.replace("SCHEDULER", "default-scheduler").replace(
+        "train}", "queued, labels: {kueue.x-k8s.io/queue-name: lq}}"
+    )
+}
+OF_NOBODY = {"serve.yaml": DEPLOYMENT.replace("SCHEDULER", "volcano")}
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (OF_KAI | OF_KUEUE | OF_NOBODY, "2 workloads read (2 Job)"),
+        (OF_KAI | {"web.yaml": WORKLOAD}, "2 workloads read (among them 1 Job)"),
+        ({"web.yaml": WORKLOAD}, "1 workload read"),
+        (OF_NOBODY, "no workload read"),
+    ],
+)
+def test_workloads_of_kai_and_kueue_are_counted_by_kind_where_they_are_only_read(
+    tmp_path: Path, call: Call, files: dict[str, str], line: str
+) -> None:
+    write(tmp_path, {"topology.yaml": CONFIG} | files)
+
+    assert call("topologies", str(tmp_path)).closing == line

@@ -11,6 +11,8 @@ from packwise.cli.reader import is_readable, readable_items
 from packwise.discovery import Reason, passed_over, summary
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import WORKLOADS, workloads_in
+from packwise.objects.workload_kinds import WORKLOAD_KINDS
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -29,6 +31,7 @@ __all__ = ["Coverage", "coverage_of", "ending", "files_covered", "groups_covered
 _MOST_GROUPS = 3
 """How many configurations the line names."""
 
+_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 _KEYS = frozenset([kind.key for kind in WORKLOADS])
 
 
@@ -104,9 +107,13 @@ def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | No
 def files_covered(files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...]) -> Coverage:
     """What there is in files that are read, and not judged."""
     files = tuple(files)
-    objects = len([item for file in files for item in readable_items(file) if _is_workload(item)])
-    number = objects + sum([len(file.foreign) for file in files])
-    return Coverage(((number, ""),) if number else (), _workloads_among(files) - objects, left_out, "read")
+    items = [item for file in files for item in readable_items(file)]
+    objects = len([item for item in items if _is_workload(item)])
+    others = Counter([item.kind for item in items if _is_of_scheduler(item)])
+    number = objects + others.total() + sum([len(file.foreign) for file in files])
+    kinds = ", ".join([f"{others[kind]} {kind}" for kind in sorted(others)])
+    words = f"({'' if others.total() == number else 'among them '}{kinds})" if others else ""
+    return Coverage(((number, words),) if number else (), _workloads_among(files) - objects, left_out, "read")
 
 
 def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
@@ -127,6 +134,15 @@ def _workloads_among(files: Iterable[InputFile]) -> int:
 def _is_workload(item: KubeObject) -> bool:
     """Whether the object is a workload; a template of OSMO's workflows, which nothing parses, is none."""
     return is_readable(item) and identity(item.value)[:2] in _KEYS and not is_generated(item.value)
+
+
+def _is_of_scheduler(item: KubeObject) -> bool:
+    """Whether the object is a workload whose pods KAI groups, or Kueue queues."""
+    kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
+    if kind is None or is_generated(item.value):
+        return False
+    is_queued = kind.integration is not None and _QUEUE_NAME in item.labels
+    return is_queued or any(spec.get("schedulerName") == KAI_PROFILE for spec in kind.pod_specs(item.value))
 
 
 def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:

@@ -13,9 +13,28 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["WORKLOAD_KINDS", "Grouping", "Integration", "Metadata", "Role", "WorkloadKind"]
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+__all__ = [
+    "ANYWHERE",
+    "WORKLOAD_KINDS",
+    "Grouping",
+    "Integration",
+    "Metadata",
+    "Role",
+    "WorkloadKind",
+    "pod_templates_in",
+    "workload_kind",
+]
+
+ANYWHERE = "**"
+"""A step that stands for every way to a pod template, of kinds that have theirs anywhere."""
+
+_OF_OTHERS = frozenset({"replicatedJobs", "leaderWorkerTemplate", "headGroupSpec", "workerGroupSpecs", "jobTemplate"})
+"""Fields of workloads that KAI knows: where one of another kind has such a field, it makes that workload."""
 
 
 class Grouping(Enum):
@@ -38,6 +57,10 @@ class Grouping(Enum):
     """Knative: the pods of a revision are one group."""
     TRAIN_JOB = auto()
     """Kubeflow Trainer: the JobSet that it makes of a runtime."""
+    RUNTIME = auto()
+    """A template of JobSets, of which there are no pods."""
+    WORKFLOW = auto()
+    """Argo: each pod is a group of its own, with what it lacks of the labels and annotations of the workflow."""
     UNREAD = auto()
     """KAI may not read the object: each pod is a group of its own, and nothing of the object counts."""
 
@@ -81,7 +104,7 @@ class Metadata(NamedTuple):
     """Labels and annotations in the objects of a kind."""
 
     path: tuple[str, ...]
-    """The steps to the mapping that has them; `*` is every entry of a list or a mapping."""
+    """The steps to the mapping that has them; `*` is every entry of a list or a mapping; first `ANYWHERE`."""
 
     role: Role
     title: str
@@ -116,6 +139,12 @@ class WorkloadKind(NamedTuple):
     required: tuple[str, ...] = ()
     """Types of replicas without which KAI makes no group."""
 
+    members: tuple[str, ...] = ()
+    """The steps to the number of pods that the group needs, where the kind has a field for it."""
+
+    without_members: str = ""
+    """KAI's refusal of an object without that field."""
+
     priority_class: str = "train"
     """The class of the group where the workload names none that exists."""
 
@@ -148,6 +177,65 @@ class WorkloadKind(NamedTuple):
             return self.metadata
         return tuple([part for part in self.metadata if part.role is Role.POD])
 
+    def pod_specs(self, value: Mapping[str, Value]) -> Iterator[Mapping[str, Value]]:
+        """The specs of the pods of an object, each with the name of their scheduler where it says one."""
+        if self.grouping is Grouping.WORKFLOW:
+            yield from _mappings_at(value, ("spec",))
+            yield from _mappings_at(value, ("spec", "templates", "*"))
+        for part in self.templates:
+            if part.path[0] == ANYWHERE:
+                for _, template in pod_templates_in(value):
+                    yield from _mappings_at(template, ("spec",))
+            else:
+                yield from _mappings_at(value, part.spec)
+
+
+def _mappings_at(value: Value, steps: tuple[str, ...]) -> Iterator[Mapping[str, Value]]:
+    if not steps:
+        if isinstance(value, dict):
+            yield value
+    elif steps[0] == "*":
+        entries = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        for entry in entries:
+            yield from _mappings_at(entry, steps[1:])
+    elif isinstance(value, dict) and steps[0] in value:
+        yield from _mappings_at(value[steps[0]], steps[1:])
+
+
+def pod_templates_in(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
+    """The pod templates anywhere in an object, in their order: what has a spec with containers.
+
+    What is a manifest of its own within the object, or becomes a workload that KAI knows, is left alone.
+    """
+    nodes: list[tuple[FieldPath, Value]] = []
+    nodes += [((field,), value[field]) for field in value if field != "status"][::-1]
+    while nodes:
+        path, node = nodes.pop()
+        if isinstance(node, list):
+            nodes += [((*path, position), entry) for position, entry in enumerate(node)][::-1]
+        elif isinstance(node, dict):
+            spec = node.get("spec")
+            if isinstance(spec, dict) and isinstance(spec.get("containers"), list):
+                yield path, node
+            elif not ("apiVersion" in node and "kind" in node) and _OF_OTHERS.isdisjoint(node):
+                nodes += [((*path, field), entry) for field, entry in node.items()][::-1]
+
+
+def workload_kind(value: Mapping[str, Value]) -> WorkloadKind:
+    """The row of an object's kind; of a kind without one, that of what KAI may not read."""
+    group, slash, version = str(value.get("apiVersion")).rpartition("/")
+    name = str(value.get("kind"))
+    known = WORKLOAD_KINDS.get((group if slash else "", name))
+    if known is not None:
+        return known
+    own = Metadata(("metadata",), Role.ABOVE, _article(name))
+    pods = _pods(f"pods of {_article(name)}", ANYWHERE)
+    return WorkloadKind(group if slash else "", name, (version,), Grouping.UNREAD, (own, pods))
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
+
 
 _APPS, _BATCH = "apps", "batch"
 _JOBS, _KUBEFLOW, _TRAINER, _RAY = "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org", "ray.io"
@@ -171,11 +259,42 @@ def _simple(
     integration: Integration | None = None,
 ) -> WorkloadKind:
     """A kind with one pod template, at `spec.template`."""
-    article = "an" if name[0] in "AEIOU" else "a"
-    own, pods = _own(f"{article} {name}"), _pods(f"pods of {article} {name}", "spec", "template")
+    own, pods = _own(_article(name)), _pods(f"pods of {_article(name)}", "spec", "template")
     return WorkloadKind(
         group, name, versions, grouping, (own, pods), priority_class=priority_class, integration=integration
     )
+
+
+def _of_default_rule(
+    group: str,
+    name: str,
+    version: str,
+    *,
+    priority_class: str = "train",
+    members: tuple[str, ...] = (),
+    without_members: str = "",
+) -> WorkloadKind:
+    """A kind of the default rule whose pod templates are found where they stand."""
+    own, pods = _own(_article(name)), _pods(f"pods of {_article(name)}", ANYWHERE)
+    return WorkloadKind(
+        group, name, (version,), Grouping.OWNER, (own, pods),
+        members=members, without_members=without_members, priority_class=priority_class,
+    )  # fmt: skip
+
+
+def _runtime(name: str) -> WorkloadKind:
+    """A runtime of Kubeflow Trainer, with a template of JobSets."""
+    template = ("spec", "template")
+    jobs = (*template, "spec", "replicatedJobs", "*", "template")
+    return WorkloadKind(
+        _TRAINER, name, ("v1alpha1",), Grouping.RUNTIME,
+        (
+            Metadata(("metadata",), Role.ABOVE, f"a {name}"),
+            Metadata((*template, "metadata"), Role.OWNER, f"the JobSets of a {name}"),
+            Metadata((*jobs, "metadata"), Role.JOB, f"replicatedJobs of a {name}"),
+            _pods(f"pods of a {name}", *jobs, "spec", "template"),
+        ),
+    )  # fmt: skip
 
 
 def _replica_types(
@@ -257,9 +376,13 @@ _KINDS = (
     ),
     WorkloadKind("", "Pod", ("v1",), Grouping.POD, (_own("a Pod"),), (), integration=Integration.POD),
     WorkloadKind(
-        _TRAINER, "TrainJob", ("v1alpha1",), Grouping.TRAIN_JOB, (_own("a TrainJob"),),
+        _TRAINER, "TrainJob", ("v1alpha1",), Grouping.TRAIN_JOB,
+        # Trainer copies what stands in the spec to the JobSet.
+        (_own("a TrainJob"), Metadata(("spec",), Role.OWNER, "the spec of a TrainJob")),
         integration=Integration.TRAIN_JOB,
     ),
+    _runtime("ClusterTrainingRuntime"),
+    _runtime("TrainingRuntime"),
     _simple(
         _APPS, "Deployment", ("v1",), Grouping.EACH_POD, priority_class="inference", integration=Integration.PODS
     ),
@@ -284,6 +407,28 @@ _KINDS = (
     ),
     # Of a Notebook's pods only the spec is there.
     _simple(_KUBEFLOW, "Notebook", ("v1beta1",), priority_class="build"),
+    WorkloadKind(
+        "argoproj.io", "Workflow", ("v1alpha1",), Grouping.WORKFLOW,
+        (
+            _own("a Workflow"),
+            Metadata(("spec", "podMetadata"), Role.POD, "the podMetadata of a Workflow"),
+            Metadata(("spec", "templates", "*", "metadata"), Role.POD, "templates of a Workflow"),
+        ),
+    ),
+    WorkloadKind("kubevirt.io", "VirtualMachineInstance", ("v1",), Grouping.POD, (_own("a VirtualMachineInstance"),)),
+    _simple("kubevirt.io", "VirtualMachine", ("v1",)),
+    _simple("run.ai", "RunaiJob", ("v1",)),
+    _of_default_rule("egx.nvidia.io", "SPOTRequest", "v1", priority_class="inference"),
+    _of_default_rule(
+        "amlarc.azureml.com", "AmlJob", "v1alpha1",
+        members=("spec", "job", "options", "envs", "AZUREML_NODE_COUNT"),
+        without_members="azureml envs count not found in spec",
+    ),
+    _of_default_rule("machinelearning.seldon.io", "SeldonDeployment", "v1"),
+    _of_default_rule("workspace.devfile.io", "DevWorkspace", "v1alpha2"),
+    _of_default_rule("tekton.dev", "PipelineRun", "v1"),
+    _of_default_rule("tekton.dev", "TaskRun", "v1"),
+    _of_default_rule(_KUBEFLOW, "ScheduledWorkflow", "v1beta1"),
 )  # fmt: skip
 
 WORKLOAD_KINDS: Mapping[tuple[str, str], WorkloadKind] = {kind.key: kind for kind in _KINDS}

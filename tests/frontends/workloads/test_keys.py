@@ -39,6 +39,18 @@ kind: CronJob
 metadata: {{name: nightly, OWN}}
 spec: {{jobTemplate: {{metadata: {{JOBS}}, spec: {{template: {{metadata: {{PODS}}, spec: {POD}}}}}}}}}
 """
+TRAIN_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train, OWN}
+spec: {runtimeRef: {name: torch}}
+"""
+WIDGET = f"""\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {{name: thing, OWN}}
+spec: {{tasks: [{{name: a, template: {{metadata: {{PODS}}, spec: {POD}}}}}]}}
+"""
 TOPOLOGY = "kai.scheduler/topology: cluster"
 REQUIRED = "kai.scheduler/topology-required-placement: rack"
 
@@ -61,6 +73,8 @@ def told(text: str, version: str | None = None, **places: str) -> list[tuple[str
         (CRON_JOB, {"own": "annotations: {kai.scheduler/skip-podgrouper: 'true'}"}),
         (CRON_JOB, {"jobs": f"annotations: {{{TOPOLOGY}, {REQUIRED}}}"}),
         (JOB.replace("kai-scheduler", "volcano"), {"own": "labels: {kai.scheduler/queu: q}"}),
+        (TRAIN_JOB, {"own": "annotations: {kai.scheduler/batch-min-member: '1'}"}),
+        (WIDGET, {"pods": f"labels: {{kai.scheduler/queue: q}}, annotations: {{{TOPOLOGY}, {REQUIRED}}}"}),
     ],
 )  # fmt: skip
 def test_what_is_read_is_left_alone(text: str, places: dict[str, str]) -> None:
@@ -109,6 +123,14 @@ ELSEWHERE: list[tuple[str, dict[str, str], str, str]] = [
      "metadata.annotations[kai.scheduler/segment-topology-required-placement]",
      "key-place: is not read here: KAI's pod-grouper reads it as an annotation of the leaderTemplate of a "
      "LeaderWorkerSet, the workerTemplate of a LeaderWorkerSet"),
+    (TRAIN_JOB, {"own": f"labels: {{{TOPOLOGY}}}"}, "metadata.labels[kai.scheduler/topology]",
+     "key-place: must be an annotation: KAI's pod-grouper reads no label of that name here"),
+    (WIDGET, {"own": f"annotations: {{{REQUIRED}}}"},
+     "metadata.annotations[kai.scheduler/topology-required-placement]",
+     "key-place: is not read here: KAI's pod-grouper reads it as an annotation of pods of a Widget"),
+    (WIDGET, {"pods": "labels: {kai.scheduler/queu: q}"},
+     "spec.tasks[0].template.metadata.labels[kai.scheduler/queu]",
+     'key-spelling: is a key that nobody is known to read; did you mean "kai.scheduler/queue"?'),
 ]  # fmt: skip
 
 

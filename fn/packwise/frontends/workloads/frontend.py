@@ -14,7 +14,7 @@ from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, refusal, unscheduled
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
-from packwise.frontends.workloads.workload import RefusedError, mapping, read_workload
+from packwise.frontends.workloads.workload import RefusedError, mapping, read_workloads
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
@@ -25,8 +25,9 @@ from packwise.topology.known import ListedTopology, Use
 from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.workloads.workload import Workload
@@ -64,17 +65,18 @@ class _Workloads:
         classes = frozenset([*written, *_KNOWN_CLASSES]) if written else None
         groups = inventory.items.of_kind(*PODGROUP.key)
         for item in _sorted(candidates(inventory.items)):
-            workload = None if _is_of_another(item) else read_workload(item, release, settings.kai_name, classes)
-            if workload is not None:
-                if any(_is_flat_group(group, workload) for group in groups):
-                    workload = workload._replace(stays_flat=True)
-                outer = train_job_of(item, inventory.items)
-                plan = _plan(workload if outer is None else workload.below(outer), settings.limits.gangs)
-                if plan is not None:
-                    yield plan
+            workloads = () if _is_of_another(item) else read_workloads(item, release, settings.kai_name, classes)
+            outer = train_job_of(item, inventory.items)
+            plans: list[WorkloadPlan] = []
+            for workload in workloads:
+                is_flat = any(_is_flat_group(group, workload) for group in groups)
+                own = workload if outer is None else workload.below(outer)
+                plan = _plan(own._replace(stays_flat=is_flat), settings.limits.gangs)
+                plans += [] if plan is None else [plan]
+            if plans:
+                yield _of_one(item, plans)
         for outer, job_set in derived_job_sets(inventory.items):
-            workload = read_workload(job_set, release, settings.kai_name, classes)
-            if workload is not None:
+            for workload in read_workloads(job_set, release, settings.kai_name, classes):
                 place = Place(outer, _RUNTIME)
                 plan = _plan(workload._replace(made_from=place).below(outer), settings.limits.gangs)
                 if plan is not None:
@@ -100,10 +102,10 @@ class _Workloads:
         """The workloads whose pods KAI schedules, each with the Topology of the input that it names."""
         existing = {item.name for item in inventory.items.of_kind(*TOPOLOGY.key)}
         for item in _sorted(candidates(inventory.items)):
-            workload = None if _is_of_another(item) else read_workload(item, NEWEST, settings.kai_name, None)
-            if workload is not None and workload.scheduled:
-                name = workload.owner.annotations.get(TOPOLOGY_KEY)
-                yield Use(name if name in existing else None, item)
+            workloads = () if _is_of_another(item) else read_workloads(item, NEWEST, settings.kai_name, None)
+            named = [each.owner.annotations.get(TOPOLOGY_KEY) for each in workloads if each.scheduled]
+            for name in dict.fromkeys([name if name in existing else None for name in named]):
+                yield Use(name, item)
 
     def topologies(
         self,
@@ -128,6 +130,17 @@ def _levels(item: KubeObject) -> tuple[Level, ...]:
     entries = item.get(("spec", "levels"))
     labels = [mapping(entry).get("nodeLabel") for entry in entries] if isinstance(entries, list) else []
     return tuple([Level("", label) for label in labels if isinstance(label, str)])
+
+
+def _of_one(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
+    """The plan of an object whose pods are several workloads; each finding once."""
+    if len(plans) == 1:
+        return plans[0]
+    findings: dict[tuple[str, FieldPath, str], Finding] = {}
+    for finding in [finding for plan in plans for finding in plan.findings]:
+        findings.setdefault((finding.rule, finding.path, finding.message), finding)
+    placements = tuple([placement for plan in plans for placement in plan.placements])
+    return WorkloadPlan(item, tuple(findings.values()), placements)
 
 
 def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:

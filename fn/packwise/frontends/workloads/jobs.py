@@ -55,7 +55,7 @@ def single(workload: Workload) -> list[Shape]:
     if number < 1:
         return []
     members, path = _members(workload)
-    each = workload.grouping is Grouping.EACH_POD or (
+    each = workload.grouping in (Grouping.EACH_POD, Grouping.WORKFLOW) or (
         workload.grouping is Grouping.JOB and is_own(workload) and not workload.release.groups_jobs
     )
     fields: dict[str, FieldPath] = {"members": path} if path else {}
@@ -100,7 +100,17 @@ def _members(workload: Workload) -> tuple[int, FieldPath]:
         return _min_scale(workload), path if MIN_SCALE in workload.owner.annotations else ()
     if workload.grouping is Grouping.JOB:
         return job_members(workload)
-    return 1, ()
+    path = workload.kind.members if workload.kind is not None else ()
+    return (_written_members(workload, path), path) if path else (1, ())
+
+
+def _written_members(workload: Workload, path: FieldPath) -> int:
+    """What a field of the kind says. Raises RefusedError where it is not there."""
+    number = workload.item.get(path)
+    if type(number) is int:
+        return number
+    refused = workload.kind.without_members if workload.kind is not None else ""
+    raise RefusedError(path, "must be the number of pods", refused)
 
 
 def job_members(workload: Workload) -> tuple[int, FieldPath]:

@@ -6,14 +6,25 @@ meant; nothing is said of a workload none of whose pods KAI schedules. Source: s
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.key_rules import FORMS, KeyTable, findings_at, holders, is_read_at, key_places, parts_of
+from packwise.frontends.key_rules import FORMS, KeyTable, findings_at, is_read_at, key_places, parts_of
 from packwise.frontends.known_keys import KEYS as ALL_KEYS
 from packwise.frontends.known_keys import Key, Part
-from packwise.objects.identity import identity
-from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping, Metadata, Role, WorkloadKind
+from packwise.frontends.workloads.recognition import candidates
+from packwise.frontends.workloads.train_job import derived_job_sets
+from packwise.frontends.workloads.workload import mapping
+from packwise.objects.workload_kinds import (
+    ANYWHERE,
+    WORKLOAD_KINDS,
+    Grouping,
+    Metadata,
+    Role,
+    WorkloadKind,
+    pod_templates_in,
+    workload_kind,
+)
 from packwise.revisions.kai import release_of
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -42,9 +53,14 @@ def workload_parts(is_wanted: Callable[[WorkloadKind, Metadata], bool]) -> tuple
     return tuple([part for part, place in _PLACES.items() if is_wanted(*place)])
 
 
+_WITH_MIN_MEMBER = (Grouping.JOB, Grouping.JOB_SET, Grouping.RUNTIME, Grouping.TRAIN_JOB)
+
+
 def is_owner(kind: WorkloadKind, metadata: Metadata) -> bool:
     """Whether they are those of the object that the PodGroup is of; of a kind that KAI may not read, the pod."""
-    return metadata.role is Role.POD if kind.grouping is Grouping.UNREAD else metadata is kind.owner
+    if kind.grouping in (Grouping.UNREAD, Grouping.WORKFLOW) and metadata.role is Role.POD:
+        return True
+    return kind.grouping is not Grouping.UNREAD and (metadata.role is Role.OWNER or metadata is kind.owner)
 
 
 def _is_pod(kind: WorkloadKind, metadata: Metadata) -> bool:
@@ -52,7 +68,7 @@ def _is_pod(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 
 def _is_job_of_set(kind: WorkloadKind, metadata: Metadata) -> bool:
-    return kind.grouping is Grouping.JOB_SET and metadata.role is Role.JOB
+    return kind.grouping in (Grouping.JOB_SET, Grouping.RUNTIME) and metadata.role is Role.JOB
 
 
 def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
@@ -81,11 +97,11 @@ def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 _OWNERS = workload_parts(is_owner)
 _PODS = workload_parts(_is_pod)
-_ABOVE = workload_parts(lambda kind, metadata: metadata.role is Role.ABOVE and kind.grouping is not Grouping.UNREAD)
-_JOBS = workload_parts(_is_job_of_set)
-_MIN_MEMBER = workload_parts(
-    lambda kind, metadata: kind.name in ("Job", "JobSet", "TrainJob") and metadata.role is Role.OWNER
+_ABOVE = workload_parts(
+    lambda kind, metadata: metadata.role is Role.ABOVE and kind.grouping not in (Grouping.UNREAD, Grouping.RUNTIME)
 )
+_JOBS = workload_parts(_is_job_of_set)
+_MIN_MEMBER = workload_parts(lambda kind, metadata: metadata.role is Role.OWNER and kind.grouping in _WITH_MIN_MEMBER)
 _TOPOLOGIES = workload_parts(_has_topology)
 _RAY_GROUPS = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.POD)
 _SEGMENTS = workload_parts(_is_of_segments)
@@ -101,7 +117,8 @@ _OF_A_REVISION = {
     if kind.grouping is Grouping.REVISION and metadata.role is Role.POD
 }
 
-_KAI, _GROUPER = "KAI", "KAI's pod-grouper"
+_KAI, _GROUPER, _DOMAIN = "KAI", "KAI's pod-grouper", "kai.scheduler"
+_BARE_POD = next(part for part in _PODS if part.kind == ("", "Pod"))
 _SEGMENT_LEVELS = (
     "kai.scheduler/segment-topology-required-placement", "kai.scheduler/segment-topology-preferred-placement",
 )  # fmt: skip
@@ -177,26 +194,59 @@ PLACES: dict[str, tuple[Part, ...]] = {
 }
 """Parts that many keys are read in, by what they have in common; the widest first."""
 
-WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES), closed="kai.scheduler")
+WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES), closed=_DOMAIN)
 """The keys, and all parts of workloads in which they are looked at."""
 
 
 def workload_key_findings(index: Index, kai_version: str | None) -> Iterator[Finding]:
     """The keys of users' workloads that nobody reads as they stand, with the release of KAI that is named, if any."""
     releases = partial(_of_other_releases, release=release_of(kai_version))
-    for kind in WORKLOAD_KINDS.values():
-        parts = [part for part in WORKLOAD_KEYS.parts if part.kind == kind.key]
-        for item in index.by_kind.get(kind.key, ()):
-            if is_scheduled(item, kind):
-                for part in parts:
-                    for place in key_places(item.value, part):
-                        yield from findings_at(item, place, WORKLOAD_KEYS, releases)
+    of_jobs = {id(outer): job_set for outer, job_set in derived_job_sets(index)}
+    for item in candidates(index):
+        kind = workload_kind(item.value)
+        if is_scheduled(of_jobs.get(id(item), item)):
+            table = _table_of(kind)
+            for part in table.parts:
+                for place in _places(item, part) if part.kind == kind.key else ():
+                    yield from findings_at(item, place, table, releases)
 
 
-def is_scheduled(item: KubeObject, kind: WorkloadKind) -> bool:
-    """Whether KAI schedules any of the pods."""
-    steps = [template.spec for template in kind.templates]
-    return any(spec.get("schedulerName") == KAI_PROFILE for path in steps for _, spec in holders(item.value, path))
+def is_scheduled(item: KubeObject) -> bool:
+    """Whether KAI schedules any of the pods; of a TrainJob whose runtime nobody knows, whether it has keys of KAI's."""
+    kind = workload_kind(item.value)
+    if kind.grouping is Grouping.TRAIN_JOB:
+        written = [mapping(item.get((*part.path, form))) for part in kind.metadata for form in FORMS]
+        return any(key.startswith(f"{_DOMAIN}/") for keys in written for key in keys)
+    return any(spec.get("schedulerName") == KAI_PROFILE for spec in kind.pod_specs(item.value))
+
+
+@lru_cache(maxsize=64)
+def _table_of(kind: WorkloadKind) -> KeyTable:
+    """The keys of a kind: of one without a row, which KAI may not read, those of bare pods, in its templates."""
+    if kind.key in WORKLOAD_KINDS:
+        return WORKLOAD_KEYS
+    own, pods = (Part(kind.key, part.path, part.title) for part in kind.metadata)
+    keys = {
+        key.name: key._replace(
+            labels=(pods,) if _BARE_POD in key.labels else (),
+            annotations=(pods,) if _BARE_POD in key.annotations else (),
+            since_of={},
+            only_beside={},
+            instead={},
+        )
+        for key in WORKLOAD_KEYS.keys.values()
+    }
+    return KeyTable(keys, (own, pods), closed=_DOMAIN)
+
+
+def _places(item: KubeObject, part: Part) -> Iterator[KeyPlace]:
+    """The labels and annotations of a part of a workload, where there are any."""
+    if part.path[0] != ANYWHERE:
+        yield from key_places(item.value, part)
+        return
+    for path, template in pod_templates_in(item.value):
+        for place in key_places(template, part._replace(path=part.path[1:])):
+            yield place._replace(part=part, path=(*path, *place.path))
 
 
 def _of_other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
@@ -207,7 +257,8 @@ def _of_other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
     return f"is read here by {key.reader} from v0.{since} on, and this is {release.name}"
 
 
-_EVERY = "*"
+_IN_MANY = frozenset({"*", ANYWHERE})
+"""Steps of a path that leads to several places."""
 
 
 def mend(item: KubeObject) -> KubeObject:
@@ -215,8 +266,7 @@ def mend(item: KubeObject) -> KubeObject:
 
     Raises FieldError where an anchor or alias is in the way.
     """
-    kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
-    if kind is None or not is_scheduled(item, kind):
+    if not is_scheduled(item):
         return item
     for path, target, value in list(_moves(item)):
         if item.get(target) is not None:
@@ -231,13 +281,12 @@ def mend(item: KubeObject) -> KubeObject:
 
 def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
     """Each key that is to move: where it stands, where it is read, and its value."""
-    kind = identity(item.value)[:2]
-    for part in WORKLOAD_KEYS.parts:
-        if part.kind != kind:
-            continue
-        for place in key_places(item.value, part):
+    kind = workload_kind(item.value)
+    table = _table_of(kind)
+    for part in table.parts:
+        for place in _places(item, part) if part.kind == kind.key else ():
             for name, value in place.keys.items():
-                key = WORKLOAD_KEYS.keys.get(name) or WORKLOAD_KEYS.keys.get(WORKLOAD_KEYS.nearest(name))
+                key = table.keys.get(name) or table.keys.get(table.nearest(name))
                 if key is None or key.is_written or key.successor or (key.values and value not in key.values):
                     continue
                 target = _target(key, name, place)
@@ -253,7 +302,7 @@ def _target(key: Key, name: str, place: KeyPlace) -> FieldPath | None:
     if place.part in parts_of(key, other) and place.part not in key.only_beside:
         return (*place.path[:-1], other, key.name)
     read = [(part, form) for form in FORMS for part in parts_of(key, form) if part.kind == place.part.kind]
-    if len(read) != 1 or _EVERY in place.part.path or _EVERY in read[0][0].path:
+    if len(read) != 1 or not _IN_MANY.isdisjoint((*place.part.path, *read[0][0].path)):
         return None
     (part, form) = read[0]
     return (*part.path, form, key.name)

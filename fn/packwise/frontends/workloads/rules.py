@@ -40,6 +40,7 @@ from packwise.frontends.workloads.workload import (
     SKIP,
     TOPOLOGY,
     annotation_path,
+    mapping,
     priority_class,
     queue,
     wrong_delays,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
 
 __all__ = ["RULES", "advice", "refusal", "unscheduled"]
@@ -98,7 +100,12 @@ def unscheduled(workload: Workload) -> Iterator[Finding]:
     if any(each.scheduler for each in workload.templates):
         return
     owner = workload.owner
-    holders = [("annotations", owner.annotations, owner.path), ("labels", owner.labels, owner.path)]
+    own = mapping(workload.item.value.get("metadata"))
+    holders: list[tuple[str, Mapping[str, Value], FieldPath]] = [
+        ("annotations", owner.annotations, owner.path),
+        ("labels", owner.labels, owner.path),
+        *[(form, mapping(own.get(form)), ("metadata",)) for form in ("annotations", "labels")],
+    ]
     for each in workload.templates:
         holders += [("annotations", each.annotations, each.metadata), ("labels", each.labels, each.metadata)]
     for form, keys, path in holders:

@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from packwise.kubernetes.quantities import format_duration, parse_duration
 from packwise.objects.identity import identity
 from packwise.objects.place import Origin, Place
-from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping, Metadata, Role, WorkloadKind
+from packwise.objects.workload_kinds import ANYWHERE, Grouping, pod_templates_in, workload_kind
 from packwise.placement import Bounds, PodSet
 from packwise.topology.levels import Level
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kai import KaiRelease
 
 __all__ = [
@@ -52,7 +53,7 @@ __all__ = [
     "preemptibility",
     "priority_class",
     "queue",
-    "read_workload",
+    "read_workloads",
     "wrong_delays",
 ]
 
@@ -79,7 +80,6 @@ _PREEMPTIBILITIES = ("preemptible", "non-preemptible")
 QUEUE = "kai.scheduler/queue"
 """The label that names the queue of a workload."""
 _OWN = ("metadata",)
-_TEMPLATE = ("spec", "template")
 SUFFIX = "xxxxx"
 """Stands for the letters that the API server or a controller adds to a name."""
 _SCHEDULE = "29000000"
@@ -190,29 +190,59 @@ def count(holder: Mapping[str, Value], field: str, default: int) -> int:
     return number if isinstance(number, int) and not isinstance(number, bool) else default
 
 
-def read_workload(
+def read_workloads(
     item: KubeObject, release: KaiRelease, scheduler: str, classes: frozenset[str] | None
-) -> Workload | None:
-    """The workload that `item` is; None for an object without pods that anybody finds."""
+) -> tuple[Workload, ...]:
+    """The workload that `item` is; none for an object without pods that anybody finds.
+
+    Where each pod is on its own, and the object has several templates of them, each is a workload.
+    """
     value = item.value
-    row = WORKLOAD_KINDS.get(identity(value)[:2])
-    is_read = row is not None and row.grouping is not Grouping.UNREAD
-    kind = row if row is not None and is_read and value.get("apiVersion") in row.api_versions else None
-    parts = (Metadata((*_TEMPLATE, "metadata"), Role.POD, "pods"),) if row is None else row.templates
-    templates = tuple(
-        [each for part in parts for each in _templates(value, part.path[:-1], (), is_own=row is not None)]
-    )
-    if not templates:
-        return None
-    if row is not None and row.grouping is Grouping.RAY and QUEUE in _texts(mapping(value.get("metadata")), "labels"):
-        templates = tuple([_of_ray(each, scheduler) for each in templates])
+    row = workload_kind(value)
+    if row.grouping is Grouping.RUNTIME:
+        return ()
+    is_read = row.grouping is not Grouping.UNREAD
+    kind = row if is_read and value.get("apiVersion") in row.api_versions else None
+    parts = [] if row.grouping is Grouping.WORKFLOW else [part.path[:-1] for part in row.templates]
+    templates = [each for path in parts for each in _templates(value, path, ())]
+    if row.grouping is Grouping.WORKFLOW:
+        templates = list(_workflow_templates(value))
+    if row.grouping is Grouping.RAY and QUEUE in _texts(mapping(value.get("metadata")), "labels"):
+        templates = [_of_ray(each, scheduler) for each in templates]
     # What KAI may not read ends the chain of owners: there each pod is on its own.
     grouping = Grouping.EACH_POD if not is_read else Grouping.OWNER if kind is None else kind.grouping
+    is_alone = grouping in (Grouping.EACH_POD, Grouping.WORKFLOW)
     path = kind.body if kind is not None else ("spec",)
-    owner = _owner(value, grouping, templates, kind)
-    return Workload(
-        item, kind, grouping, owner, templates, mapping(_at(value, path)), path, release, scheduler, classes
-    )
+    body = mapping(_at(value, path))
+    return tuple(
+        [
+            Workload(
+                item, kind, grouping, _owner(value, grouping, own, kind, is_one_of=len(templates) > len(own)), own,
+                body, path, release, scheduler, classes,
+            )
+            for own in ([(each,) for each in templates] if is_alone else [tuple(templates)] if templates else [])
+        ]
+    )  # fmt: skip
+
+
+def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
+    """The pods of a Workflow of Argo, each with what its template and the workflow say of it."""
+    spec = mapping(value.get("spec"))
+    shared = mapping(spec.get("podMetadata"))
+    entries = spec.get("templates")
+    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+        template = mapping(entry)
+        container = template.get("container") or template.get("script")
+        if container is None and "containerSet" not in template:
+            continue
+        metadata = mapping(template.get("metadata"))
+        labels, annotations = ({**_texts(shared, form), **_texts(metadata, form)} for form in ("labels", "annotations"))
+        pod: dict[str, Value] = {"containers": [container] if container is not None else []}
+        for field, of_all in (("schedulerName", "schedulerName"), ("priorityClassName", "podPriorityClassName")):
+            name = template.get(field) or spec.get(of_all)
+            if name is not None:
+                pod[field] = name
+        yield Template(_name_of(position, entry), ("spec", "templates", position), labels, annotations, pod)
 
 
 def _of_ray(template: Template, scheduler: str) -> Template:
@@ -221,7 +251,12 @@ def _of_ray(template: Template, scheduler: str) -> Template:
 
 
 def _owner(
-    value: Mapping[str, Value], grouping: Grouping, templates: Sequence[Template], kind: WorkloadKind | None
+    value: Mapping[str, Value],
+    grouping: Grouping,
+    templates: Sequence[Template],
+    kind: WorkloadKind | None,
+    *,
+    is_one_of: bool = False,
 ) -> Owner:
     name = _name(value)
     version, word = str(value.get("apiVersion")), str(value.get("kind"))
@@ -233,15 +268,19 @@ def _owner(
         # The API server gives a Job without labels those of its template.
         labels = _texts(own, "labels") or templates[0].labels
         return Owner(version, word, name, path, labels, _texts(own, "annotations"))
+    template = templates[0]
     if grouping is Grouping.REVISION:
-        template = templates[0]
         written = mapping(_at(value, template.metadata)).get("name")
         name = written if isinstance(written, str) and written else f"{name}-{_FIRST}"
         return Owner(version, "Revision", name, template.metadata, template.labels, template.annotations)
+    labels, annotations = _texts(own, "labels"), _texts(own, "annotations")
+    pod = f"{name}-{template.part}-{SUFFIX}" if is_one_of else f"{name}-{SUFFIX}"
+    if grouping is Grouping.WORKFLOW:
+        labels, annotations = {**labels, **template.labels}, {**annotations, **template.annotations}
+        return Owner("v1", "Pod", pod, _OWN, labels, annotations)
     if grouping is Grouping.EACH_POD and kind is None:
-        template = templates[0]
-        return Owner("v1", "Pod", f"{name}-{SUFFIX}", template.metadata, template.labels, template.annotations)
-    return Owner(version, word, name, _OWN, _texts(own, "labels"), _texts(own, "annotations"))
+        return Owner("v1", "Pod", pod, template.metadata, template.labels, template.annotations)
+    return Owner(version, word, name, _OWN, labels, annotations)
 
 
 def _name(value: Mapping[str, Value]) -> str:
@@ -253,26 +292,38 @@ def _name(value: Mapping[str, Value]) -> str:
     return f"{start}{SUFFIX}" if isinstance(start, str) and start else SUFFIX
 
 
-def _templates(
-    value: Value, steps: tuple[str, ...], path: FieldPath, *, is_own: bool, part: str = ""
-) -> Iterator[Template]:
+def _templates(value: Value, steps: tuple[str, ...], path: FieldPath, *, part: str = "") -> Iterator[Template]:
     """The templates at the end of `steps`, each named by the last key or name of an entry on the way."""
     if not steps:
         if isinstance(value, dict) and isinstance(value.get("spec"), dict):
-            spec = mapping(value["spec"])
-            if is_own or isinstance(spec.get("containers"), list):
-                metadata = mapping(value.get("metadata"))
-                texts = _texts(metadata, "labels"), _texts(metadata, "annotations")
-                yield Template(part or str((path or ("pod",))[-1]), path, *texts, spec)
+            metadata = mapping(value.get("metadata"))
+            texts = _texts(metadata, "labels"), _texts(metadata, "annotations")
+            yield Template(part or str((path or ("pod",))[-1]), path, *texts, mapping(value["spec"]))
         return
     step, rest = steps[0], steps[1:]
+    if step == ANYWHERE:
+        for place, template in pod_templates_in(mapping(value)):
+            yield from _templates(template, (), place, part=_part_at(value, place))
+        return
     if step != "*":
         if isinstance(value, dict) and step in value:
-            yield from _templates(value[step], rest, (*path, step), is_own=is_own, part=part)
+            yield from _templates(value[step], rest, (*path, step), part=part)
         return
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, entry in entries:
-        yield from _templates(entry, rest, (*path, key), is_own=is_own, part=_name_of(key, entry))
+        yield from _templates(entry, rest, (*path, key), part=_name_of(key, entry))
+
+
+def _part_at(value: Value, path: FieldPath) -> str:
+    """The name of the last entry of a list on the way; "" where there is none."""
+    part = ""
+    for step in path:
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) else None
+            part = _name_of(step, value)
+        else:
+            value = mapping(value).get(step)
+    return part
 
 
 def _name_of(key: str | int, entry: Value) -> str:
