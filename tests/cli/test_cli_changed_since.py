@@ -55,10 +55,9 @@ ODD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*ODD, os.fsdecode(b"\xff\xfe.yaml")])
 @pytest.mark.parametrize("state", ["committed", "untracked"])
-def test_a_file_of_any_name_is_checked(call: Call, repository: Path, name: str, state: str) -> None:
-    (repository / "clusters/east" / name).write_text(OTHER, encoding="utf-8")
+def test_a_file_whose_name_is_no_text_is_checked(call: Call, repository: Path, state: str) -> None:
+    (repository / "clusters/east" / os.fsdecode(b"\xff\xfe.yaml")).write_text(OTHER, encoding="utf-8")
     if state == "committed":
         committed(repository)
 
@@ -70,14 +69,18 @@ def test_a_file_of_any_name_is_checked(call: Call, repository: Path, name: str, 
     assert "in 1 file that the change since main reaches; 1 workload judged" in ran.closing
 
 
-def test_an_odd_name_hides_no_other_file(call: Call, repository: Path) -> None:
-    for name in (*ODD, "plain.yaml"):
-        (repository / "clusters/east" / name).write_text(OTHER.replace("other", f"n{len(name)}"), encoding="utf-8")
-    committed(repository)
+@pytest.mark.parametrize("state", ["committed", "untracked"])
+def test_a_file_of_any_name_is_checked_and_hides_no_other(call: Call, repository: Path, state: str) -> None:
+    names = (*ODD, "plain.yaml")
+    for at, name in enumerate(names):
+        (repository / "clusters/east" / name).write_text(OTHER.replace("other", f"n{at}"), encoding="utf-8")
+    if state == "committed":
+        committed(repository)
 
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
-    assert {finding["file"] for finding in ran.findings} == {f"clusters/east/{name}" for name in (*ODD, "plain.yaml")}
+    assert (ran.code, found(ran)) == (1, of(*[f"clusters/east/{name}" for name in names]))
+    assert f"in {len(names)} files that the change since main reaches; {len(names)} workloads judged" in ran.closing
 
 
 @pytest.mark.parametrize("reference", ["main", "git:main", "HEAD~1", "change~1", "main^{commit}", "@~1"])
@@ -91,9 +94,15 @@ def test_only_what_changed_is_reported(call: Call, repository: Path, reference: 
 
 
 @pytest.mark.parametrize(
-    "words", [["."], ["clusters"], ["clusters/west"], ["clusters/west/web.yaml"], ["clusters/east", "."]]
+    ("words", "form"),
+    [
+        *[(["."], form) for form in ("json", "text", "github", "gitlab", "sarif", "junit", "markdown")],
+        *[
+            (words, "json")
+            for words in (["clusters"], ["clusters/west"], ["clusters/west/web.yaml"], ["clusters/east", "."])
+        ],
+    ],
 )
-@pytest.mark.parametrize("form", ["json", "text", "github", "gitlab", "sarif", "junit", "markdown"])
 def test_nothing_changed_is_an_answer(call: Call, repository: Path, words: list[str], form: str) -> None:
     write(repository, {"README.md": "a\n"})
     committed(repository)
