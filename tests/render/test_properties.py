@@ -13,14 +13,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from krmfn import KubeObject, ResourceList, Severity
-from packwise.frontends.grove.schema.check import explain_shape
-from packwise.frontends.grove.schema.fits import fits
-from packwise.revisions.records import REVISIONS
 from packwise.settings import API_VERSION, KIND, load, topologyrender
 from packwise.settings.plain import is_plain
 
 from .calling import render
-from .mangling import DISABLED, EVERYTHING, SPEC, WORKLOAD, listed, mangled, mangled_packages
+from .mangling import DISABLED, EVERYTHING, SPEC, listed, mangled, mangled_packages
 from .packages import CONDITIONS, EARLIER, Listed, config, config_of, flow_list, lists, others, render_specs, workloads
 
 # Its entry with the separators around it, which go along where a revision has no conditions for the workload.
@@ -178,13 +175,6 @@ def test_what_passes_the_quick_look_the_model_takes_with_the_same_result(spec: A
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(topologyrender, "is_plain", never)
             assert load(item) == quick
-
-
-@settings(max_examples=400, deadline=None)
-@given(mangled(WORKLOAD, most=2), st.sampled_from(sorted(REVISIONS)), st.booleans())
-def test_what_fits_the_schema_at_a_glance_has_nothing_to_explain(value: Any, name: str, new: bool) -> None:
-    if fits(REVISIONS[name], new=new)(value):
-        assert explain_shape(value, REVISIONS[name], new=new) == []
 
 
 @pytest.mark.parametrize("text", ["", "what?", "null", "[]", '{"cliques":1}', "[" * 100_000, "9" * 5_000])

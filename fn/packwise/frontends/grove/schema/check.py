@@ -1,13 +1,19 @@
-"""Checks a PodCliqueSet against the table: types as Go decodes them, the rest as the API server's schema does."""
+"""Checks a PodCliqueSet against the table: types as Go decodes them, the rest as the API server's schema does.
+
+The table is prepared once for a revision. Nearly every value is right: of each mapping only the fields whose type alone
+does not say so are looked at further, and no message is built for them.
+"""
 
 from __future__ import annotations
+
+import re
+from functools import cache
 
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.frontends.grove.schema.embedded import struct as struct_of
-from packwise.frontends.grove.schema.fits import fits, matches
 from packwise.frontends.grove.schema.kinds import (
     INT32,
     Array,
@@ -30,14 +36,18 @@ from packwise.wording import closest, list_known, told_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.grove.schema.head import ObjectRule
-    from packwise.frontends.grove.schema.kinds import Kind
+    from packwise.frontends.grove.schema.kinds import Field, Kind
     from packwise.revisions.revision import Revision
 
-__all__ = ["check_shape", "explain_shape"]
+    _At: TypeAlias = tuple["_At", str | int] | None
+    """A place: the one above it, and the key or number there. A path is made of it where something is wrong."""
+
+__all__ = ["check_shape"]
 
 _EMPTY: dict[str, Value] = {}
 _NOUNS = {
@@ -55,172 +65,313 @@ def check_shape(value: Value, revision: Revision, *, new: bool = True) -> list[P
     `value` is the object as written, before defaulting; `new`, whether the cluster does not know it yet. An object with
     a decode problem is not fit for defaulting and rules.
     """
-    if fits(revision, new=new)(value):
-        return []
-    return explain_shape(value, revision, new=new)
-
-
-def explain_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
-    """What `check_shape` answers, without its quick look."""
-    check = _Check(new=new)
-    check.object(value if value is not None else {}, podcliqueset(revision), (), "PodCliqueSet", "")
+    check = _Check()
+    check.object(value if value is not None else {}, _root(revision, new), None, "PodCliqueSet")
     return [*check.decode, *check.schema, *check.unknown]
 
 
+@cache
+def _root(revision: Revision, new: bool) -> _Mapping:
+    root = podcliqueset(revision)
+    rules = tuple([rule for rule in root.rules if new or not rule.new_only])
+    return _Mapping(lambda: root._replace(rules=rules))
+
+
+@cache
+def _referred(go: str) -> _Mapping:
+    """An object of Kubernetes' own."""
+    return _Mapping(lambda: struct_of(go))
+
+
+def _path(at: _At) -> FieldPath:
+    keys: list[str | int] = []
+    while at is not None:
+        at, key = at
+        keys.append(key)
+    return tuple(reversed(keys))
+
+
+class _Field:
+    """A field, prepared: `check` looks at a value of the kind `prepared`; `zero` is checked where there is none."""
+
+    __slots__ = ("check", "prepared", "required", "zero")
+
+    def __init__(self, field: Field) -> None:
+        kind = field.kind
+        self.check = _Check.apart if isinstance(kind, Object) and kind.apart else _CHECKS[type(kind)]
+        self.prepared = _prepared(kind)
+        self.required = field.required
+        self.zero = _zero(kind) if field.zero_when_absent else None
+
+
+class _Order(dict[str, int]):
+    """The order of fields in the table; those that it does not know come last."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: str) -> int:
+        return len(self)
+
+
+class _Mapping:
+    """An object's fields, prepared when a value of it is first met: a workload has few of Kubernetes' own objects.
+
+    `right` has the type of fields of which every value of it is right; `needed` are fields that are looked at where
+    they are absent.
+    """
+
+    __slots__ = ("_find", "fields", "is_ready", "kind", "needed", "order", "right", "rules", "struct")
+
+    kind: Object
+    struct: str
+    rules: tuple[ObjectRule, ...]
+    fields: Mapping[str, _Field]
+    order: _Order
+    right: Mapping[str, type]
+    needed: frozenset[str]
+
+    def __init__(self, find: Callable[[], Object]) -> None:
+        self._find = find
+        self.is_ready = False
+
+    def prepare(self) -> None:
+        """Reads the table."""
+        kind = self.kind = self._find()
+        self.struct, self.rules = kind.struct, kind.rules
+        self.fields = {name: _Field(field) for name, field in kind.fields.items()}
+        self.order = _Order({name: place for place, name in enumerate(kind.fields)})
+        self.right = {name: right for name, field in kind.fields.items() if (right := _right(field.kind))}
+        needed = [name for name, field in self.fields.items() if field.required or field.zero is not None]
+        self.needed = frozenset(needed)
+        self.is_ready = True
+
+    def unsure(self, value: Mapping[str, Value]) -> list[str]:
+        """The fields that have to be looked at, in the order of the table; fields that it does not know come last."""
+        right = self.right
+        names: list[str] = []
+        # Not a comprehension, which is a call in Python 3.11: most mappings have a field or two.
+        for name, entry in value.items():
+            if type(entry) is not right.get(name):
+                names.append(name)
+        if self.needed and not value.keys() >= self.needed:
+            names += self.needed - value.keys()
+        if len(names) > 1:
+            names.sort(key=self.order.__getitem__)
+        return names
+
+
+class _List:
+    """A list, prepared. `absent` is what an entry without a key has; it is found when two entries are first met."""
+
+    __slots__ = ("absent", "check", "kind", "prepared", "refuses_null", "right", "zero")
+
+    def __init__(self, kind: Array) -> None:
+        self.kind = kind
+        self.check = _CHECKS[type(kind.item)]
+        self.prepared = _prepared(kind.item)
+        self.right = _right(kind.item)
+        self.zero = _zero(kind.item)
+        self.refuses_null = kind.go.startswith("[]*")
+        self.absent: dict[str, str | int] = {}
+
+
+def _prepared(kind: Kind) -> Any:
+    if isinstance(kind, Object):
+        return _Mapping(lambda: kind)
+    if isinstance(kind, Reference):
+        return _referred(kind.go)
+    return _List(kind) if isinstance(kind, Array) else kind
+
+
+def _right(kind: Kind) -> type | None:
+    """The type of which every value is right; None where a value has to be looked at."""
+    if isinstance(kind, Text):
+        return None if kind.enum or kind.pattern else str
+    return bool if isinstance(kind, Flag) else None
+
+
+def _zero(kind: Kind) -> Value:
+    return "" if isinstance(kind, Text) else _EMPTY
+
+
+@cache
+def _has_pattern(pattern: str, text: str) -> bool:
+    """Whether `text` has what a CRD's `pattern` looks for."""
+    return re.search(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, text) is not None
+
+
 class _Check:
-    """Collects problems on one walk. `struct` and `dotted` are the decoder's own names for the place."""
+    """Collects problems on one walk. `struct` is the decoder's own name for the mapping around a value."""
 
-    __slots__ = ("_new", "_settled", "_stopped", "decode", "schema", "unknown")
+    __slots__ = ("_apart", "_settled", "_stopped", "decode", "schema", "unknown")
 
-    def __init__(self, *, new: bool) -> None:
-        self._new = new
+    def __init__(self) -> None:
+        self._apart: _At = None
         self._settled = False
         self._stopped = False
         self.decode: list[Problem] = []
         self.schema: list[Problem] = []
         self.unknown: list[Problem] = []
 
-    def object(self, value: Value, kind: Object, path: FieldPath, struct: str, dotted: str) -> None:
+    def object(self, value: Value, mapping: _Mapping, at: _At, struct: str) -> None:
+        if not mapping.is_ready:
+            mapping.prepare()
         if not isinstance(value, dict):
-            self._type(value, kind, path, struct, dotted)
+            self._type(value, mapping.kind, at, struct)
             return
-        fields = kind.fields
-        for name, field in fields.items():
+        fields, own = mapping.fields, mapping.struct
+        knows_all = True
+        for name in mapping.unsure(value):
+            field = fields.get(name)
+            if field is None:
+                knows_all = False
+                continue
             entry = value.get(name)
             if entry is None:
                 if field.required:
-                    self._schema((*path, name), ErrorType.REQUIRED, None, "", "must be set")
-                if not field.zero_when_absent:
+                    self._schema((at, name), ErrorType.REQUIRED, None, "", "must be set")
+                if field.zero is None:
                     continue
-                entry = "" if isinstance(field.kind, Text) else _EMPTY
-            if isinstance(field.kind, Object) and field.kind.apart:
-                self._value(entry, field.kind, (*path, name), kind.struct, "")
-                self._settled = bool(self.decode)
-            else:
-                self._value(entry, field.kind, (*path, name), kind.struct, f"{dotted}.{name}" if dotted else name)
-        if not value.keys() <= fields.keys():
-            self._unknown(value, sorted(fields), path)
-        for rule in kind.rules:
-            self._rule(value, rule, path)
+                entry = field.zero
+            field.check(self, entry, field.prepared, (at, name), own)
+        if not knows_all:
+            self._unknown(value, sorted(fields), at)
+        for rule in mapping.rules:
+            self._rule(value, rule, at)
 
-    def reference(self, value: Value, kind: Reference, path: FieldPath, struct: str, dotted: str) -> None:
-        self.object(value, struct_of(kind.go), path, struct, dotted)
+    def apart(self, value: Value, mapping: _Mapping, at: _At, struct: str) -> None:
+        self._apart = at
+        self.object(value, mapping, at, struct)
+        self._apart = None
+        self._settled = bool(self.decode)
 
-    def _value(self, value: Value, kind: Kind, path: FieldPath, struct: str, dotted: str) -> None:
-        _CHECKS[type(kind)](self, value, kind, path, struct, dotted)
-
-    def array(self, value: Value, kind: Array, path: FieldPath, struct: str, dotted: str) -> None:
+    def array(self, value: Value, entries: _List, at: _At, struct: str) -> None:
         if not isinstance(value, list):
-            self._type(value, kind, path, struct, dotted)
+            self._type(value, entries.kind, at, struct)
             return
+        right, check = entries.right, entries.check
         for index, entry in enumerate(value):
-            if entry is None and kind.go.startswith("[]*"):
+            if type(entry) is right:
+                continue
+            if entry is None and entries.refuses_null:
                 # The webhook crashes on it.
                 message = "must be a mapping; got null; remove the entry or fill it in"
-                self.decode.append(Problem((*path, index), message, stage=Stage.DECODE))
+                self.decode.append(Problem(_path((at, index)), message, stage=Stage.DECODE))
             else:
-                zero: Value = "" if isinstance(kind.item, Text) else _EMPTY
-                self._value(zero if entry is None else entry, kind.item, (*path, index), struct, dotted)
-        if kind.keys and len(value) > 1:
-            self._duplicates(value, kind, path)
+                item = entries.zero if entry is None else entry
+                check(self, item, entries.prepared, (at, index), struct)
+        if entries.kind.keys and len(value) > 1:
+            self._duplicates(value, entries, at)
 
-    def text(self, value: Value, kind: Text, path: FieldPath, struct: str, dotted: str) -> None:
+    def text(self, value: Value, kind: Text, at: _At, struct: str) -> None:
         if not isinstance(value, str):
-            self._type(value, kind, path, struct, dotted)
+            self._type(value, kind, at, struct)
         elif kind.enum and value not in kind.enum and not (kind.empty_is_absent and not value):
             known = ", ".join([go_quote(name) for name in kind.enum])
             message = f'must be one of {list_known(kind.enum)}; got "{value}"{closest(value, kind.enum)}'
-            self._schema(path, ErrorType.NOT_SUPPORTED, value, f"supported values: {known}", message)
+            self._schema(at, ErrorType.NOT_SUPPORTED, value, f"supported values: {known}", message)
 
         elif kind.pattern:
-            self._matches(value, kind, path)
+            self._matches(value, kind, at)
 
-    def _matches(self, value: str, kind: Text, path: FieldPath) -> None:
+    def _matches(self, value: str, kind: Text, at: _At) -> None:
         if len(value) < kind.min_length:
-            detail = f"{format_path(path)} in body should be at least {kind.min_length} chars long"
-            self._schema(path, ErrorType.INVALID, value, detail, "must not be empty")
+            detail = f"{format_path(_path(at))} in body should be at least {kind.min_length} chars long"
+            self._schema(at, ErrorType.INVALID, value, detail, "must not be empty")
             return
         if len(value) > kind.max_length > 0:
             message = f"must not be longer than {kind.max_length} characters; got {len(value)}"
             detail = f"may not be more than {kind.max_length} bytes"
-            self._schema(path, ErrorType.TOO_LONG, value, detail, message)
-        if not matches(kind.pattern, value):
+            self._schema(at, ErrorType.TOO_LONG, value, detail, message)
+        if not _has_pattern(kind.pattern, value):
             message = f'must match {kind.pattern}; got "{value}"'
-            detail = f"{format_path(path)} in body should match '{kind.pattern}'"
-            self._schema(path, ErrorType.INVALID, value, detail, message)
+            detail = f"{format_path(_path(at))} in body should match '{kind.pattern}'"
+            self._schema(at, ErrorType.INVALID, value, detail, message)
 
-    def _rule(self, value: Mapping[str, Value], rule: ObjectRule, path: FieldPath) -> None:
-        if rule.new_only and not self._new:
+    def _rule(self, value: Mapping[str, Value], rule: ObjectRule, at: _At) -> None:
+        breaches = rule.breaches(value)
+        if not breaches:
             return
+        path = _path(at)
         text = f"{format_path((*path, *rule.at))}: {rule.type}: {rule.detail}"
-        for place in rule.breaches(value):
+        for place in breaches:
             self.schema.append(Problem((*path, *place), rule.message, text, Stage.SCHEMA))
             text = None
 
-    def number(self, value: Value, kind: Number, path: FieldPath, struct: str, dotted: str) -> None:
+    def number(self, value: Value, kind: Number, at: _At, struct: str) -> None:
         if not _is_integer(value, kind):
-            self._type(value, kind, path, struct, dotted)
+            self._type(value, kind, at, struct)
 
-    def flag(self, value: Value, kind: Flag, path: FieldPath, struct: str, dotted: str) -> None:
+    def flag(self, value: Value, kind: Flag, at: _At, struct: str) -> None:
         if not isinstance(value, bool):
-            self._type(value, kind, path, struct, dotted)
+            self._type(value, kind, at, struct)
 
-    def duration(self, value: Value, kind: Duration, path: FieldPath, struct: str, dotted: str) -> None:
+    def duration(self, value: Value, kind: Duration, at: _At, struct: str) -> None:
         if not isinstance(value, str):
-            text = _type_text(value, kind, kind.go, struct, dotted)
+            text = _type_text(value, kind, kind.go, struct, self._dotted(at))
         elif parse_duration(value) is None:
             text = duration_fault(value)
         else:
             return
-        self._decode(path, f"must be a duration such as 4h0m0s or 90s; got {describe(value)}", text, stops=True)
+        self._decode(at, f"must be a duration such as 4h0m0s or 90s; got {describe(value)}", text, stops=True)
 
-    def quantity(self, value: Value, _kind: Quantity, path: FieldPath, _struct: str, _dotted: str) -> None:
-        # Go reads the JSON text, whatever its type: no quantity begins with what other types begin with.
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        fault = None if is_number else quantity_fault(value if isinstance(value, str) else "{")
+    def quantity(self, value: Value, _kind: Quantity, at: _At, _struct: str) -> None:
+        fault = _quantity_fault(value)
         if fault is not None:
-            self._decode(path, f"must be a quantity such as 2, 500m or 64Gi; got {describe(value)}", fault, stops=True)
+            self._decode(at, f"must be a quantity such as 2, 500m or 64Gi; got {describe(value)}", fault, stops=True)
 
-    def int_or_string(self, value: Value, kind: IntOrString, path: FieldPath, struct: str, dotted: str) -> None:
+    def int_or_string(self, value: Value, kind: IntOrString, at: _At, struct: str) -> None:
         if not isinstance(value, str) and not _is_integer(value, INT32):
-            text = _type_text(value, INT32, kind.go, struct, dotted)
-            self._decode(path, f"must be an integer of 32 bits or a string; got {describe(value)}", text, stops=True)
+            text = _type_text(value, INT32, kind.go, struct, self._dotted(at))
+            self._decode(at, f"must be an integer of 32 bits or a string; got {describe(value)}", text, stops=True)
 
-    def text_map(self, value: Value, kind: TextMap, path: FieldPath, struct: str, dotted: str) -> None:
+    def text_map(self, value: Value, kind: TextMap, at: _At, struct: str) -> None:
         if not isinstance(value, dict):
-            self._type(value, kind, path, struct, dotted)
+            self._type(value, kind, at, struct)
             return
-        for key in sorted(value):
-            if not isinstance(value[key], str) and value[key] is not None:
-                self._type(value[key], Text(), (*path, key), struct, dotted)
+        for key in sorted([key for key, text in value.items() if not isinstance(text, str) and text is not None]):
+            self._type(value[key], Text(), (at, key), struct, of=at)
 
-    def quantities(self, value: Value, kind: Quantities, path: FieldPath, struct: str, dotted: str) -> None:
+    def quantities(self, value: Value, kind: Quantities, at: _At, struct: str) -> None:
         if not isinstance(value, dict):
-            self._type(value, kind, path, struct, dotted)
+            self._type(value, kind, at, struct)
             return
-        for key in sorted(value):
-            if value[key] is not None:
-                self.quantity(value[key], Quantity(), (*path, key), struct, dotted)
+        for key in sorted([key for key, amount in value.items() if amount is not None and _quantity_fault(amount)]):
+            self.quantity(value[key], _QUANTITY, (at, key), struct)
 
-    def open(self, _value: Value, _kind: Open, _path: FieldPath, _struct: str, _dotted: str) -> None:
+    def open(self, _value: Value, _kind: Open, _at: _At, _struct: str) -> None:
         return
 
-    def _duplicates(self, entries: Sequence[Value], kind: Array, path: FieldPath) -> None:
-        seen: dict[tuple[str, ...], int] = {}
-        absences = {key: _zero_of(key, kind) if absent is None else absent for key, absent in kind.keys.items()}
-        for index, entry in enumerate(entries):
-            if entry is not None and not isinstance(entry, dict):
-                continue
-            written = {key: part for key, part in (entry or _EMPTY).items() if part is not None}
-            parts: dict[str, Value] = {key: written.get(key, absent) for key, absent in absences.items()}
-            identity = tuple([repr(part) for part in parts.values()])
+    def _duplicates(self, values: Sequence[Value], entries: _List, at: _At) -> None:
+        absent = entries.absent
+        if not absent:
+            absent |= {
+                key: _zero_of(key, entries.kind) if default is None else default
+                for key, default in entries.kind.keys.items()
+            }
+        named = [
+            (index, entry or _EMPTY) for index, entry in enumerate(values) if entry is None or isinstance(entry, dict)
+        ]
+        columns: list[list[Value]] = []
+        for key, default in absent.items():
+            parts = [entry.get(key, default) for _, entry in named]
+            columns.append([default if part is None else part for part in parts] if None in parts else parts)
+        # A number and a text are told apart; what is a list or mapping goes by how it is written.
+        told = [[part if type(part) is str else repr(part).encode() for part in parts] for parts in columns]
+        identities = list(zip(*told, strict=True))
+        if len(set(identities)) == len(identities):
+            return
+        seen: dict[tuple[str | bytes, ...], int] = {}
+        for (index, _), identity, parts in zip(named, identities, zip(*columns, strict=True), strict=True):
             seen[identity] = seen.get(identity, 0) + 1
             # As the API server does, once for each value, however often it stands there.
             if seen[identity] == 2:
-                shown = ", ".join([f'{key} "{part}"' for key, part in parts.items()])
-                self._schema((*path, index), ErrorType.DUPLICATE, parts, "", f"must be the only entry with {shown}")
+                shown = ", ".join([f'{key} "{part}"' for key, part in zip(absent, parts, strict=True)])
+                value = dict(zip(absent, parts, strict=True))
+                self._schema((at, index), ErrorType.DUPLICATE, value, "", f"must be the only entry with {shown}")
 
-    def _unknown(self, value: Mapping[str, Value], names: Sequence[str], path: FieldPath) -> None:
+    def _unknown(self, value: Mapping[str, Value], names: Sequence[str], at: _At) -> None:
+        path = _path(at)
         where = f'"{format_path(path)}"' if path else "a PodCliqueSet"
         for name in value:
             if name not in names:
@@ -229,14 +380,24 @@ class _Check:
                 message = f'must be a field of {where}; got "{name}"{known}'
                 self.unknown.append(Problem((*path, name), message, effect=Effect.UNKNOWN))
 
-    def _type(self, value: Value, kind: Kind, path: FieldPath, struct: str, dotted: str) -> None:
+    def _type(self, value: Value, kind: Kind, at: _At, struct: str, *, of: _At = None) -> None:
         go, wanted = ("", "object") if isinstance(kind, Open) else (kind.go, kind.json)
         noun = _NOUNS[wanted]
         if type(value) is int and isinstance(kind, Number):
             noun = f"an integer of {kind.bits} bits"
-        self._decode(path, f"must be {noun}; got {describe(value)}", _type_text(value, kind, go, struct, dotted))
+        text = _type_text(value, kind, go, struct, self._dotted(of or at))
+        self._decode(at, f"must be {noun}; got {describe(value)}", text)
 
-    def _decode(self, path: FieldPath, message: str, text: str, *, stops: bool = False) -> None:
+    def _dotted(self, at: _At) -> str:
+        """The decoder's own name for the place: fields without the numbers of entries."""
+        names: list[str] = []
+        while at is not None and at is not self._apart:
+            at, key = at
+            if isinstance(key, str):
+                names.append(key)
+        return ".".join(reversed(names))
+
+    def _decode(self, at: _At, message: str, text: str, *, stops: bool = False) -> None:
         """The decoder reports the problem of a type that reads itself, which stops it; otherwise its first problem."""
         if self._settled:
             text = ""
@@ -245,26 +406,27 @@ class _Check:
             self.decode = [problem._replace(operator_message=None) for problem in self.decode]
         elif self.decode:
             text = ""
-        self.decode.append(Problem(path, message, text or None, Stage.DECODE))
+        self.decode.append(Problem(_path(at), message, text or None, Stage.DECODE))
 
-    def _schema(self, path: FieldPath, kind: ErrorType, value: Value, detail: str, message: str) -> None:
+    def _schema(self, at: _At, kind: ErrorType, value: Value, detail: str, message: str) -> None:
+        path = _path(at)
         text = OperatorError(format_path(path), kind, value, detail).text()
         self.schema.append(Problem(path, message, text, Stage.SCHEMA))
 
 
-_CHECKS: dict[type, Callable[[_Check, Value, Kind, FieldPath, str, str], None]] = {
-    Reference: _Check.reference,  # pyright: ignore[reportAssignmentType]
-    Object: _Check.object,  # pyright: ignore[reportAssignmentType]
-    Array: _Check.array,  # pyright: ignore[reportAssignmentType]
-    Text: _Check.text,  # pyright: ignore[reportAssignmentType]
-    Number: _Check.number,  # pyright: ignore[reportAssignmentType]
-    Flag: _Check.flag,  # pyright: ignore[reportAssignmentType]
-    Duration: _Check.duration,  # pyright: ignore[reportAssignmentType]
-    Quantity: _Check.quantity,  # pyright: ignore[reportAssignmentType]
-    IntOrString: _Check.int_or_string,  # pyright: ignore[reportAssignmentType]
-    Quantities: _Check.quantities,  # pyright: ignore[reportAssignmentType]
-    TextMap: _Check.text_map,  # pyright: ignore[reportAssignmentType]
-    Open: _Check.open,  # pyright: ignore[reportAssignmentType]
+_CHECKS: dict[type, Callable[[_Check, Value, Any, _At, str], None]] = {
+    Reference: _Check.object,
+    Object: _Check.object,
+    Array: _Check.array,
+    Text: _Check.text,
+    Number: _Check.number,
+    Flag: _Check.flag,
+    Duration: _Check.duration,
+    Quantity: _Check.quantity,
+    IntOrString: _Check.int_or_string,
+    Quantities: _Check.quantities,
+    TextMap: _Check.text_map,
+    Open: _Check.open,
 }
 
 
@@ -273,6 +435,16 @@ def _zero_of(key: str, kind: Array) -> str | int:
     owner = struct_of(kind.item.go) if isinstance(kind.item, Reference) else kind.item
     is_number = isinstance(owner, Object) and isinstance(owner.fields[key].kind, Number)
     return 0 if is_number else ""
+
+
+_QUANTITY = Quantity()
+
+
+def _quantity_fault(value: Value) -> str | None:
+    """What the decoder says of a value that is no quantity."""
+    # Go reads the JSON text, whatever its type: no quantity begins with what other types begin with.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return None if is_number else quantity_fault(value if isinstance(value, str) else "{")
 
 
 def _is_integer(value: Value, kind: Number) -> bool:
