@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from krmfn.yamltext import read
-from packwise.commands.diff.comparable import counted, counted_both, is_deeper, with_counted
-from packwise.commands.diff.patch import json_patch
+from packwise.commands.diff.change import counted, counted_both, is_deeper, with_counted
+from packwise.commands.diff.difference import json_patch
 
 GANG = "kind: PodGang\n"
 COUNTED: list[tuple[str, str, str]] = [

@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from krmfn.yamltext import read
-from packwise.commands.diff.change import Action, Change, in_order
-from packwise.commands.diff.consequences import constraint_text
-from packwise.commands.diff.constraints import constraints, topologies_named
-from packwise.commands.diff.fields import Entry, Steps, entries_by_name, field_changes, format_steps, part_at
+from packwise.commands.diff.change import (
+    Action,
+    Change,
+    Entry,
+    Steps,
+    entries_by_name,
+    field_changes,
+    format_steps,
+    in_order,
+    part_at,
+)
+from packwise.commands.diff.consequences import constraint_text, constraints, topologies_named
 from packwise.objects.identity import Identity
 
 Changes = list[tuple[str, Any, Any]]

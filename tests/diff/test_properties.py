@@ -17,10 +17,8 @@ from packwise.cli.diff_output.patch import as_patches
 from packwise.cli.diff_output.result import Compared
 from packwise.cli.diff_output.text import as_text
 from packwise.commands.diff import Action, State, diff, state_after, state_before
-from packwise.commands.diff.change import ORDER, by_identity
-from packwise.commands.diff.comparable import counted
-from packwise.commands.diff.fields import Entry, field_changes, part_at
-from packwise.commands.diff.patch import json_patch
+from packwise.commands.diff.change import ORDER, Entry, by_identity, counted, field_changes, part_at
+from packwise.commands.diff.difference import json_patch
 from packwise.select import Package
 from tests.render.mangling import mangled_packages
 from tests.render.packages import config, others, render_specs, workloads

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from packwise.commands.migrate import equivalence
-from packwise.commands.migrate.equivalence import changed_meanings
-from packwise.commands.migrate.gangs import added_bounds, gang_key, normalized
+from packwise.commands.migrate.equivalence import added_bounds, changed_meanings, gang_key, normalized
 from packwise.revisions.records import ALPHA_10, ALPHA_12
 from packwise.revisions.step import Step
 from packwise.select import Package

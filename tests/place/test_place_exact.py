@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packwise.commands.place.cure import cure, hiding_rule
-from packwise.commands.place.exact import Verdict, exact_packing
+from packwise.commands.place.cure import Verdict, cure, exact_packing, hiding_rule
 from packwise.commands.place.placing import turn_of
 from packwise.commands.place.scenario import read_scenario
 from packwise.extras import SOLVER

@@ -13,7 +13,7 @@ from packwise.cli.groups import Checkup, judged_together, read_groups, readable
 from packwise.cli.input_paths import names_files, real
 from packwise.cli.inputs import documents_of
 from packwise.cli.surroundings import defining, is_broken_configuration, path_of
-from packwise.commands.fleet.reach import reach
+from packwise.commands.fleet.packages import reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

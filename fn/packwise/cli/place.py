@@ -16,8 +16,7 @@ from packwise.cli.place_output.placed import Baseline, Placed
 from packwise.cli.rendered_files import rendered_of
 from packwise.cli.report.lines import as_lines
 from packwise.cli.report.visible import json_text
-from packwise.commands.place.moves import moves
-from packwise.commands.place.placing import more_replicas, place_gangs, situation, turn_of
+from packwise.commands.place.placing import more_replicas, moves, place_gangs, situation, turn_of
 from packwise.commands.place.reasons import free_after, reasons
 from packwise.commands.place.scenario import ScenarioError, answers, is_scenario, read_scenario
 from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas

@@ -26,7 +26,7 @@ from packwise.commands.diff import State, state_after, state_before
 from packwise.commands.diff import diff as compare
 from packwise.commands.place.placing import place_gangs, situation
 from packwise.commands.place.reasons import free_after, reasons
-from packwise.commands.report.picture import Changed, Side, picture_of
+from packwise.commands.report import Changed, Side, picture_of
 from packwise.commands.topologies import has_sources
 from packwise.pipeline import render
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from packwise.cli.arguments import Drawing, Report
     from packwise.cli.inputs import Inputs
-    from packwise.commands.report.picture import Picture
+    from packwise.commands.report import Picture
     from packwise.pipeline import Rendered
     from packwise.select import Package
 

@@ -12,7 +12,7 @@ from packwise.cli.folder import RULES as FOLDER_RULES
 from packwise.cli.input_paths import RULES as PATH_RULES
 from packwise.cli.survey import RULES as SURVEY_RULES
 from packwise.commands.applications import RULES as APPLICATION_RULES
-from packwise.commands.fleet.rules import RULES as FLEET_RULES
+from packwise.commands.fleet.result import RULES as FLEET_RULES
 from packwise.commands.migrate import RULES as MIGRATE_RULES
 from packwise.pipeline.rules import rule_table
 from packwise.wording import closest

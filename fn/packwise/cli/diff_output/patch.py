@@ -7,7 +7,7 @@ from packwise.cli.diff_output.json import resource
 from packwise.cli.rendered_files import without_bookkeeping
 from packwise.cli.report.visible import json_text
 from packwise.commands.diff import Action
-from packwise.commands.diff.patch import json_patch
+from packwise.commands.diff.difference import json_patch
 
 if TYPE_CHECKING:
     from typing import Any

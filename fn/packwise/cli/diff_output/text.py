@@ -12,8 +12,7 @@ from krmfn.result import Severity
 from packwise.cli.report.lines import FAINT, SEVERITIES, as_lines, count, tinted
 from packwise.cli.report.visible import visible
 from packwise.commands.diff import Action, Entry, format_steps
-from packwise.commands.diff.consequences import constraint_text
-from packwise.commands.diff.constraints import constraints
+from packwise.commands.diff.consequences import constraint_text, constraints
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from packwise.cli.inputs import COMMIT
 from packwise.cli.report.lines import as_lines
 from packwise.cli.write import refuse_no_folder
 from packwise.commands.fleet import PackageResult, Status, Tally
-from packwise.commands.fleet.reach import reach_of_any
+from packwise.commands.fleet.packages import reach_of_any
 from packwise.fleet.cache import CacheError, default_place, open_cache
 from packwise.fleet.workers.run import Cluster, Processes
 

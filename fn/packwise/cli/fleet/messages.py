@@ -16,8 +16,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile
 from packwise.cli.folder import FolderPlan
-from packwise.commands.fleet.result import PackageResult, Status
-from packwise.commands.fleet.rules import LOST
+from packwise.commands.fleet.result import LOST, PackageResult, Status
 
 if TYPE_CHECKING:
     from typing import Any

@@ -16,8 +16,7 @@ from packwise.cli.survey import survey
 from packwise.cli.swap import copied_in, locked, remove_left
 from packwise.cli.write import apply
 from packwise.commands.fleet import Status
-from packwise.commands.fleet.result import kept_findings
-from packwise.commands.fleet.rules import WRITTEN
+from packwise.commands.fleet.result import WRITTEN, kept_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -20,7 +20,7 @@ from packwise.cli.read import decode
 from packwise.cli.reader import Reader, error_result, items_of, readable_items
 from packwise.commands.fleet.kustomization import copy_of, file_of
 from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of
-from packwise.commands.fleet.rules import BUILD, FIT
+from packwise.commands.fleet.result import BUILD, FIT
 from packwise.commands.fleet.tree import MemoryTree
 from packwise.objects.index import taken_apart
 from packwise.select import Configured, Package

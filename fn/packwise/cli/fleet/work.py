@@ -25,8 +25,7 @@ from packwise.cli.surroundings import traits_of
 from packwise.cli.values import assigned
 from packwise.commands.diff import Action, diff, state_after, state_before
 from packwise.commands.fleet.packages import Client
-from packwise.commands.fleet.result import PackageResult, Status, kept_findings
-from packwise.commands.fleet.rules import FIT
+from packwise.commands.fleet.result import FIT, PackageResult, Status, kept_findings
 from packwise.objects.kinds import PODGANG, PODGROUP
 from packwise.pipeline import render
 from packwise.render import LOCAL_CONFIG

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packwise.cli.fleet_output.report import FleetReport
-    from packwise.commands.fleet.summary import Group
+    from packwise.commands.fleet.result import Group
 
 __all__ = ["as_markdown"]
 

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from packwise.cli.place_output.placed import Placed
     from packwise.commands.place.cure import Second
-    from packwise.commands.place.moves import Move
-    from packwise.commands.place.placing import GangAnswer
+    from packwise.commands.place.placing import GangAnswer, Move
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
 
 __all__ = ["as_json"]

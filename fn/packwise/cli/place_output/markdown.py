@@ -5,13 +5,13 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.cli.place_output.text import further_lines, gang_lines, move_line, moves_summary, summary, where
-from packwise.commands.place.moves import Fate
+from packwise.commands.place.placing import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from packwise.cli.place_output.placed import Baseline, Placed
-    from packwise.commands.place.moves import Move
+    from packwise.commands.place.placing import Move
 
 __all__ = ["as_markdown", "part"]
 

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from packwise.commands.place.cure import Second
-    from packwise.commands.place.moves import Move
-    from packwise.commands.place.placing import GangAnswer, Placing, Situation
+    from packwise.commands.place.placing import GangAnswer, Move, Placing, Situation
     from packwise.schedulers.kai.allocate.scene import Node
 
 __all__ = ["Baseline", "Placed"]

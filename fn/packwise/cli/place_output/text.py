@@ -8,8 +8,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.report.lines import SEVERITIES, tinted
 from packwise.cli.report.visible import visible, width
-from packwise.commands.place.exact import Verdict
-from packwise.commands.place.moves import Fate
+from packwise.commands.place.cure import Verdict
+from packwise.commands.place.placing import Fate
 from packwise.schedulers.kai.allocate.session import FITS
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from packwise.cli.place_output.placed import Baseline, Placed
     from packwise.commands.place.cure import Second
-    from packwise.commands.place.moves import Move
-    from packwise.commands.place.placing import GangAnswer
+    from packwise.commands.place.placing import GangAnswer, Move
 
 __all__ = ["as_text", "further_lines", "gang_lines", "move_line", "moves_summary", "summary", "where"]
 

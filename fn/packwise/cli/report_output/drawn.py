@@ -14,8 +14,7 @@ from packwise.schedulers.kai.allocate.session import FITS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from packwise.commands.report.domains import DomainBox
-    from packwise.commands.report.picture import GangBox, Picture
+    from packwise.commands.report import DomainBox, GangBox, Picture
 
 __all__ = [
     "INK",

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from packwise.cli.report_output.drawn import Drawn
-    from packwise.commands.report.domains import DomainBox, NodeBox, Share
-    from packwise.commands.report.picture import GangBox, Outcome, Part
+    from packwise.commands.report import DomainBox, GangBox, NodeBox, Outcome, Part, Share
 
 __all__ = ["as_html"]
 

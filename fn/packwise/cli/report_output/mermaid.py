@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packwise.cli.report_output.drawn import Drawn
-    from packwise.commands.report.domains import DomainBox, TopologyMap
-    from packwise.commands.report.picture import GangBox
+    from packwise.commands.report import DomainBox, GangBox, TopologyMap
 
 __all__ = ["LIMIT", "as_mermaid"]
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from packwise.cli.report_output.drawn import Drawn
-    from packwise.commands.report.domains import DomainBox, NodeBox, TopologyMap
-    from packwise.commands.report.picture import GangBox, Picture
+    from packwise.commands.report import DomainBox, GangBox, NodeBox, Picture, TopologyMap
 
 __all__ = ["as_svg"]
 

@@ -4,28 +4,127 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.commands.diff.change import Action
-from packwise.commands.diff.constraints import constraints, topologies_named, topology_annotation
-from packwise.commands.diff.fields import Entry, format_steps, part_at
-from packwise.commands.diff.members import members
+from packwise.commands.diff.change import Action, Entry, entries_by_name, format_steps, part_at
 from packwise.objects.identity import has_epoch, identity
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, KUEUE_TOPOLOGY, PODGANG, TOPOLOGY
+from packwise.objects.kinds import (
+    CLUSTER_TOPOLOGY,
+    CLUSTER_TOPOLOGY_BINDING,
+    KUEUE_TOPOLOGY,
+    PODGANG,
+    PODGROUP,
+    TOPOLOGY,
+)
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.commands.diff.change import Change
-    from packwise.commands.diff.constraints import Constraint
-    from packwise.commands.diff.fields import Steps
+    from packwise.commands.diff.change import Change, Steps
     from packwise.commands.diff.state import State
     from packwise.objects.identity import Identity
 
-__all__ = ["Dropped", "Reason", "constraint_text", "dropped_constraints", "with_meaning"]
+TOPOLOGY_NAME = "grove.io/topology-name"
+"""Annotation of PodGangs: the topology whose node label keys their constraints name. Source: spec/grove.md#7."""
+
+_FIELD = "topologyConstraint"
+_KEYS = (
+    # PodGang: below packConstraint. PodGroup: beside `topology`. Source: spec/grove.md#7 and #10.
+    ("required", ("required", "requiredTopologyLevel")),
+    ("preferred", ("preferred", "preferredTopologyLevel")),
+)
+
+
+class Constraint(NamedTuple):
+    """The pods of what stands at `holder` are packed by the node label `key`; `strength` is required or preferred.
+
+    `topology` is the one that the constraint itself names.
+    """
+
+    holder: Steps
+    strength: str
+    key: str
+    topology: str | None = None
+
+
+def constraints(value: Mapping[str, Value]) -> list[Constraint]:
+    """All constraints of a PodGang, a PodGroup or any object that spells them like these, in its own order."""
+    return list(_below(value.get("spec"), ("spec",)))
+
+
+def topologies_named(value: Mapping[str, Value]) -> set[str]:
+    """The topologies that the constraints of an object refer to; by its annotation, or each by itself."""
+    named = {constraint.topology for constraint in constraints(value) if constraint.topology is not None}
+    annotated = topology_annotation(value)
+    return named | ({annotated} if annotated is not None else set())
+
+
+def topology_annotation(value: Mapping[str, Value]) -> str | None:
+    """The topology that the object's annotation names."""
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    name = annotations.get(TOPOLOGY_NAME) if isinstance(annotations, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _below(value: Value, path: Steps) -> Iterator[Constraint]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if key == _FIELD and isinstance(part, dict):
+                yield from _read(part, path)
+            else:
+                yield from _below(part, (*path, key))
+    elif isinstance(value, list):
+        named = entries_by_name(value)
+        for at, part in enumerate(value):
+            step = at if named is None or not isinstance(part, dict) else Entry(str(part["name"]))
+            yield from _below(part, (*path, step))
+
+
+def _read(value: Mapping[str, Value], holder: Steps) -> Iterator[Constraint]:
+    pack = value.get("packConstraint")
+    fields = {**value, **pack} if isinstance(pack, dict) else value
+    topology = value.get("topology")
+    for strength, names in _KEYS:
+        for name in names:
+            key = fields.get(name)
+            if isinstance(key, str) and key:
+                yield Constraint(holder, strength, key, topology if isinstance(topology, str) else None)
+                break
+
+
+def leaves(value: Mapping[str, Value]) -> frozenset[str]:
+    """The names of the sets that hold the pods of a PodGang or PodGroup; empty for any other object."""
+    if value.get("kind") == PODGANG.name:
+        return frozenset([str(entry.get("name")) for entry in _entries(value, "podgroups")])
+    if value.get("kind") == PODGROUP.name:
+        groups = [*_entries(value, "subGroups"), *_entries(value, "subGroupPolicy")]
+        parents = {str(entry["parent"]) for entry in groups if "parent" in entry}
+        return frozenset({str(entry.get("name")) for entry in groups} - parents)
+    return frozenset()
+
+
+def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
+    """Those of them that the part at `holder` holds."""
+    if len(holder) < 3 or not isinstance(name := holder[2], Entry):
+        return leaves(value)
+    if holder[1] == "topologyConstraintGroupConfigs":
+        configs = _entries(value, "topologyConstraintGroupConfigs")
+        listed = [config.get("podGroupNames") for config in configs if config.get("name") == name.name]
+        return frozenset([str(each) for part in listed if isinstance(part, list) for each in part])
+    children = [entry.get("name") for entry in _entries(value, "subGroups") if entry.get("parent") == name.name]
+    return frozenset([str(each) for each in children] or [name.name])
+
+
+def _entries(value: Mapping[str, Value], field: str) -> Sequence[Mapping[str, Value]]:
+    spec = value.get("spec")
+    entries = spec.get(field) if isinstance(spec, dict) else None
+    listed = entries if isinstance(entries, list) else []
+    return [cast("Mapping[str, Value]", entry) for entry in listed if isinstance(entry, dict)]
+
 
 _SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
 _PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")

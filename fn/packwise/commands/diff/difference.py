@@ -1,24 +1,49 @@
-"""Two states compared: everything that a report says."""
+"""Two states compared: everything that a report says, and the JSON Patch (RFC 6902) of one change.
+
+Source: spec/grove-releases.md#upgrade.
+"""
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.commands.diff.change import changes
-from packwise.commands.diff.consequences import dropped_constraints, with_meaning
-from packwise.commands.diff.renamed import rekeyed
+from packwise.commands.diff.change import changes, with_counted
+from packwise.commands.diff.consequences import dropped_constraints, leaves, with_meaning
+from packwise.objects.identity import PART_OF, has_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.value import Value
     from packwise.commands.diff.change import Change
     from packwise.commands.diff.consequences import Dropped
     from packwise.commands.diff.state import State
     from packwise.objects.identity import Identity
 
-__all__ = ["Difference", "diff"]
+_PART_OF = ("metadata", "labels", PART_OF)
+
+_Pods = tuple[str, str, str, str, frozenset[str]]
+"""Group, kind, namespace and workload of a gang, and its sets of pods: they have the same names in all releases."""
+
+
+def rekeyed(
+    objects: Mapping[Identity, KubeObject], others: Mapping[Identity, KubeObject]
+) -> Mapping[Identity, KubeObject]:
+    """`objects`, each gang without an epoch under the identity of the one among `others` that has its pods."""
+    keys = {_pods(key, item): key for key, item in others.items() if has_epoch(item.value)}
+    if not keys:
+        return objects
+    return {key if has_epoch(item.value) else keys.get(_pods(key, item), key): item for key, item in objects.items()}
+
+
+def _pods(key: Identity, item: KubeObject) -> _Pods:
+    group, kind, namespace, name = key
+    pods = leaves(item.value)
+    # Of a gang without pods nothing but its name tells which it is.
+    return group, kind, namespace, str(item.get(_PART_OF)), pods or frozenset([f"\0{name}"])
 
 
 class Difference(NamedTuple):
@@ -76,3 +101,12 @@ def _missing(state: State, other: State) -> tuple[str, ...]:
 
 def _without(objects: Mapping[Identity, KubeObject], kinds: tuple[str, ...]) -> Mapping[Identity, KubeObject]:
     return {key: item for key, item in objects.items() if key[1] not in kinds}
+
+
+def json_patch(before: Mapping[str, Value], after: Mapping[str, Value]) -> list[dict[str, Any]]:
+    """The operations that give the object `before` what counts of `after`, and leave alone what does not count."""
+    # Costs as much at start as the rest of a comparison's imports.
+    from jsonpatch import make_patch
+
+    target = with_counted(before, after)
+    return list(make_patch(dict(before), target))

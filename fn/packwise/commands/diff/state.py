@@ -5,8 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code
-from packwise.commands.diff.change import ORDER, by_identity
-from packwise.commands.diff.comparable import is_deeper
+from packwise.commands.diff.change import ORDER, by_identity, is_deeper
 from packwise.commands.topologies import has_sources, overview
 from packwise.findings.finding import Finding
 from packwise.objects.identity import format_identity, identity, is_generated

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from packwise.commands.explain.emitted import Cause, Emitted, EmittedValue, location_of, values_of
 from packwise.commands.explain.explanation import (
+    Cause,
+    Emitted,
+    EmittedValue,
     Explanation,
     GangTree,
     LevelNode,
@@ -12,6 +14,8 @@ from packwise.commands.explain.explanation import (
     TopologyNode,
     WorkloadTree,
     explanation_of,
+    location_of,
+    values_of,
 )
 from packwise.commands.explain.target import Chosen, at_line, named, names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.clientmeta import is_client_key
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.commands.explain.emitted import annotated_values, is_yaml, location_of, value_of, values_of
+from packwise.commands.explain.explanation import annotated_values, is_yaml, location_of, value_of, values_of
 from packwise.objects.identity import identity
 from packwise.objects.place import Place
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.commands.explain.emitted import Emitted, EmittedValue
-    from packwise.commands.explain.explanation import Explanation, WorkloadTree
+    from packwise.commands.explain.explanation import Emitted, EmittedValue, Explanation, WorkloadTree
     from packwise.placement import Omission
 
 __all__ = ["Chosen", "ChosenObject", "at_line", "named", "names"]

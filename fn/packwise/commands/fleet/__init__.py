@@ -5,10 +5,8 @@ Pure functions of a tree of files; `packwise.cli.fleet` reads trees, renders pac
 
 from __future__ import annotations
 
-from packwise.commands.fleet.packages import Client, Configuration, FleetPackage, Packages
-from packwise.commands.fleet.reach import Reach, reach
-from packwise.commands.fleet.result import PackageResult, Status
-from packwise.commands.fleet.summary import Summary, Tally
+from packwise.commands.fleet.packages import Client, Configuration, FleetPackage, Packages, Reach, reach
+from packwise.commands.fleet.result import PackageResult, Status, Summary, Tally
 from packwise.commands.fleet.tree import MemoryTree, Tree
 
 __all__ = [

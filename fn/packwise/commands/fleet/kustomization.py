@@ -19,8 +19,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
-from packwise.commands.doctor.client import Problem, is_settings_value, words_of
-from packwise.commands.fleet.documents import documents_in, mapping_at, text_at
+from packwise.commands.doctor import Problem, is_settings_value, words_of
 from packwise.commands.fleet.fields import (
     BUILTIN,
     HELM_PLUGIN,
@@ -33,6 +32,7 @@ from packwise.commands.fleet.fields import (
     Named,
     near,
 )
+from packwise.commands.fleet.tree import documents_in, mapping_at, text_at
 from packwise.discovery import KUSTOMIZATIONS
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The packages of a fleet: which folders of a tree are rendered by themselves, through which client, from what."""
+"""The packages of a fleet, and those that a change can reach."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.source import Source
 from krmfn.yamltext import YamlError
-from packwise.commands.doctor.client import KPTFILE, Problem, is_settings_value, words_of
-from packwise.commands.doctor.kpt import kpt_clients
-from packwise.commands.doctor.kustomize import kustomize_clients
-from packwise.commands.fleet.documents import mapping_at, objects_at, unreadable_at
+from packwise.commands.doctor import KPTFILE, Problem, is_settings_value, kpt_clients, kustomize_clients, words_of
 from packwise.commands.fleet.fields import PLUGINS, same_name
 from packwise.commands.fleet.kustomization import Kustomizations, file_of, folders_named_by, plugin_entries
-from packwise.commands.fleet.tree import below
+from packwise.commands.fleet.tree import below, mapping_at, objects_at, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST, nearest_folder_among
 from packwise.objects.kinds import WORKLOADS
 from packwise.settings.recognition import has_topology, is_settings
@@ -30,16 +27,6 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.commands.fleet.tree import Tree
-
-__all__ = [
-    "SAYING",
-    "SUFFIXES",
-    "Client",
-    "Configuration",
-    "FleetPackage",
-    "Packages",
-    "configuration_of",
-]
 
 SUFFIXES = (".yaml", ".yml", ".json")
 SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
@@ -485,3 +472,37 @@ def _is_packwise(entry: Mapping[str, Value]) -> bool:
         return bool(words) and posixpath.basename(words[0]) == "packwise"
     name = re.split("[@:]", posixpath.basename(image))[0] if isinstance(image, str) else ""
     return name == "packwise"
+
+
+class Reach(NamedTuple):
+    """The folders of packages, sorted: reached by the change, new with it, gone with it, and those it cannot touch."""
+
+    reached: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    untouched: tuple[str, ...] = ()
+
+
+def reach_of_any(reaches: Sequence[Reach]) -> Reach:
+    """What a change reaches that starts from several commits: what it reaches from any of them."""
+    if len(reaches) == 1:
+        return reaches[0]
+    added = {folder for each in reaches for folder in each.added}
+    reached = {folder for each in reaches for folder in each.reached} - added
+    removed = {folder for each in reaches for folder in each.removed}
+    untouched = {folder for each in reaches for folder in each.untouched} - reached - added
+    return Reach(*[tuple(sorted(folders)) for folders in (reached, added, removed, untouched)])
+
+
+def reach(before: Mapping[str, str], after: Mapping[str, str]) -> Reach:
+    """What a change reaches. Both sides have a digest by folder, of all that the package there reads: paths, contents.
+
+    A file that is new, gone or different reaches every package that reads it on either side.
+    """
+    both = sorted(before.keys() & after.keys())
+    return Reach(
+        tuple(folder for folder in both if before[folder] != after[folder]),
+        tuple(sorted(after.keys() - before.keys())),
+        tuple(sorted(before.keys() - after.keys())),
+        tuple(folder for folder in both if before[folder] == after[folder]),
+    )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from packwise.commands.init.clients import Place, client_files
-from packwise.commands.init.facts import Facts, facts_of
-from packwise.commands.init.levels import GUESSED
-from packwise.commands.init.package import Plan, package_files
+from packwise.commands.init.facts import GUESSED, Facts, facts_of
+from packwise.commands.init.package import Place, Plan, client_files, package_files
 
 __all__ = ["GUESSED", "Facts", "Place", "Plan", "client_files", "facts_of", "package_files"]

@@ -1,16 +1,23 @@
-"""Compares what the scheduler gets before a migration and after it: both must be equivalent."""
+"""Proof that a migrated package gives the scheduler the same, and the running workloads whose migration is refused.
+
+From alpha.12 on names hold the time of their making; pod groups keep theirs, and each is in one gang. There a gang
+beyond minAvailable has the PodCliqueSet's constraint and its group's as a group config; before, the group's alone.
+Source: spec/grove-releases.md#3.3.
+
+Source: spec/grove.md#5, spec/grove-releases.md#2.6.
+"""
 
 from __future__ import annotations
 
 from krmfn.edit import same
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity, exit_code
-from packwise.commands.migrate.gangs import added_bounds, gang_key, normalized
-from packwise.findings.finding import Finding, Rule
+from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects.identity import format_identity, identity, is_generated
-from packwise.objects.kinds import PODGANG, TOPOLOGY
+from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG, TOPOLOGY
 from packwise.pipeline import render
+from packwise.select import Configured
 from packwise.settings import API_VERSION, KIND
 
 if TYPE_CHECKING:
@@ -19,7 +26,64 @@ if TYPE_CHECKING:
     from packwise.revisions.step import Step
     from packwise.select import Package
 
-__all__ = ["GAINED", "MEANING", "as_admitted", "changed_meanings", "scheduled_specs"]
+_ROOT, _CONFIGS = "topologyConstraint", "topologyConstraintGroupConfigs"
+
+
+def gang_key(spec: Value) -> tuple[str, ...]:
+    """What a gang is known by: its pod groups."""
+    return tuple(sorted(_names(spec)))
+
+
+def normalized(spec: Value) -> Value:
+    """`spec` without group configs that demand nothing."""
+    if not isinstance(spec, dict) or not isinstance(spec.get(_CONFIGS), list):
+        return spec
+    configs = [config for config in _configs(spec) if config.get(_ROOT) is not None]
+    kept = {key: value for key, value in spec.items() if key != _CONFIGS}
+    return {**kept, _CONFIGS: cast("Value", configs)} if configs else kept
+
+
+def added_bounds(old: Value, new: Value) -> Value:
+    """What `new` demands of all its pods that `old` does not, where that is the only difference; else None.
+
+    Empty where the demands are the same ones, written elsewhere, or follow from those that stay.
+    """
+    (rest, demands), (rest_after, demands_after) = _apart(old), _apart(new)
+    if not same(rest, rest_after) or not all(any(same(each, other) for other in demands_after) for each in demands):
+        return None
+    known = {key for demand in demands for key in demand}
+    return {key: level for demand in demands_after for key, level in demand.items() if key not in known}
+
+
+def _apart(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
+    """The spec without what holds all its pods, and that: the root's constraint, and that of a config of them all."""
+    if not isinstance(spec, dict):
+        return spec, []
+    configs = _configs(spec)
+    whole = [config for config in configs if same(_sorted(config.get("podGroupNames")), list(gang_key(spec)))]
+    constraints = [spec.get(_ROOT), *(config.get(_ROOT) for config in whole)]
+    demands = [c["packConstraint"] for c in constraints if isinstance(c, dict) and c.get("packConstraint")]
+    rest = {key: value for key, value in spec.items() if key not in (_ROOT, _CONFIGS)}
+    parts = [config for config in configs if config not in whole]
+    return {**rest, _CONFIGS: cast("Value", parts)}, cast("list[dict[str, Value]]", demands)
+
+
+def _names(spec: Value) -> list[str]:
+    podgroups = spec.get("podgroups") if isinstance(spec, dict) else None
+    return [
+        str(podgroup.get("name")) for podgroup in (podgroups if isinstance(podgroups, list) else ())
+        if isinstance(podgroup, dict)
+    ]  # fmt: skip
+
+
+def _configs(spec: dict[str, Value]) -> list[dict[str, Value]]:
+    configs = spec.get(_CONFIGS)
+    return [config for config in (configs if isinstance(configs, list) else ()) if isinstance(config, dict)]
+
+
+def _sorted(names: Value) -> Value:
+    return cast("Value", sorted([str(name) for name in names])) if isinstance(names, list) else names
+
 
 GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "spec/designs.md#1", Severity.WARNING)
 MEANING = Rule("migrate-meaning", "The scheduler is told the same before and after a migration.", "spec/designs.md#1")
@@ -69,7 +133,7 @@ def _compared(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
 
 def _otherwise(name: str, old: Value, new: Value) -> Finding:
     """The first field in which two specs differ; all of them where only the order of entries does."""
-    from packwise.commands.diff.fields import FieldChange, field_changes, format_steps
+    from packwise.commands.diff.change import FieldChange, field_changes, format_steps
 
     whole = FieldChange(("spec",), old, new)
     change = next(field_changes(old, new, whole.path), whole)
@@ -137,3 +201,25 @@ def _shown(value: Value) -> str:
     import json
 
     return json.dumps(value, ensure_ascii=False)
+
+
+def refused_workloads(before: Package, after: Package, step: Step) -> tuple[str, ...] | None:
+    """`namespace/name` of each workload that the target's webhook refuses to change from its form before.
+
+    None where there are no workloads.
+    """
+    stored = as_admitted(before, "Auto", step.source.name)
+    if not any(item.kind == POD_CLIQUE_SET.name for item in stored.items):
+        return None
+    earlier = Configured(stored.function_config)
+    changed = after._replace(baseline=stored.items, configured_before=earlier)
+    rendered = render(as_admitted(changed, "Auto", step.target.name))
+    refused = [
+        f"{result.resource_ref.namespace}/{result.resource_ref.name}"
+        for result in rendered.results
+        if result.severity is Severity.ERROR
+        and result.tags.get("stage") == Stage.WEBHOOK.value
+        and result.resource_ref is not None
+        and result.resource_ref.kind == POD_CLIQUE_SET.name
+    ]
+    return tuple(dict.fromkeys(refused))

@@ -1,20 +1,21 @@
-"""A package rewritten for a later design revision, and held to what the scheduler was told before.
+"""The documents of a package rewritten for a later release, every comment kept.
 
-Source: spec/designs.md#1, spec/grove.md#12.
+Source: spec/designs.md#1, spec/grove.md#9; spec/designs.md#2; spec/designs.md#1, spec/grove.md#12.
 """
 
 from __future__ import annotations
 
+import re
+
+from krmfn.edit import same
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code
-from krmfn.yamltext.comments import comments
-from packwise.commands.migrate.binding import levels_text
-from packwise.commands.migrate.equivalence import GAINED, MEANING, changed_meanings
-from packwise.commands.migrate.running import refused_workloads
-from packwise.commands.migrate.section import edited, renamed, text_at
+from krmfn.yamltext import YamlError, locate, read, write
+from krmfn.yamltext.comments import comments, placed_comments
+from packwise.commands.migrate.equivalence import GAINED, MEANING, changed_meanings, refused_workloads
 from packwise.commands.rewrite import migrate_workload
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_generated
@@ -27,15 +28,126 @@ from packwise.topology.levels import sort_levels
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from krmfn.fieldpath import FieldPath
     from krmfn.result import Result
+    from krmfn.value import Value
     from packwise.objects.index import Inventory
     from packwise.objects.place import Place
     from packwise.revisions.revision import Revision
     from packwise.select import Package, Selection
     from packwise.settings.configuration import Configuration
+    from packwise.topology.levels import Level
 
-__all__ = ["RULES", "Migrated", "NewFile", "migrate"]
+_ITEM = re.compile(r"( *)-(?: |$)")
+
+
+def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str) -> str:
+    """`levels:` and below it the levels in this order, at `indent`: the lines of `text` at `path` where they can move.
+
+    `path` leads to the levels as they were written. Lines of a block list move with the comments above them; what was
+    written in another style is written anew below its comments.
+    """
+    value: list[Value] = [{"domain": level.domain, "key": level.key} for level in levels]
+    lines = _lines(text, path)
+    for moved in (lines, _in_order(lines, value)):
+        if _reads_as(moved, value):
+            return "".join([f"{indent}{line}\n" if line else "\n" for line in moved])
+    span = locate(text, path)
+    # A part of a text may be no YAML: its first line is moved without the others.
+    lost = [comment for at, comment in placed_comments(text) if span is not None and span.start <= at < span.end]
+    return "".join([f"{indent}{line}\n" for line in (*lost, *write({"levels": value}).splitlines())])
+
+
+def _lines(text: str, path: FieldPath) -> list[str]:
+    """The lines of the entry at `path`, the first one without what stands before it, the others moved as far."""
+    key, value = locate(text, path, key=True), locate(text, path)
+    if key is None or value is None:
+        return []
+    column = key.start - text.rfind("\n", 0, key.start) - 1
+    end = text.find("\n", value.end)
+    first, *rest = [line.removesuffix("\r") for line in text[key.start : end if end >= 0 else None].split("\n")]
+    return [first, *(line[column:] if not line[:column].strip() else line.lstrip() for line in rest)]
+
+
+def _in_order(lines: list[str], value: list[Value]) -> list[str]:
+    """`lines` of a block list, its items in the order of `value`, each with the comments above it."""
+    dashes = [match.end(1) for line in lines if (match := _ITEM.match(line))]
+    head: list[str] = lines[:1]
+    items: list[list[str]] = []
+    above: list[str] = []
+    for line in lines[1:]:
+        match = _ITEM.match(line)
+        if match and match.end(1) == min(dashes):
+            items.append([*above, line])
+            above = []
+        elif not line.strip() or line.lstrip().startswith("#") or not items:
+            above.append(line)
+        else:
+            items[-1] += [*above, line]
+            above = []
+    written = _read([*head, *(line for item in items for line in item)])
+    if not isinstance(written, list) or len(written) != len(items):
+        return []
+    places: list[int] = []
+    for wanted in value:
+        # A level that stands twice is two items.
+        left = [place for place, entry in enumerate(written) if place not in places and same(entry, wanted)]
+        places += left[:1]
+    if len(places) != len(items):
+        return []
+    return [*head, *(line for place in places for line in items[place]), *above]
+
+
+def _reads_as(lines: list[str], value: list[Value]) -> bool:
+    return same(_read(lines), value)
+
+
+def _read(lines: list[str]) -> Value:
+    try:
+        value = read("".join([f"{line}\n" for line in lines]))
+    except YamlError:
+        return None
+    return value.get("levels") if isinstance(value, dict) else None
+
+
+def edited(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]) -> Place:
+    """`place` after `edit`, which is given what holds the section, an object or a document in its data, and the path.
+
+    Raises FieldError where an anchor is in the way.
+    """
+    if not place.embedded:
+        return place._replace(item=edit(place.item, place.path))
+    text = place.item.get(place.path)
+    document = KubeObject.parse(text if isinstance(text, str) else "")
+    return place._replace(item=place.item.set(place.path, edit(document, place.inner).text))
+
+
+def renamed(place: Place, key: str) -> Place:
+    """`place`, its own key spelt `key`. Raises FieldError where that stands beside it."""
+    path = place.inner if place.embedded and place.inner else place.path
+    last = path[-1]
+    if last == key:
+        return place
+    if place.embedded and not place.inner:
+        # The data of a ConfigMap may spell a field with the path to it.
+        key = key if isinstance(last, str) and not last.startswith("spec.") else f"spec.{key}"
+        return place._replace(item=place.item.rename(place.path, key), path=(*path[:-1], key))
+    place = edited(place, lambda item, at: item.rename(at, key))
+    if place.embedded:
+        return place._replace(inner=(*path[:-1], key))
+    return place._replace(path=(*path[:-1], key))
+
+
+def text_at(place: Place) -> tuple[str, FieldPath]:
+    """The text that holds the section, and the section's path in it."""
+    if place.embedded:
+        text = place.item.get(place.path)
+        return text if isinstance(text, str) else "", place.inner
+    source = place.item.source
+    return source.text, (*source.root, *place.path)
+
 
 _SOURCE = "spec/designs.md#1"
 UNKNOWN = Rule("migrate-source", "What is migrated says which revision it is of.", _SOURCE)
