@@ -41,10 +41,6 @@ def test_every_promise_names_a_test() -> None:
     assert [row for row in rows if not NAMED.search(row)] == []
 
 
-def test_the_readme_leads_to_the_page() -> None:
-    assert "(docs/contract.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
 def test_no_promised_name_goes_unnoticed(expect: Callable[[str, str], None]) -> None:
     """A line that is gone, or another, breaks what somebody relies on; a new line breaks nothing."""
     parts = {

@@ -27,8 +27,10 @@ FUZZED = sorted(path for path in (TESTDATA / "fuzz").rglob("*") if path.is_file(
 
 
 def test_the_core_is_installed(request: pytest.FixtureRequest) -> None:
-    if not native.is_installed and not request.config.getoption("--without-native"):
+    is_left_out = bool(request.config.getoption("--without-native"))
+    if not native.is_installed and not is_left_out:
         missing("krmfn-native is not installed: `make setup` builds it where there is cargo")
+    assert native.is_installed is not is_left_out
 
 
 def text_of(path: Path) -> str:
