@@ -49,6 +49,17 @@ def test_devices_of_any_vendor_stand_in_limits(name: str) -> None:
     assert of_resources({name: 1}, {name: "1"}) == []
 
 
+def test_huge_pages_in_requests_alone_are_told_and_do_not_keep_a_gang_from_being_placed() -> None:
+    text = f"spec.containers[0].resources.limits: Required value: {OVERCOMMITS}"
+
+    said = found({"containers": [{"name": "main", "image": "app:1", "resources": {"requests": {"hugepages-2Mi": 1}}}]})
+
+    assert [(rule, operator) for rule, _, operator in said] == [("pod-huge-pages", text)]
+    assert of_resources({"hugepages-2Mi": 1}, {"hugepages-2Mi": 2}) == [
+        f'{FIRST}.resources.requests: Invalid value: "2": must be equal to hugepages-2Mi limit of 1'
+    ]
+
+
 def test_what_a_container_may_request_alone() -> None:
     assert of_resources(None, {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": 1}) == []
     assert of_resources({"cpu": 2, "memory": "2Gi"}, {"cpu": "0.5", "memory": "2048Mi"}) == []

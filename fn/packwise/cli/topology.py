@@ -11,6 +11,8 @@ from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import show
 from packwise.cli.report.visible import visible
 from packwise.commands.import_topology import propose
+from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
+from packwise.revisions.records import ALPHA_8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +41,9 @@ def _lines(proposal: Proposal) -> Iterator[str]:
     nodes = _count(proposal.nodes, "node")
     yield f"# Levels that the labels of {nodes} show: look at them before workloads are placed by them."
     yield from ("apiVersion: packwise.dev/v1alpha1", "kind: TopologyRender", "metadata:", "  name: topology", "spec:")
+    kind = CLUSTER_TOPOLOGY_BINDING.name
+    yield f"  # The newest release of Grove whose levels stand here; later ones read them in {kind}s."
+    yield f"  revision: {ALPHA_8.name}"
     yield from ("  topologyAwareScheduling:", "    enabled: true", "    levels:")
     for level in proposal.levels:
         yield f"    - {{domain: {level.domain}, key: {_scalar(level.key)}}} # {_counts(level, proposal.nodes)}"

@@ -88,7 +88,10 @@ _NAME = Rule(
     "spec/placement.md#9",
     Severity.WARNING,
 )
-RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME)
+_HUGE = Rule(
+    "pod-huge-pages", "A container that asks for huge pages has them in limits too.", _SOURCE, Severity.WARNING
+)
+RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE)
 """The rules of pods, whoever creates them."""
 
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
@@ -165,7 +168,9 @@ def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tupl
     for name, requested in requests.items():
         problem = _requested(name, requested, limits.get(name), path)
         if problem is not None:
-            yield _RESOURCE, problem
+            # KAI's own answers hold pods with huge pages in requests alone, of which it says where they would go.
+            is_huge = name.startswith(_HUGE_PAGES) and name not in limits
+            yield (_HUGE if is_huge else _RESOURCE), problem
 
 
 def _resource_name(name: str, at: FieldPath) -> Iterator[Problem]:
@@ -207,11 +212,12 @@ def _requested(
     at, (text, amount) = (*path, "requests", name), requested
     overcommits = _is_native(name) and not name.startswith(_HUGE_PAGES)
     if limit is None:
-        # KAI's own answers hold pods with huge pages in requests alone: they are left to the API server.
-        if overcommits or name.startswith(_HUGE_PAGES) or next(_resource_name(name, at), None) is not None:
+        if overcommits or next(_resource_name(name, at), None) is not None:
             return None
         detail = "Limit must be set for non overcommitable resources"
         message = "must stand in limits, from which the request follows: a device is not requested alone"
+        if name.startswith(_HUGE_PAGES):
+            message = "must stand in limits too, or the API server refuses the pod: huge pages are not overcommitted"
         return _refused(at, ErrorType.REQUIRED, None, detail, message, field=(*path, "limits"), at_key=True)
     if amount == limit[1] or (overcommits and amount < limit[1]):
         return None
