@@ -83,6 +83,31 @@ def test_a_topology_is_used_by_the_jobs_of_queues_with_its_flavors(queue: str, u
     assert [(use.topology, use.workload.name, use.queue) for use in listing.uses if use.queue] == users
 
 
+OWN = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: halls}
+spec: {levels: [{nodeLabel: example.com/hall}, {nodeLabel: kubernetes.io/hostname}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: gpu}
+spec: {nodeLabels: {example.com/pool: gpu}, topologyName: halls}
+"""
+
+
+def test_a_topology_that_its_author_wrote_for_kueue_is_listed_with_its_jobs() -> None:
+    _, *queues = CLUSTER.split("---\n")
+    texts = [*queues, *OWN.split("---\n"), JOB.replace("QUEUE", "gpus")]
+
+    listing = overview(Package(tuple([KubeObject.parse(text) for text in texts])))
+
+    assert [(each.kind, each.name, [level.key for level in each.levels]) for each in listing.topologies] == [
+        ("KueueTopology", "halls", ["example.com/hall", "kubernetes.io/hostname"])
+    ]
+    assert [(use.topology, use.workload.name) for use in listing.uses if use.queue] == [("halls", "llm")]
+
+
 @pytest.mark.parametrize(
     ("labels", "messages"),
     [

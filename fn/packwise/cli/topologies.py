@@ -58,7 +58,7 @@ class _Row(NamedTuple):
 
 def _rows(listing: Overview) -> list[_Row]:
     """Each topology with its workloads, then names that no topology has, then workloads without one."""
-    names = [topology.name for topology in listing.topologies]
+    names = list(dict.fromkeys([topology.name for topology in listing.topologies]))
     by_name: dict[str | None, list[Use]] = {}
     for use in sorted(listing.uses, key=lambda use: _named(use)[1:]):
         by_name.setdefault(use.topology, []).append(use)

@@ -6,10 +6,11 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
+from packwise.objects.kinds import KUEUE_TOPOLOGY
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.select import topologies_of
-from packwise.topology.known import Use
+from packwise.topology.known import ListedTopology, Use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.objects.index import Inventory
     from packwise.select import Package, Selection
-    from packwise.topology.known import KnownTopologies, ListedTopology
+    from packwise.topology.known import KnownTopologies
 
 __all__ = ["Overview", "has_sources", "overview"]
 
@@ -71,6 +72,9 @@ def overview(package: Package) -> Overview:
         )  # fmt: skip
     except FieldError as error:
         return Overview(results=(*results, unreadable(error)), is_known=False)
+    # Nobody but the author makes these; those that are rendered are of the topologies above.
+    own = sorted(inventory.items.of_kind(*KUEUE_TOPOLOGY.key), key=lambda item: item.name)
+    topologies += tuple([ListedTopology.of_scheduler(KUEUE_TOPOLOGY.word, item) for item in own])
     uses = tuple(use for front_end in chosen for use in front_end.uses(inventory, settings, revision))
     uses += tuple(dict.fromkeys(_queued(inventory, known, selection)))
     if selection.enabled or selection.configuration is not None or not topologies:

@@ -20,6 +20,7 @@ from packwise.objects.place import Generated, Origin, Place
 from packwise.topology.levels import (
     DOMAINS,
     ClusterTopology,
+    Level,
     level_problems,
     levels_of,
     name_problems,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Inventory
     from packwise.revisions.revision import Limits, Revision
-    from packwise.topology.levels import Level
     from packwise.validate.definitions import Definitions
 
 
@@ -68,6 +68,14 @@ class ListedTopology(NamedTuple):
     levels: tuple[Level, ...]
     item: KubeObject
     generated: bool = False
+
+    @classmethod
+    def of_scheduler(cls, kind: str, item: KubeObject) -> ListedTopology:
+        """A Topology of a scheduler itself, whose levels are node labels."""
+        levels = item.get(("spec", "levels"))
+        entries = [entry for entry in levels if isinstance(entry, dict)] if isinstance(levels, list) else []
+        labels = [entry.get("nodeLabel") for entry in entries]
+        return cls(kind, item.name, tuple([Level("", label) for label in labels if isinstance(label, str)]), item)
 
 
 # Statuses of objects: their conditions, and what a ClusterTopology's says of the scheduler's object made of it.

@@ -14,7 +14,7 @@ from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, refusal, unscheduled
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
-from packwise.frontends.workloads.workload import RefusedError, mapping, read_workloads
+from packwise.frontends.workloads.workload import RefusedError, read_workloads
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
@@ -22,7 +22,6 @@ from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
 from packwise.revisions.kai import NEWEST, release_of
 from packwise.topology.known import ListedTopology, Use
-from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -118,18 +117,12 @@ class _Workloads:
         named = {use.topology for use in self.uses(inventory, settings, revision)}
         for item in sorted(inventory.items.of_kind(*TOPOLOGY.key), key=lambda each: each.name):
             if item.name in named:
-                yield ListedTopology(TOPOLOGY.name, item.name, _levels(item), item)
+                yield ListedTopology.of_scheduler(TOPOLOGY.name, item)
 
 
 def _sorted(items: Iterable[KubeObject]) -> list[KubeObject]:
     """Objects by namespace, name and kind."""
     return sorted(items, key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2]))
-
-
-def _levels(item: KubeObject) -> tuple[Level, ...]:
-    entries = item.get(("spec", "levels"))
-    labels = [mapping(entry).get("nodeLabel") for entry in entries] if isinstance(entries, list) else []
-    return tuple([Level("", label) for label in labels if isinstance(label, str)])
 
 
 def _of_one(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
