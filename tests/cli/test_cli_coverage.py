@@ -219,3 +219,16 @@ def test_workloads_of_kai_and_kueue_are_counted_by_kind_where_they_are_only_read
     write(tmp_path, {"topology.yaml": CONFIG} | files)
 
     assert call("topologies", str(tmp_path)).closing == line
+
+
+def test_without_workloads_nobody_asks_for_the_release_of_kai(call: Call, tmp_path: Path) -> None:
+    image = "ghcr.io/nvidia/kai-scheduler/operator:v0.16.7"
+    meta = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: operator, namespace: kai-scheduler}\n"
+    pods = f"template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: o, image: {image}}}]}}}}"
+    spec = f"spec: {{selector: {{matchLabels: {{a: b}}}}, {pods}}}\n"
+    write(tmp_path, {"in/operator.yaml": f"{meta}{spec}"})
+    write(tmp_path, {"both/operator.yaml": f"{meta}{spec}", "both/topology.yaml": CONFIG, "both/web.yaml": WORKLOAD})
+
+    found = [[each["rule"] for each in call("check", name, "-o", "json").findings] for name in ("in", "both")]
+
+    assert ["kai-unnamed" in rules for rules in found] == [False, True]

@@ -13,6 +13,7 @@ from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
 from packwise.pipeline.rules import rules_of_packages
 from packwise.pipeline.steps import NO_WORKLOADS
+from packwise.select.kai import UNNAMED as KAI_UNNAMED
 from packwise.select.selection import ABSENT
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from packwise.pipeline import Rendered
 
 __all__ = ["Judgement", "Layer", "judge", "layers_rendered", "results_of", "rules_missed_by"]
+
+_OF_WORKLOADS = frozenset({ABSENT.name, KAI_UNNAMED.name})
+"""Rules about what only workloads ask for: where there is none, they report nothing."""
 
 _NAMES = frozenset([kind.name for kind in WORKLOADS])
 
@@ -64,7 +68,7 @@ def judge(checkup: Checkup) -> Judgement:
     passed = rules_missed_by(checkup.results)
     # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
     has_workloads = any(each.workloads for _, each in judged)
-    passed.add(NO_WORKLOADS.name if has_workloads else ABSENT.name)
+    passed |= {NO_WORKLOADS.name} if has_workloads else _OF_WORKLOADS
     for _, each in judged:
         results += [result for result in each.results if result.tags.get("rule") not in passed]
     coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in judged])

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.settings import TopologyRender
 
-__all__ = ["RULES", "kai_evidence", "kai_release"]
+__all__ = ["RULES", "UNNAMED", "kai_evidence", "kai_release"]
 
-_UNNAMED = Rule(
+UNNAMED = Rule(
     "kai-unnamed",
     "The release of KAI is named where another than the newest is deployed.",
     "spec/podgrouper.md#11",
     Severity.WARNING,
     once=True,
 )
-RULES = (_UNNAMED,)
+RULES = (UNNAMED,)
 """Rules of KAI's release."""
 
 _KAI = re.compile(r"(^|[/_-])kai-scheduler([/:_.-]|$)", re.IGNORECASE)
@@ -61,7 +61,7 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
                 f"deploys KAI {text}, and nothing names a release, so that {NEWEST.name} was assumed; set "
                 f"`kai: {{version: {release.name}}}` in a TopologyRender if this is your cluster's"
             )
-            yield Finding.of(_UNNAMED, item, path, message)
+            yield Finding.of(UNNAMED, item, path, message)
         return
 
 

@@ -41,6 +41,8 @@ _GPUS_BESIDE_GRACE = 4
 
 _ARCHITECTURE, _PRODUCT = "kubernetes.io/arch", "nvidia.com/gpu.product"
 _COMPUTE_DOMAIN = "compute-domain"
+_ARM_LIBRARIES = "/aarch64-linux-gnu/"
+"""The folder of Debian's libraries that only ARM's processors have."""
 
 
 def _apart(at: Subject) -> Iterator[Problem]:
@@ -66,11 +68,12 @@ def _most_gpus(at: Subject, component: Component) -> int:
 
 
 def _is_beside_grace(component: Component, selector: Mapping[str, str]) -> bool:
-    """True if the pods go to nodes of GB200 or GB300 alone: by product, processors, or NVLink across nodes."""
+    """True if the pods go to nodes of GB200 or GB300 alone: by product, processors, NVLink across nodes, libraries."""
     claims = [str(claim.get("name", "")) for claim in mappings(component.pod_spec.get("resourceClaims"))]
     by_claim = any(name.startswith(_COMPUTE_DOMAIN) for name in claims)
     by_selector = selector.get(_ARCHITECTURE) == "arm64" or "-GB" in selector.get(_PRODUCT, "")
-    return by_claim or by_selector
+    by_library = any(_ARM_LIBRARIES in str(entry.get("value", "")) for entry in mappings(component.main.get("env")))
+    return by_claim or by_selector or by_library
 
 
 def _labels(node: Mapping[str, Value]) -> Mapping[str, str]:
