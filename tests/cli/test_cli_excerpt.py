@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from packwise.cli.report.excerpt import Place, excerpt
-from packwise.cli.report.visible import visible, width
+from packwise.cli.console import visible, width
+from packwise.cli.findings_text import Place, excerpt
 
 RED = 31
 

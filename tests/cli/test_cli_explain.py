@@ -13,8 +13,7 @@ import pytest
 
 from krmfn.yamltext import read
 from packwise.cli.arguments import Named
-from packwise.cli.explain_output.explained import Explained
-from packwise.cli.explain_output.text import as_text
+from packwise.cli.explain_text import Explained, as_text
 from packwise.cli.inputs import read_inputs
 from packwise.commands.explain import Explanation, explanation_of, named
 from packwise.pipeline import render

@@ -12,11 +12,8 @@ import pytest
 import xmlschema
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.cli.report.checked import Checked
-from packwise.cli.report.github import as_github
-from packwise.cli.report.gitlab import as_gitlab
-from packwise.cli.report.junit import as_junit
-from packwise.cli.report.sarif import as_sarif
+from packwise.cli.findings_formats import as_github, as_gitlab, as_junit, as_sarif
+from packwise.cli.findings_text import Checked
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.findings.known import fingerprints
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write

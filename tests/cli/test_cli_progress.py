@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from packwise.cli.console import tracked
 from packwise.cli.input_paths import InputPath
-from packwise.cli.progress import tracked
 from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, write
 
 MANY = [InputPath(f"{number}.yaml") for number in range(200)]

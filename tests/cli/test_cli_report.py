@@ -12,10 +12,8 @@ import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.cli.arguments import FORMATS
-from packwise.cli.report.checked import Checked
-from packwise.cli.report.json import as_json
-from packwise.cli.report.lines import as_lines, count
-from packwise.cli.report.text import as_text
+from packwise.cli.findings_formats import as_json
+from packwise.cli.findings_text import Checked, as_lines, as_text, count
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.pipeline.rules import rule_table
 from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, Ran, write

@@ -12,10 +12,7 @@ from jsonpatch import apply_patch
 
 from krmfn import KubeObject
 from krmfn.edit import same
-from packwise.cli.diff_output.json import as_json
-from packwise.cli.diff_output.patch import as_patches
-from packwise.cli.diff_output.result import Compared
-from packwise.cli.diff_output.text import as_text
+from packwise.cli.diff_output import Compared, as_json, as_patches, as_text
 from packwise.commands.diff import Action, State, diff, state_after, state_before
 from packwise.commands.diff.change import ORDER, Entry, by_identity, counted, field_changes, part_at
 from packwise.commands.diff.difference import json_patch

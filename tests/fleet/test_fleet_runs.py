@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from packwise.cli.console import Meter, meter_text
 from packwise.cli.fleet import kustomize as module
 from packwise.cli.fleet import messages, side, work
 from packwise.cli.fleet.messages import payload_of, plan_of, result_of
 from packwise.cli.folder import FolderPlan
-from packwise.cli.progress import Meter, meter_text
 from packwise.commands.fleet import PackageResult, Status
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.fleet.trees import FUNCTION, overlay
@@ -286,8 +286,8 @@ def test_how_far_it_is() -> None:
 def test_a_terminal_shows_how_far_it_is_and_nothing_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     seconds = iter([0.0, 0.05, 1.0, 2.0])
-    monkeypatch.setattr("packwise.cli.progress.monotonic", lambda: next(seconds))
-    monkeypatch.setattr("packwise.cli.progress.draw_line", drawn.append)
+    monkeypatch.setattr("packwise.cli.console.monotonic", lambda: next(seconds))
+    monkeypatch.setattr("packwise.cli.console.draw_line", drawn.append)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
     meter = Meter(3)

@@ -7,7 +7,7 @@ import pytest
 from krmfn import KubeObject
 from krmfn.result import Result, Severity
 from krmfn.yamltext import split_documents
-from packwise.cli.report.lines import sentence
+from packwise.cli.findings_text import sentence
 from packwise.pipeline import Rendered, render
 from packwise.select import Package
 from tests.cli.calling import CONFIG, WORKLOAD

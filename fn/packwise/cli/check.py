@@ -12,11 +12,10 @@ from krmfn.result import Severity, exit_code
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.coverage import ending
+from packwise.cli.findings_text import Checked, count_by_rule, stderr_lines
 from packwise.cli.groups import read_groups
 from packwise.cli.judgement import judge
 from packwise.cli.outputs import print_all, write_text
-from packwise.cli.report.checked import Checked
-from packwise.cli.report.lines import count_by_rule, stderr_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,16 +13,15 @@ from packwise.cli.arguments import UsageError
 from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import say, show
 from packwise.cli.diff import sorted_state
-from packwise.cli.diff_output import markdown as of_diff
-from packwise.cli.diff_output.result import Compared
+from packwise.cli.diff_output import Compared, part_of_comparison
+from packwise.cli.findings_formats import part_of_check
+from packwise.cli.findings_text import Checked
 from packwise.cli.groups import read_groups
 from packwise.cli.judgement import judge
 from packwise.cli.markdown import Part, markup
 from packwise.cli.place import baseline_of, place_command, placed_of, refuse_empty
-from packwise.cli.place_output import markdown as of_place
+from packwise.cli.place_output import part_of_placing
 from packwise.cli.reader import has_own_errors
-from packwise.cli.report import markdown as of_check
-from packwise.cli.report.checked import Checked
 from packwise.commands.diff import diff, state_after, state_before
 from packwise.pipeline import render
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
@@ -76,7 +75,7 @@ def _marker(paths: Sequence[str]) -> str:
 def _checked(checkup: Checkup, judgement: Judgement) -> _Answer:
     files = [file for file in checkup.files if file.left_out is None]
     checked = Checked(judgement.results, len(files), checkup.text_of, coverage=judgement.coverage)
-    return _Answer(of_check.part(checked), exit_code(judgement.results))
+    return _Answer(part_of_check(checked), exit_code(judgement.results))
 
 
 def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
@@ -89,8 +88,8 @@ def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answ
     code = int(any(each.difference.refusals or not each.difference.compared for each in compared))
     compared = [_without(each, reported) for each in compared]
     if len(compared) == 1:
-        return _Answer(of_diff.part(compared[0]), code)
-    parts = [(each.after, of_diff.part(each)) for each in compared]
+        return _Answer(part_of_comparison(compared[0]), code)
+    parts = [(each.after, part_of_comparison(each)) for each in compared]
     sections = [
         section._replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
     ]
@@ -142,5 +141,5 @@ def _placed(checkup: Checkup, command: Comment) -> _Answer:
             placed = placed._replace(baseline=baseline)
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
-    part = of_place.part(placed, place_command(command.named, command.nodes))
+    part = part_of_placing(placed, place_command(command.named, command.nodes))
     return _Answer(part, int(not placed.placing.fits))

@@ -1,20 +1,58 @@
-"""What stdin gives, and what goes to stdout and stderr: always UTF-8, whatever the locale says."""
+"""The standard streams, always UTF-8 whatever the locale says, and text that is safe to show on a terminal."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import contextmanager
+from time import monotonic
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.report.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Iterator, Sequence
     from pathlib import Path
-    from typing import IO
+    from typing import IO, Any
 
-__all__ = ["cannot_write", "encoded", "is_coloured", "naming", "open_closed", "say", "show"]
+    from packwise.cli.input_paths import InputPath
+
+_NOT_ASCII = re.compile(r"[^\n -~]")
+
+
+def visible(text: str) -> str:
+    """`text` with escapes in the place of what does not print: control characters, odd spaces, changes of direction."""
+    if text.isprintable():
+        return text
+    return "".join([character if character.isprintable() else _escaped(character) for character in text])
+
+
+def json_text(value: Any) -> str:
+    """`value` as JSON, which reads as before, with escapes for what does not print."""
+    # Text for people needs none.
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
+
+
+def width(text: str) -> int:
+    """How many columns a terminal needs for the printable `text`."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _columns(character: str) -> int:
+    import unicodedata
+
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
 def encoded(text: str) -> bytes:
@@ -79,3 +117,66 @@ def _write(stream: IO[str], text: str) -> OSError | None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return error
     return None
+
+
+_MANY = 100
+_WIDTH = 40
+_BETWEEN = 0.1
+"""Seconds between two drawings."""
+
+
+def tracked(files: Sequence[InputPath]) -> Iterator[InputPath]:
+    """`files` one by one, as they are read; where there are many, a bar says how far that is."""
+    if len(files) < _MANY or not sys.stderr.isatty():
+        yield from files
+        return
+    step = len(files) // _WIDTH
+    try:
+        for at, file in enumerate(files):
+            if at % step == 0:
+                draw_line(f"reading [{'#' * (at * _WIDTH // len(files)):{_WIDTH}}] {at} of {len(files)} files")
+            yield file
+    finally:
+        draw_line(" " * (_WIDTH + 38))
+
+
+class Meter:
+    """A bar with the rate and the time that is left, of `total` packages. Nothing but a terminal ever sees it."""
+
+    __slots__ = ("_done", "_drawn", "_is_shown", "_start", "_total", "_width")
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._is_shown = total > 1 and sys.stderr.isatty()
+        self._start = self._drawn = monotonic()
+        self._width = 0
+
+    def advance(self) -> None:
+        """One package more is done."""
+        self._done += 1
+        now = monotonic()
+        if self._is_shown and now - self._drawn >= _BETWEEN:
+            self._drawn = now
+            text = meter_text(self._done, self._total, now - self._start)
+            draw_line(f"{text:{self._width}}")
+            self._width = max(self._width, len(text))
+
+    def clear(self) -> None:
+        """Takes the bar away."""
+        if self._width:
+            draw_line(" " * self._width)
+
+
+def meter_text(done: int, total: int, seconds: float) -> str:
+    """`[####    ] 812 of 2000 packages, 14.2 a second, 1:24 left`."""
+    rate = done / seconds if seconds > 0 else 0.0
+    left = round((total - done) / rate) if rate else 0
+    bar = "#" * (done * _WIDTH // total)
+    return f"[{bar:{_WIDTH}}] {done} of {total} packages, {rate:.1f} a second, {left // 60}:{left % 60:02} left"
+
+
+def draw_line(text: str) -> None:
+    """Writes `text` over the line on stderr where the cursor is."""
+    sys.stderr.write(f"\r{text}\r")
+    sys.stderr.flush()

@@ -9,9 +9,9 @@ from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.coverage import files_covered
-from packwise.cli.diff_output.result import Compared, notes
+from packwise.cli.diff_output import Compared, notes
+from packwise.cli.findings_text import as_lines
 from packwise.cli.inputs import Sides, read_sides
-from packwise.cli.report.lines import as_lines
 from packwise.cli.together import variants_as_one
 from packwise.commands.diff import State, state_after, state_before
 from packwise.commands.diff import diff as compare
@@ -74,18 +74,18 @@ def sorted_state(state: State, read: Group | Inputs) -> State:
 def _printer(name: DiffFormat) -> Callable[[Compared], str]:
     match name:
         case "text":
-            from packwise.cli.diff_output.text import as_text
+            from packwise.cli.diff_output import as_text
 
             return as_text
         case "json":
-            from packwise.cli.diff_output.json import as_json
+            from packwise.cli.diff_output import as_json
 
             return as_json
         case "markdown":
-            from packwise.cli.diff_output.markdown import as_markdown
+            from packwise.cli.diff_output import as_markdown
 
             return as_markdown
         case "patch":
-            from packwise.cli.diff_output.patch import as_patches
+            from packwise.cli.diff_output import as_patches
 
             return as_patches

@@ -14,14 +14,13 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity, sort_results
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
-from packwise.cli.console import is_coloured, say, show
+from packwise.cli.console import is_coloured, json_text, say, show, visible
 from packwise.cli.coverage import files_covered
+from packwise.cli.findings_text import as_lines
 from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import InputPath, contains, landmark_text, real, top_of
 from packwise.cli.read import read_file
 from packwise.cli.reader import readable_items
-from packwise.cli.report.lines import as_lines
-from packwise.cli.report.visible import json_text, visible
 from packwise.commands.applications import RULES as APPLICATION_RULES
 from packwise.commands.doctor import (
     CLIENT_FILES,

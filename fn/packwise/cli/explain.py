@@ -12,11 +12,11 @@ from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.coverage import groups_covered, judge_of, objects_judged
-from packwise.cli.explain_output.explained import Explained
+from packwise.cli.explain_text import Explained
+from packwise.cli.findings_text import as_lines
 from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import real
 from packwise.cli.judgement import layers_rendered, results_of
-from packwise.cli.report.lines import as_lines
 from packwise.commands.explain import at_line, explanation_of, location_of, named, names
 from packwise.pipeline import render
 from packwise.wording import closest
@@ -75,11 +75,11 @@ def explain(command: Explain) -> int:
         return 1
     explanations = _chosen(target, explanations, checkup)
     if command.as_json:
-        from packwise.cli.explain_output.json import as_json
+        from packwise.cli.explain_json import as_json
 
         text = as_json(explanations, coverage)
     else:
-        from packwise.cli.explain_output.text import as_text
+        from packwise.cli.explain_text import as_text
 
         text = as_text(explanations, _width(), coloured=is_coloured(sys.stdout))
     if not show(text):

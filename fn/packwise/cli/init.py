@@ -16,10 +16,10 @@ from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.cli.arguments import TARGETS, Init, UsageError
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
+from packwise.cli.findings_text import as_lines
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.read import read_file
 from packwise.cli.reader import Reader, error_result, items_of
-from packwise.cli.report.lines import as_lines
 from packwise.cli.write import Change, change_files
 from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
 from packwise.objects.identity import identity

@@ -11,7 +11,7 @@ from html import escape
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.cli.report.visible import visible
+from packwise.cli.console import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from packwise.cli.arguments import Output
-    from packwise.cli.report.checked import Checked
+    from packwise.cli.findings_text import Checked
 
 __all__ = ["print_all", "write_text"]
 
@@ -43,8 +43,8 @@ def write_text(name: str, text: str) -> bool:
 
 
 def _print(output: Output, checked: Checked) -> bool:
-    # Each format is a module of report/, imported only where it is asked for.
-    module = import_module(f"packwise.cli.report.{output.format}")
+    # No other format pays for the imports of those for programs.
+    module = import_module(f"packwise.cli.{'findings_text' if output.format == 'text' else 'findings_formats'}")
     print_checked: Callable[[Checked], str] = getattr(module, f"as_{output.format}")
     text = print_checked(checked)
     return show(text) if output.file is None else write_text(output.file, text)

@@ -9,13 +9,12 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.cluster_files import read_cluster, read_json, read_nodes, read_objects
-from packwise.cli.console import is_coloured, say, show
+from packwise.cli.console import is_coloured, json_text, say, show
 from packwise.cli.coverage import coverage_of
+from packwise.cli.findings_text import as_lines
 from packwise.cli.inputs import read_inputs
-from packwise.cli.place_output.placed import Baseline, Placed
+from packwise.cli.place_output import Baseline, Placed
 from packwise.cli.rendered_files import rendered_of
-from packwise.cli.report.lines import as_lines
-from packwise.cli.report.visible import json_text
 from packwise.commands.place.placing import more_replicas, moves, place_gangs, situation, turn_of
 from packwise.commands.place.reasons import free_after, reasons
 from packwise.commands.place.scenario import ScenarioError, answers, is_scenario, read_scenario
@@ -199,15 +198,15 @@ def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
 def _printed(placed: Placed, command: PlaceGangs) -> str:
     match command.output:
         case "json":
-            from packwise.cli.place_output.json import as_json
+            from packwise.cli.place_output import as_json
 
             return as_json(placed)
         case "markdown":
-            from packwise.cli.place_output.markdown import as_markdown
+            from packwise.cli.place_output import as_markdown
 
             return as_markdown(placed, place_command(command.named, command.nodes))
         case "text":
-            from packwise.cli.place_output.text import as_text
+            from packwise.cli.place_output import as_text
 
             return as_text(placed, coloured=is_coloured(sys.stdout))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
+from packwise.cli.console import tracked
 from packwise.cli.document import InputFile
 from packwise.cli.input_paths import find_files
-from packwise.cli.progress import tracked
 from packwise.cli.read import content_of, decode
 from packwise.discovery import LeftOut, Reason
 from packwise.findings.finding import bounded

@@ -10,8 +10,8 @@ from krmfn.result import sort_results
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import is_coloured, say
 from packwise.cli.coverage import ending
+from packwise.cli.findings_text import count_of_causes, hidden_infos, stderr_lines
 from packwise.cli.inputs import error_result
-from packwise.cli.report.lines import count_of_causes, hidden_infos, stderr_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,13 +15,12 @@ from packwise.cli.arguments import STDIN, UsageError, Verbosity
 from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.coverage import coverage_of
-from packwise.cli.diff_output.result import Compared, notes
-from packwise.cli.diff_output.text import changed_kinds
+from packwise.cli.diff_output import Compared, changed_kinds, notes
+from packwise.cli.findings_text import stderr_lines
 from packwise.cli.inputs import read_inputs
 from packwise.cli.outputs import write_text
 from packwise.cli.rendered_files import rendered_of
-from packwise.cli.report.lines import stderr_lines
-from packwise.cli.report_output.drawn import Drawn
+from packwise.cli.report_output.drawing import Drawn
 from packwise.commands.diff import State, state_after, state_before
 from packwise.commands.diff import diff as compare
 from packwise.commands.place.placing import place_gangs, situation
@@ -164,7 +163,7 @@ def _side(rendered: Rendered, snapshot: Snapshot) -> Side:
 def _write(output: Drawing, picture: Picture, command: Report) -> bool:
     """Whether the drawing was written."""
     # Each format is a module of report_output/, imported only where it is asked for.
-    module = import_module(f"packwise.cli.report_output.{output.format}")
+    module = import_module(f"packwise.cli.report_output.{'html' if output.format == 'html' else 'drawing'}")
     draw: Callable[[Drawn], str] = getattr(module, f"as_{output.format}")
     folder = Path(output.file).parent if output.file is not None else Path()
     text = draw(Drawn(picture, Path(os.path.relpath(".", folder)).as_posix(), command.source_url))

@@ -11,7 +11,7 @@ import unicodedata
 from krmfn.clientmeta import PATH_KEYS
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.report.visible import visible
+from packwise.cli.console import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

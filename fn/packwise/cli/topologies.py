@@ -11,11 +11,10 @@ import sys
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code, sort_results
-from packwise.cli.console import is_coloured, say, show
+from packwise.cli.console import is_coloured, json_text, say, show, visible, width
 from packwise.cli.coverage import files_covered
+from packwise.cli.findings_text import as_lines
 from packwise.cli.inputs import read_inputs
-from packwise.cli.report.lines import as_lines
-from packwise.cli.report.visible import json_text, visible, width
 from packwise.commands.topologies import Overview, overview
 from packwise.objects.identity import identity
 

@@ -8,8 +8,7 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.cluster_files import read_cluster, read_nodes
-from packwise.cli.console import show
-from packwise.cli.report.visible import visible
+from packwise.cli.console import show, visible
 from packwise.commands.import_topology import propose
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.revisions.records import ALPHA_8

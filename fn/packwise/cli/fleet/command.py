@@ -11,6 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
+from packwise.cli.findings_text import as_lines
 from packwise.cli.fleet.commit import CommitTree
 from packwise.cli.fleet.crds import blobs_of, read_crds
 from packwise.cli.fleet.disk import DiskTree
@@ -24,7 +25,6 @@ from packwise.cli.fleet_output.report import FleetReport, Orphans, shown
 from packwise.cli.git import Commit, merge_bases
 from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
-from packwise.cli.report.lines import as_lines
 from packwise.cli.write import refuse_no_folder
 from packwise.commands.fleet import PackageResult, Status, Tally
 from packwise.commands.fleet.packages import reach_of_any

@@ -6,10 +6,9 @@ from contextlib import closing
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import say
+from packwise.cli.console import Meter, say
 from packwise.cli.fleet.messages import lost, result_of
 from packwise.cli.fleet.work import work
-from packwise.cli.progress import Meter
 from packwise.fleet.workers.run import Lost, WorkersError, run
 
 if TYPE_CHECKING:

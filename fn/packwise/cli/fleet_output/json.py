@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import indent
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.report.json import finding_fields
-from packwise.cli.report.visible import json_text
+from packwise.cli.console import json_text
+from packwise.cli.findings_formats import finding_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import ResultFile
-from packwise.cli.report.lines import as_lines
-from packwise.cli.report.visible import visible
+from packwise.cli.console import visible
+from packwise.cli.findings_text import as_lines
 from packwise.commands.fleet.result import Status
 from packwise.discovery import passed_over
 

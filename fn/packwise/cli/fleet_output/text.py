@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.cli.console import visible
+from packwise.cli.findings_text import tinted
 from packwise.cli.fleet_output.report import counted, finding_line, headline, numbers, package_line, word_of
-from packwise.cli.report.lines import tinted
-from packwise.cli.report.visible import visible
 from packwise.commands.fleet.result import Status
 
 if TYPE_CHECKING:

@@ -14,16 +14,16 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from packwise.cli.report.json import finding_fields
-from packwise.cli.report.lines import sentence
-from packwise.cli.report.visible import visible
-from packwise.cli.report_output.drawn import INK, PALETTE, STATES, counted
+from packwise.cli.console import visible
+from packwise.cli.findings_formats import finding_fields
+from packwise.cli.findings_text import sentence
+from packwise.cli.report_output.drawing import INK, PALETTE, STATES, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from krmfn.result import Result
-    from packwise.cli.report_output.drawn import Drawn
+    from packwise.cli.report_output.drawing import Drawn
     from packwise.commands.report import DomainBox, GangBox, NodeBox, Outcome, Part, Share
 
 __all__ = ["as_html"]

@@ -1,4 +1,4 @@
-"""A comparison for people: by kind, each object with its fields, and a line that sums it up."""
+"""A comparison as text, Markdown, JSON (docs/reference/diff.md is its schema in words) and JSON Patch."""
 
 from __future__ import annotations
 
@@ -9,22 +9,60 @@ from itertools import groupby
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
-from packwise.cli.report.lines import FAINT, SEVERITIES, as_lines, count, tinted
-from packwise.cli.report.visible import visible
+from packwise.cli.console import json_text, visible
+from packwise.cli.coverage import Coverage
+from packwise.cli.findings_formats import finding_fields
+from packwise.cli.findings_text import FAINT, SEVERITIES, as_lines, count, tinted
+from packwise.cli.markdown import Part, Section, code, comment, markup
+from packwise.cli.rendered_files import without_bookkeeping
 from packwise.commands.diff import Action, Entry, format_steps
 from packwise.commands.diff.consequences import constraint_text, constraints
+from packwise.commands.diff.difference import json_patch
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.cli.diff_output.result import Compared
-    from packwise.commands.diff import Change, Dropped, FieldChange
+    from packwise.commands.diff import Change, Difference, Dropped, FieldChange
 
-__all__ = ["as_text", "changed_kinds", "refused_lines", "summary"]
+
+class Compared(NamedTuple):
+    """What changes from the state that the user calls `before` to the one called `after`.
+
+    The two `…_rendered` tell which of them was rendered from sources; `coloured` asks for the colours of a terminal.
+    `coverage` is what was read of both.
+    """
+
+    difference: Difference
+    before: str
+    after: str
+    before_rendered: bool = True
+    after_rendered: bool = True
+    coloured: bool = False
+    coverage: tuple[Coverage, Coverage] = (Coverage(), Coverage())
+
+
+def notes(compared: Compared) -> list[str]:
+    """What a reader must know of kinds that only one side can have."""
+    difference = compared.difference
+    texts: list[str] = []
+    for name, kinds in ((compared.before, difference.only_before), (compared.after, difference.only_after)):
+        if kinds:
+            texts.append(f"{', '.join(kinds)} of {name}: not compared, since the other side renders none")
+    for name, kinds in ((compared.before, difference.missing_before), (compared.after, difference.missing_after)):
+        if kinds:
+            texts.append(f"{name} holds no {' and no '.join(kinds)} at all: an export must name every kind")
+    if difference.unjudged:
+        texts.append(
+            f"{compared.before} holds gangs of {', '.join(difference.unjudged)} and not the workload itself: whether "
+            "the operator refuses an update of it is not known"
+        )
+    return texts
+
 
 _SIGNS = {Action.CREATE: "+", Action.DELETE: "-", Action.CHANGE: "~", Action.RECREATE: "±"}
 _COLOURS = {Action.CREATE: 32, Action.DELETE: 31, Action.CHANGE: 33, Action.RECREATE: 31}
@@ -233,3 +271,127 @@ def _actions(changes: Sequence[Change]) -> str:
     """How many changes there are of each action."""
     actions = [change.action for change in changes]
     return ", ".join([f"{actions.count(action)} {word}" for action, word in _WORDS.items() if action in actions])
+
+
+_MARKDOWN_SIGNS = {"±": "!"}
+"""What GitHub colours a line by, where it is another sign."""
+
+
+def as_markdown(compared: Compared) -> str:
+    """The whole comment."""
+    return comment("packwise diff", [part_of_comparison(compared)])
+
+
+def part_of_comparison(compared: Compared) -> Part:
+    """What the comparison is in a comment."""
+    compared = compared._replace(coloured=False)
+    difference = compared.difference
+    lead = (
+        "### What changes for the scheduler",
+        f"{code(summary(compared))}",
+        f"From {code(compared.before)} to {code(compared.after)}.",
+    )
+    command = f"packwise diff {compared.before} {compared.after}"
+    sections = [
+        *_changes(compared),
+        *_refused_sections("Cannot be rendered, before the change", difference.unreadable),
+        *_refused_sections(
+            "Refused" if difference.compared or difference.unreadable else "Cannot be rendered", difference.refusals
+        ),
+        Section("Notes", [[note] for note in notes(compared)]),
+    ]
+    return Part(lead, sections, command)
+
+
+def _changes(compared: Compared) -> Iterator[Section]:
+    for kind, title, entries in changed_kinds(compared):
+        signed = [[_signed(lines[0]), *lines[1:]] for lines in entries]
+        yield Section(f"{markup(kind)}: {title}", signed, language="diff")
+
+
+def _signed(line: str) -> str:
+    """The first line of an object with its sign at the start, where GitHub looks for it."""
+    sign, space, rest = line.strip().partition(" ")
+    return f"{_MARKDOWN_SIGNS.get(sign, sign)}{space}{rest}"
+
+
+def _refused_sections(title: str, results: Sequence[Result]) -> Iterator[Section]:
+    entries = [refused_lines(result) for result in results]
+    yield Section(f"{title}: {count(results)}", entries, is_open=True)
+
+
+def as_json(compared: Compared) -> str:
+    """One object: what was compared, how much differs, and all of it."""
+    difference, (before, after) = compared.difference, compared.coverage
+    counts = {action.value: sum(1 for change in difference.changes if change.action is action) for action in Action}
+    whole = {
+        "before": {"name": compared.before, "rendered": compared.before_rendered, "coverage": before.fields},
+        "after": {"name": compared.after, "rendered": compared.after_rendered, "coverage": after.fields},
+        "compared": difference.compared,
+        "summary": {
+            **counts,
+            "droppedConstraints": len(difference.dropped),
+            "refusals": len(difference.refusals),
+            "unreadable": len(difference.unreadable),
+        },
+        "changes": [_change(change) for change in difference.changes],
+        "droppedConstraints": [_dropped(lost) for lost in difference.dropped],
+        "refusals": [finding_fields(result) for result in difference.refusals],
+        "unreadable": [finding_fields(result) for result in difference.unreadable],
+        "notes": notes(compared),
+    }
+    return json_text(whole)
+
+
+def resource(item: KubeObject) -> dict[str, str]:
+    """What tells the object from others; a part that is no text is left empty."""
+    parts = {
+        "apiVersion": item.get("apiVersion"),
+        "kind": item.get("kind"),
+        "namespace": item.get("metadata.namespace"),
+        "name": item.get("metadata.name"),
+    }
+    return {name: part if isinstance(part, str) else "" for name, part in parts.items()}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "action": change.action.value,
+        "resource": resource(change.subject),
+        "meaning": list(change.meaning),
+        "fields": [_field_value(field) for field in change.fields],
+    }
+
+
+def _field_value(field: FieldChange) -> dict[str, Any]:
+    values = {"before": field.before, "after": field.after}
+    return {"path": format_steps(field.path), **{key: value for key, value in values.items() if value is not None}}
+
+
+def _dropped(lost: Dropped) -> dict[str, Any]:
+    constraint = lost.constraint
+    return {
+        "resource": resource(lost.subject),
+        "holder": format_steps(constraint.holder),
+        "strength": constraint.strength,
+        "key": constraint.key,
+        "domain": lost.domain,
+        "reason": lost.reason.value,
+        "message": lost.message,
+    }
+
+
+def as_patches(compared: Compared) -> str:
+    """A list with an entry for every object that differs. Source: docs/reference/diff.md."""
+    return json_text([_entry(change) for change in compared.difference.changes])
+
+
+def _entry(change: Change) -> dict[str, Any]:
+    # Of a gang whose epoch differs, the patch is for the object that is there.
+    patched = change.before or change.subject
+    entry: dict[str, Any] = {"action": change.action.value, "resource": resource(patched)}
+    if change.before is not None and change.after is not None:
+        entry["patch"] = json_patch(change.before.value, change.after.value)
+    if change.after is not None and change.action in (Action.CREATE, Action.RECREATE):
+        entry["object"] = without_bookkeeping(change.after).value
+    return entry

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.report.json import finding_fields
-from packwise.cli.report.visible import json_text
+from packwise.cli.console import json_text
+from packwise.cli.findings_formats import finding_fields
 from packwise.commands.explain import location_of
 from packwise.objects.identity import identity
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from packwise.cli.coverage import Coverage
-    from packwise.cli.explain_output.explained import Explained
+    from packwise.cli.explain_text import Explained
     from packwise.commands.explain import (
         Cause,
         Emitted,
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from packwise.objects.place import Origin, Place
     from packwise.placement import Bounds, Gang, Omission
     from packwise.topology.levels import Level
-
-__all__ = ["as_json"]
 
 _DIFFERENT = {"topologyAwareScheduling": None}
 """What stands where configurations differ, if that is not an empty text."""

@@ -10,15 +10,14 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
-from packwise.cli.report.lines import FAINT, SEVERITIES, as_lines, tinted
-from packwise.cli.report.visible import visible, width
+from packwise.cli.console import visible, width
+from packwise.cli.findings_text import FAINT, SEVERITIES, as_lines, tinted
 from packwise.commands.explain import location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.value import Value
-    from packwise.cli.explain_output.explained import Explained
     from packwise.commands.explain import (
         Cause,
         Chosen,
@@ -34,7 +33,17 @@ if TYPE_CHECKING:
     from packwise.objects.place import Place
     from packwise.placement import Bounds, Omission
 
-__all__ = ["as_text"]
+
+class Explained(NamedTuple):
+    """The explanation of the files that one configuration judges, and what of it is asked about; None: everything.
+
+    `configurations` are the names of the configuration's files, empty where there is none.
+    """
+
+    explanation: Explanation
+    configurations: tuple[str, ...] = ()
+    chosen: Chosen | None = None
+
 
 _LONGEST = 300
 """Characters of a value that are shown."""

@@ -1,29 +1,122 @@
-"""A report as an SVG for a README: domains in each other, nodes with their GPUs, gangs with numbers and states."""
+"""A report as SVG for a README, and as Mermaid."""
 
 from __future__ import annotations
 
+import posixpath
+import re
 from html import escape
+from urllib.parse import quote
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.cli.report.visible import visible, width
-from packwise.cli.report_output.drawn import (
-    INK,
-    PALETTE,
-    counted,
-    deepest_level,
-    listed_gangs,
-    place_of,
-    verdict_of,
-)
+from krmfn.result import Severity
+from packwise.cli.console import visible, width
+from packwise.cli.inputs import COMMIT
+from packwise.schedulers.kai.allocate.session import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from packwise.cli.report_output.drawn import Drawn
     from packwise.commands.report import DomainBox, GangBox, NodeBox, Picture, TopologyMap
 
-__all__ = ["as_svg"]
+_MOST_GANGS = 40
+_MOST_DOMAINS = 160
+
+
+class State(NamedTuple):
+    """A state of a gang in words, and a sign for it, since colour says nothing to everybody."""
+
+    sign: str
+    text: str
+
+
+STATES = {
+    "allocated": State("✓", "fits"),
+    "partial": State("◐", "fits in part"),
+    "pending": State("✕", "does not fit"),
+    "notready": State("…", "is not tried"),
+    "": State("", ""),
+}
+
+PALETTE = (
+    "#77b0f0", "#efad6b", "#7bcc92", "#cf9edb", "#63d2d5", "#f08d83",
+    "#d6cf67", "#a59ce8", "#2fb69e", "#d98f55", "#f7a9c6", "#4f9dc4",
+)  # fmt: skip
+"""The colours of gangs, by their positions, again from the first where there are more."""
+
+INK = "#10151c"
+"""The text on a colour of the palette."""
+
+
+class Drawn(NamedTuple):
+    """The picture; `root` is the folder that files are named from, as a path from the drawing's own folder.
+
+    `source_url` is what links are made from in its place.
+    """
+
+    picture: Picture
+    root: str = "."
+    source_url: str | None = None
+
+    def address(self, file: str | None) -> str:
+        """The address of a file, with `{line}` in the place of a line's number.
+
+        "" for stdin and for a file of the commit that is compared with, which have none.
+        """
+        commit = (self.picture.baseline or "").partition(COMMIT)[2]
+        if file is None or (commit and file.startswith(f"{commit}:")):
+            return ""
+        if self.source_url is not None:
+            return self.source_url.replace("{path}", quote(posixpath.normpath(file), errors="surrogateescape"))
+        path = posixpath.normpath(posixpath.join(self.root, file))
+        # Two slashes would begin the name of a host.
+        return f"{quote('/' + path.lstrip('/') if path.startswith('/') else path, errors='surrogateescape')}#L{{line}}"
+
+    @property
+    def headline(self) -> str:
+        """What the drawing says in one line."""
+        outcomes = [gang.after for gang in self.picture.gangs if gang.after is not None]
+        errors = sum([result.severity is Severity.ERROR for result in self.picture.findings])
+        also = f", {counted(errors, 'error')}" if errors else ""
+        if errors and not outcomes:
+            return f"{counted(errors, 'error')}, and no gang"
+        if not self.picture.nodes:
+            return counted(len(outcomes), "gang") + also
+        fitting = sum([outcome.state in FITS for outcome in outcomes])
+        return f"{fitting} of {counted(len(outcomes), 'gang')} fit{'s' if len(outcomes) == 1 else ''}{also}"
+
+
+def verdict_of(gang: GangBox) -> str:
+    """What becomes of a gang: its state, or the change that takes it away."""
+    state = STATES[gang.outcome.state]
+    return gang.change if gang.after is None else f"{state.sign} {state.text}".strip()
+
+
+def place_of(gang: GangBox) -> str:
+    """The domain of a gang; "" where its pods share none, or the change takes it away."""
+    return gang.outcome.domain if gang.after is not None else ""
+
+
+def listed_gangs(gangs: Sequence[GangBox]) -> list[tuple[int, GangBox]]:
+    """The gangs that a picture lists, each with its position: the first ones, those that do not fit before others."""
+    listed = sorted(enumerate(gangs), key=lambda pair: (pair[1].outcome.state != "pending", pair[0]))
+    return listed[:_MOST_GANGS]
+
+
+def deepest_level(domains: Sequence[DomainBox]) -> int:
+    """The deepest level whose domains are not too many for a picture; the first one at least."""
+    depth = 0
+    while below := [inner for domain in domains for inner in domain.domains]:
+        if len(below) > _MOST_DOMAINS:
+            break
+        domains, depth = below, depth + 1
+    return depth
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 gang`, `2 gangs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
 
 _WIDTH = 960
 _PAD = 10
@@ -253,3 +346,113 @@ def _cut(text: str, most: int) -> str:
 
 def _text(text: str) -> str:
     return escape(visible(text))
+
+
+LIMIT = 48_000
+"""Characters of a chart: Mermaid draws none that is longer than 50,000. Source: Mermaid, `maxTextSize`."""
+
+_MOST_MERMAID_NODES = 200
+_LONGEST = 160
+_RESERVED = re.compile(r'["#&<>\[\](){}|`\\;]')
+
+
+def as_mermaid(drawn: Drawn) -> str:
+    """The chart; of many nodes, only the domains are drawn, and where that is too long too, the headline alone."""
+    text = "".join([f"{line}\n" for line in _Chart(drawn).lines()])
+    return text if len(text) <= LIMIT else f'flowchart LR\n  headline(["{_label(drawn.headline)}"])\n'
+
+
+class _Chart:
+    """The parts of a chart; subgraphs and nodes have numbers for names, so that no name of the input is syntax.
+
+    Parts without links between them stand beside each other in a subgraph from top to bottom, and below each other in
+    one from left to right.
+    """
+
+    def __init__(self, drawn: Drawn) -> None:
+        self._headline = _label(drawn.headline)
+        self._picture = drawn.picture
+        self._map = next(iter(drawn.picture.maps), None)
+        self._with_nodes = len(drawn.picture.nodes) <= _MOST_MERMAID_NODES
+        self._deepest = 0
+        self._domains = 0
+        if self._map is not None:
+            self._deepest = len(self._map.levels) - 1 if self._with_nodes else deepest_level(self._map.domains)
+
+    def lines(self) -> Iterator[str]:
+        """The gangs, and the cluster beside them."""
+        yield "flowchart LR"
+        if self._picture.gangs:
+            yield from self._gangs()
+        else:
+            yield f'  gangs(["{self._headline}"])'
+        if self._map is not None:
+            yield f'  subgraph cluster ["{_label(self._map.topology or "cluster")}"]'
+            yield "    direction LR"
+            yield from self._cluster(self._map)
+            yield "  end"
+            yield "  gangs ~~~ cluster"
+
+    def _gangs(self) -> Iterator[str]:
+        """The gangs with their states, which are the legend of the colours too."""
+        listed = listed_gangs(self._picture.gangs)
+        yield f'  subgraph gangs ["{self._headline}"]'
+        yield "    direction LR"
+        for number, gang in listed:
+            yield f'    g{number}["{_gang_label(number, gang)}"]:::c{number % len(PALETTE)}'
+        if more := len(self._picture.gangs) - len(listed):
+            yield f'    more["and {counted(more, "more gang")}"]'
+        yield "  end"
+        used = range(min(len(PALETTE), len(self._picture.gangs)))
+        yield from (f"  classDef c{number} fill:{PALETTE[number]},color:{INK},stroke:{INK}" for number in used)
+
+    def _cluster(self, drawn: TopologyMap) -> Iterator[str]:
+        for domain in drawn.domains:
+            yield from self._domain(domain, 0)
+        if self._with_nodes:
+            yield from (self._node(index, "    ") for index in drawn.outside)
+        elif drawn.outside:
+            yield f'    outside["{counted(len(drawn.outside), "node")} in no domain"]'
+
+    def _domain(self, domain: DomainBox, depth: int) -> Iterator[str]:
+        self._domains += 1
+        number, indent = self._domains, "  " * (depth + 2)
+        label = f"{_label(f'{domain.level} {domain.name}')}: {_taken(domain)}"
+        if depth == self._deepest and not self._with_nodes:
+            yield f'{indent}d{number}["{label}"]'
+            return
+        yield f'{indent}subgraph d{number} ["{label}"]'
+        yield f"{indent}  direction {'TB' if depth == self._deepest - 1 else 'LR'}"
+        for inner in domain.domains:
+            yield from self._domain(inner, depth + 1)
+        yield from (self._node(index, f"{indent}  ") for index in domain.nodes)
+        yield f"{indent}end"
+
+    def _node(self, index: int, indent: str) -> str:
+        box = self._picture.nodes[index]
+        taken = [share for share in box.after if share.gpus]
+        colour = f":::c{taken[0].gang % len(PALETTE)}" if len(taken) == 1 else ""
+        parts = [f"{share.gpus} of gang {share.gang + 1}" for share in taken]
+        parts += [f"{box.in_use} in use"] if box.in_use else []
+        free = box.gpus - box.in_use - sum([share.gpus for share in taken])
+        parts += [f"{free} free"] if free > 0 else []
+        text = ", ".join([*(parts if box.gpus else ["no GPUs"]), *map(_label, box.notes)])
+        return f'{indent}n{index}["{_label(box.name)}: {text}"]{colour}'
+
+
+def _gang_label(number: int, gang: GangBox) -> str:
+    verdict, domain = verdict_of(gang), place_of(gang)
+    text = f"{number + 1} {_label(f'{gang.namespace}/{gang.title}')}"
+    notes = "".join([f"<br>note: {_label(note)}" for note in gang.notes])
+    return f"{text}{f': {verdict}' if verdict else ''}{f' in {_label(domain)}' if domain else ''}{notes}"
+
+
+def _taken(domain: DomainBox) -> str:
+    return f"{domain.in_use + domain.after} of {counted(domain.gpus, 'GPU')}"
+
+
+def _label(text: str) -> str:
+    """A text as Mermaid shows it: its own syntax, HTML and Markdown as numbers of characters."""
+    text = visible(text)
+    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return _RESERVED.sub(lambda match: f"#{ord(match[0])};", shown)

@@ -1,1 +1,0 @@
-"""What a comparison prints: one module for each format."""

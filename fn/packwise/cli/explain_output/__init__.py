@@ -1,1 +1,0 @@
-"""What an explanation prints, one module for each format."""

@@ -1,0 +1,337 @@
+"""A placing as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.result import Severity
+from packwise.cli.console import json_text, visible, width
+from packwise.cli.coverage import Coverage
+from packwise.cli.findings_text import SEVERITIES, tinted
+from packwise.cli.markdown import Part, Section, code, comment
+from packwise.commands.place.cure import Verdict
+from packwise.commands.place.placing import Fate, common_domain, topology_of
+from packwise.commands.place.reasons import level_word
+from packwise.schedulers.kai.allocate.session import FITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from packwise.commands.place.cure import Second
+    from packwise.commands.place.placing import GangAnswer, Move, Placing, Situation
+    from packwise.schedulers.kai.allocate.fit_errors import Shortage
+    from packwise.schedulers.kai.allocate.scene import Node
+
+
+class Baseline(NamedTuple):
+    """The state before a change, which the user calls `name`, placed on the same nodes; what the change moves."""
+
+    name: str
+    placed: Placed
+    moves: tuple[Move, ...]
+
+
+class Placed(NamedTuple):
+    """The nodes by name, the placing, the reasons of each gang by its place in it, and how many more replicas fit.
+
+    `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
+    the gang. `baseline` is the state before the change under review, None where nobody named one.
+    `coverage` is what was judged of the input.
+    """
+
+    situation: Situation
+    nodes: Mapping[str, Node]
+    placing: Placing
+    reasons: tuple[tuple[str, ...], ...]
+    further: Mapping[tuple[str, str], int] | None = None
+    seconds: Mapping[int, Second] = {}
+    baseline: Baseline | None = None
+    coverage: Coverage = Coverage()
+
+    def domain_of(self, gang: GangAnswer) -> str:
+        """The domain that the nodes of the gang share; "" where they share none, or there are none."""
+        names = sorted({node for _, spread in gang.spread for node, _ in spread})
+        return common_domain(topology_of(self.situation, gang), [self.nodes[name] for name in names]) if names else ""
+
+
+_SHOWN_NODES = 12
+_STATES = {
+    "allocated": "fits",
+    "partial": "fits, but for pods beyond its minimum",
+    "pending": "does not fit",
+    "notready": "is not tried",
+}
+_FATES = {
+    Fate.NO_LONGER_FITS: ("no longer fits", "no longer fit"),
+    Fate.FITS_NOW: ("fits now", "fit now"),
+    Fate.LOSES_PODS: ("loses pods", "lose pods"),
+    Fate.MOVES: ("moves", "move"),
+    Fate.ADDED: ("added", "added"),
+    Fate.REMOVED: ("removed", "removed"),
+}
+"""What the change does to a gang, the worst first."""
+
+
+def as_text(placed: Placed, *, coloured: bool) -> str:
+    """The lines of all gangs, what the cluster has then, and what the change does to places."""
+    lines: list[str] = []
+    for index in range(len(placed.placing.gangs)):
+        lines += [*gang_lines(placed, index, coloured=coloured), ""]
+    lines += summary(placed)
+    if placed.further:
+        lines += ["", "further replicas that fit beside these:", *further_lines(placed)]
+    baseline = placed.baseline
+    if baseline is not None:
+        lines += ["", f"from {visible(baseline.name)}: {moves_summary(baseline)}"]
+        lines += [f"  {move_line(placed, move)}" for move in baseline.moves]
+    return "".join([f"{line}\n" for line in lines])
+
+
+def summary(placed: Placed) -> tuple[str, str]:
+    """How many gangs fit, and what the cluster has then."""
+    placing = placed.placing
+    fitting = sum(gang.fits for gang in placing.gangs)
+    total, before, after = placing.gpus
+    return (
+        f"{fitting} of {_count(len(placing.gangs), 'gang')} fit",
+        f"{_count(placing.nodes, 'node')}, {_count(total, 'GPU')}: {before} in use before, {after} then",
+    )
+
+
+def gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
+    """What becomes of the gang at `index`: its nodes, or what is in its way."""
+    gang = placed.placing.gangs[index]
+    job, answer = gang.gang.job, gang.answer
+    domain = placed.domain_of(gang)
+    state = tinted(
+        _STATES[answer.state],
+        SEVERITIES[Severity.INFO if answer.state in FITS else Severity.ERROR],
+        coloured=coloured,
+    )
+    where = f", in {visible(domain)}" if domain else ""
+    yield (
+        f"{_name(gang)} (queue {visible(job.queue)}): {state}, "
+        f"{gang.placed} of {_count(len(job.pods), 'pod')} placed{where}"
+    )
+    yield from _spread(gang)
+    for reason in placed.reasons[index]:
+        yield f"  {visible(reason)}"
+    if answer.message:
+        yield from _message(answer.message)
+    for note in gang.notes:
+        yield f"  note: {visible(note)}"
+    yield from _second(placed.seconds.get(index))
+
+
+def _spread(gang: GangAnswer) -> Iterator[str]:
+    size = max([width(visible(name)) for name, _ in gang.spread], default=0)
+    for name, spread in gang.spread:
+        shown = [visible(node) if count == 1 else f"{visible(node)} ×{count}" for node, count in spread[:_SHOWN_NODES]]
+        if len(spread) > _SHOWN_NODES:
+            shown.append(f"and {len(spread) - _SHOWN_NODES} more nodes")
+        padding = " " * (size - width(visible(name)))
+        yield f"  {visible(name)}{padding}  {', '.join(shown)}"
+
+
+def moves_summary(baseline: Baseline) -> str:
+    """How many gangs the change adds, removes, moves, and how many no longer fit or fit now."""
+    counts = Counter(move.fate for move in baseline.moves)
+    words = [
+        f"{counts[fate]} {singular if counts[fate] == 1 else plural}"
+        for fate, (singular, plural) in _FATES.items()
+        if counts[fate]
+    ]
+    return ", ".join(words) or "every gang stays where it is"
+
+
+def move_line(placed: Placed, move: Move) -> str:
+    """What the change does to a gang, and where it goes."""
+    gang = move.after or move.before
+    before = where(placed.baseline.placed, move.before) if placed.baseline is not None and move.before else ""
+    after = where(placed, move.after) if move.after else ""
+    way = " → ".join([text for text in (before, after) if text])
+    pods = f", {_count(move.pods, 'pod')} to another node" if move.fate is Fate.MOVES else ""
+    return f"{_FATES[move.fate][0]}: {'' if gang is None else _name(gang)}: {way}{pods}"
+
+
+def where(placed: Placed, gang: GangAnswer) -> str:
+    """Where the pods of a gang go, in a few words."""
+    if not gang.fits:
+        return _STATES[gang.answer.state]
+    domain, pods = placed.domain_of(gang), f"{gang.placed} of {_count(len(gang.gang.job.pods), 'pod')}"
+    return f"{pods} in {visible(domain)}" if domain else f"{pods}"
+
+
+def _name(gang: GangAnswer) -> str:
+    return f"{visible(gang.gang.job.namespace)}/{visible(gang.gang.job.name)}"
+
+
+def _second(second: Second | None) -> Iterator[str]:
+    if second is None:
+        return
+    match second.verdict:
+        case Verdict.FITS:
+            yield "  there is a packing that KAI does not find" + (f": {second.hidden_by}" if second.hidden_by else "")
+        case Verdict.DOES_NOT_FIT:
+            yield "  there is no packing at all beside what was placed before"
+        case Verdict.OPEN:
+            yield "  whether there is a packing was not decided"
+    if second.change:
+        yield f"  KAI places it with one change: {visible(second.change)}"
+
+
+def _message(message: str) -> Iterator[str]:
+    lines = message.splitlines()
+    for index, line in enumerate(lines[:_SHOWN_NODES]):
+        yield f"  {'KAI: ' if index == 0 else '     '}{visible(line.rstrip())}"
+    if len(lines) > _SHOWN_NODES:
+        yield f"       and {len(lines) - _SHOWN_NODES} more lines; -o json has all"
+
+
+def further_lines(placed: Placed) -> Iterator[str]:
+    """How many more replicas of each workload fit."""
+    size = max([width(visible(f"{namespace}/{name}")) for namespace, name in placed.further or {}], default=0)
+    for (namespace, name), count in (placed.further or {}).items():
+        full = visible(f"{namespace}/{name}")
+        yield f"  {full}{' ' * (size - width(full))}  {count if count < 100 else '100 or more'}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+_LISTED = {
+    Fate.LOSES_PODS: "Runs with fewer pods",
+    Fate.FITS_NOW: "Fits now",
+    Fate.MOVES: "Moves",
+    Fate.ADDED: "Added",
+    Fate.REMOVED: "Removed",
+}
+"""The titles of what the change does otherwise than that a gang no longer fits."""
+
+
+def as_markdown(placed: Placed, command: str) -> str:
+    """The whole comment; `command` prints what has no room in it."""
+    return comment("packwise place", [part_of_placing(placed, command)])
+
+
+def part_of_placing(placed: Placed, command: str) -> Part:
+    """What the placing is in a comment."""
+    fit, cluster = summary(placed)
+    lead = ["### Where the scheduler places it", f"{code(fit)} on {code(cluster)}"]
+    baseline = placed.baseline
+    if baseline is not None:
+        lead.append(f"From {code(baseline.name)}: {code(moves_summary(baseline))}")
+    return Part(lead, list(_sections(placed, baseline)), command)
+
+
+def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
+    gangs = placed.placing.gangs
+    moves = baseline.moves if baseline is not None else ()
+    lost = {id(move.after): move for move in moves if move.fate is Fate.NO_LONGER_FITS}
+    yield _section(
+        "No longer fits",
+        [_lost(placed, index, lost[id(gang)]) for index, gang in enumerate(gangs) if id(gang) in lost],
+        is_open=True,
+    )
+    pending = [index for index, gang in enumerate(gangs) if not gang.fits and id(gang) not in lost]
+    yield _section("Does not fit", [list(gang_lines(placed, index)) for index in pending], is_open=True)
+    for fate, title in _LISTED.items():
+        yield _section(title, [[move_line(placed, move)] for move in moves if move.fate is fate])
+    fitting = [index for index, gang in enumerate(gangs) if gang.fits]
+    yield _section("Fits", [list(gang_lines(placed, index)) for index in fitting])
+    yield _section("Further replicas that fit beside these", [[line] for line in further_lines(placed)])
+
+
+def _lost(placed: Placed, index: int, move: Move) -> list[str]:
+    """The lines of a gang that no longer fits, and where it was."""
+    first, *others = gang_lines(placed, index)
+    before = placed.baseline.placed if placed.baseline is not None else placed
+    return [first, f"  before: {where(before, move.before)}" if move.before is not None else "", *others]
+
+
+def _section(title: str, entries: Iterable[list[str]], *, is_open: bool = False) -> Section:
+    listed = list(entries)
+    return Section(f"{title}: {len(listed)}", listed, is_open)
+
+
+def as_json(placed: Placed) -> str:
+    """One object: whether all gangs fit, the cluster, and what becomes of each gang."""
+    total, before, after = placed.placing.gpus
+    whole: dict[str, Any] = {
+        "fits": placed.placing.fits,
+        "cluster": {"nodes": placed.placing.nodes, "gpus": total, "gpusInUse": before, "gpusInUseThen": after},
+        "gangs": [
+            {**_gang(placed, gang, reasons), **_second_value(placed.seconds.get(index))}
+            for index, (gang, reasons) in enumerate(zip(placed.placing.gangs, placed.reasons, strict=True))
+        ],
+    }
+    whole["coverage"] = placed.coverage.fields
+    if placed.further is not None:
+        whole["furtherReplicas"] = [
+            {"namespace": namespace, "workload": name, "replicas": count}
+            for (namespace, name), count in placed.further.items()
+        ]
+    if placed.baseline is not None:
+        whole["baseline"] = placed.baseline.name
+        whole["changes"] = [_move(move) for move in placed.baseline.moves]
+    return json_text(whole)
+
+
+def _move(move: Move) -> dict[str, Any]:
+    gang = move.after or move.before
+    return {
+        "namespace": "" if gang is None else gang.gang.job.namespace,
+        "name": "" if gang is None else gang.gang.job.name,
+        "change": move.fate.value,
+        "pods": move.pods,
+        "before": None if move.before is None else _podsets(move.before),
+        "after": None if move.after is None else _podsets(move.after),
+    }
+
+
+def _podsets(gang: GangAnswer) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "nodes": [{"name": node, "pods": count} for node, count in spread]}
+        for name, spread in gang.spread
+    ]
+
+
+def _gang(placed: Placed, gang: GangAnswer, reasons: tuple[str, ...]) -> dict[str, Any]:
+    job = gang.gang.job
+    return {
+        "namespace": job.namespace,
+        "name": job.name,
+        "workload": gang.gang.gang.workload,
+        "queue": job.queue,
+        "state": gang.answer.state,
+        "pods": len(job.pods),
+        "placedPods": gang.placed,
+        "domain": placed.domain_of(gang),
+        "podSets": _podsets(gang),
+        "nearest": None if gang.nearest is None else _shortage(placed, gang.nearest),
+        "reasons": list(reasons),
+        "message": gang.answer.message,
+        "notes": list(gang.notes),
+    }
+
+
+def _second_value(second: Second | None) -> dict[str, Any]:
+    if second is None:
+        return {}
+    return {"exact": {"verdict": second.verdict.value, "hiddenBy": second.hidden_by, "change": second.change}}
+
+
+def _shortage(placed: Placed, shortage: Shortage) -> dict[str, Any]:
+    return {
+        "podSet": shortage.sub_group,
+        "level": level_word(placed.situation, shortage.level),
+        "domain": shortage.domain,
+        "roomFor": shortage.held,
+        "pods": shortage.wanted,
+        "missing": dict(shortage.missing),
+        "counted": shortage.is_counted,
+    }

@@ -1,1 +1,0 @@
-"""What `packwise place` prints: text, json, one module each."""

@@ -1,1 +1,0 @@
-"""What a check prints: one module for each format; `formats` knows them all."""
