@@ -172,3 +172,28 @@ def test_layers_that_nobody_means_are_refused_and_end_no_run(text: str) -> None:
     results = render(whole._replace(items=(*whole.items[:-1], job))).results
 
     assert [result.tags["rule"] for result in results if result.severity is Severity.ERROR] == ["kueue-refused"]
+
+
+UNSEEN: list[tuple[str, str, str]] = [
+    (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {metadata: {annotations: "
+        '{kueue.x-k8s.io/podset-unconstrained-topology: "false"}}}}\n',
+        "kueue-unchecked",
+        'must be "true", or not be there: with "false" each pod asks for a topology and names no level, so that no '
+        "flavor ever matches",
+    ),
+    (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train}\n"
+        "spec: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}\n",
+        "kueue-key",
+        "is not read here: Kueue reads it in the annotations of the pod templates of the runtime",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "rule", "message"), UNSEEN)
+def test_what_no_webhook_sees_is_told(text: str, rule: str, message: str) -> None:
+    results = render(Package((KubeObject.parse(text),))).results
+
+    told = [(each.tags["rule"], each.message) for each in results if each.tags["rule"].startswith("kueue")]
+    assert told == [(rule, message)]

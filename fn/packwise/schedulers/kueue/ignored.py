@@ -11,14 +11,16 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_placeholder
-from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration, Role
 from packwise.schedulers.kueue.admission import QUEUE_NAME, checks_groups, group_problems_of
 from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import (
     PREFIX,
     TOPOLOGY_KEYS,
+    UNCONSTRAINED,
     Template,
     annotations_of,
+    parse_bool,
     template_problems,
 )
 from packwise.wording import letters_apart
@@ -144,7 +146,8 @@ def _owners(index: Index, jobs: Sequence[Job]) -> Iterator[_Owner]:
 
 def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _Owner:
     """The object with all metadata on the way to its pod templates, whose metadata stand at `pods`."""
-    paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), kind.owner.path))
+    own = [part.path for part in kind.metadata if part.role is not Role.POD and "*" not in part.path]
+    paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), *own))
     parts = {path: _Part(path, mapping(item.get(path)), is_owner=path == kind.owner.path) for path in paths}
     specs: list[tuple[FieldPath, Mapping[str, Value]]] = []
     for path in pods:
@@ -263,6 +266,13 @@ def _unchecked_template(item: KubeObject, kind: WorkloadKind, release: KueueRele
     for problem in template_problems(template, release):
         message = f"{problem.message}: Kueue refuses each {each} of it, while the {item.kind} itself is taken"
         yield Finding.of(UNCHECKED, item, problem.path, message)
+    text = template.annotations.get(UNCONSTRAINED, "")
+    if parse_bool(text) is False and not release.refuses_false:
+        message = (
+            f'must be "true", or not be there: with "{text}" each {each} asks for a topology and names no level, so '
+            "that no flavor ever matches"
+        )
+        yield Finding.of(UNCHECKED, item, template.key_path(UNCONSTRAINED), message)
 
 
 def _pod_groups(index: Index) -> Iterator[Finding]:
