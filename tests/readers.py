@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krmfn.yamltext import YamlError, native
-from krmfn.yamltext.build import read_libyaml
-from krmfn.yamltext.eventtree import EventTree
-from krmfn.yamltext.tree import new_tree
+from krmfn.yamltext.pyyaml import EventTree, read_libyaml
+from krmfn.yamltext.reader import new_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from krmfn.yamltext.tree import Tree
+    from krmfn.yamltext.reader import Tree
 
 __all__ = ["assert_told_alike", "paths_of"]
 

@@ -6,8 +6,8 @@ import pytest
 
 from krmfn import run
 from krmfn.envelope import MAX_ITEMS
-from krmfn.yamltext import build, events
-from krmfn.yamltext.bounds import MAX_NODES
+from krmfn.yamltext import pyyaml
+from krmfn.yamltext.reader import MAX_NODES
 from packwise import confined
 from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.cli import target
@@ -36,8 +36,8 @@ LIMITS: list[tuple[str, int, str]] = [
     ("a stream or file", run.MAX_INPUT >> 20, "must be at most 512 MiB"),
     ("items of a ResourceList", MAX_ITEMS, "must hold at most 1000000 items; split the package"),
     ("nodes of a document", MAX_NODES, "must hold at most 5000000 mappings, lists and scalars; split"),
-    ("nodes once aliases are written out", build.MAX_NODES, "aliases expand to more than 1000000 nodes"),
-    ("depth of a document", events.MAX_DEPTH, "nested deeper than 500 levels"),
+    ("nodes once aliases are written out", pyyaml.MAX_NODES, "aliases expand to more than 1000000 nodes"),
+    ("depth of a document", pyyaml.MAX_DEPTH, "nested deeper than 500 levels"),
     ("depth of what `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be compared"),
     ("depth of a CRD's schema", schema.MAX_DEPTH, "must not be nested deeper than 100 levels"),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),

@@ -16,7 +16,7 @@ MOST = 0.4
 
 _OF_A_LINE = "matched at the start of one line of the runtime's message, once"
 HARMLESS = {
-    ("krmfn/yamltext/splice.py", r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z"): "looks at 1,000 characters at most",
+    ("krmfn/yamltext/edit.py", r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z"): "looks at 1,000 characters at most",
     ("packwise/discovery.py", r"([^/]*[-_.])?values([-_.][^/]*)?\.(ya?ml|json)"): "names of files: 255 bytes",
     ("packwise/validate/cel.py", r'.*?Key not found in map : "?(.*?)"?'): _OF_A_LINE,
     ("packwise/validate/cel.py", r".*?Index error: index=(-?\d+) size=\d+"): _OF_A_LINE,

@@ -153,7 +153,7 @@ from pathlib import Path
 sys.path[:0] = sys.argv[2:]
 from krmfn.yamltext import native, read
 from krmfn.yamltext.edit import set_value
-from krmfn.yamltext.spans import locate
+from krmfn.yamltext.places import locate
 assert native.is_installed
 for path in sorted(Path(sys.argv[1]).glob("*.yaml")):
     text = path.read_text("utf-8")

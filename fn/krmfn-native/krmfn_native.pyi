@@ -2,7 +2,7 @@ from collections.abc import Mapping, Sequence
 
 from krmfn.fieldpath import FieldPath
 from krmfn.value import Value
-from krmfn.yamltext.tree import Row
+from krmfn.yamltext.reader import Row
 
 VERSION: int
 

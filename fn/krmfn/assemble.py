@@ -8,7 +8,7 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.source import Location
 from krmfn.yamltext import YamlError, read, write
-from krmfn.yamltext.breaks import BREAKS, unified
+from krmfn.yamltext.reader import BREAKS, unified
 from krmfn.yamltext.writer import write_entry
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _joined(
 
 def _whole(item: KubeObject, entry: str, envelope: Envelope) -> str:
     """`entry`, which lacks a line break at its end, with one."""
-    from krmfn.yamltext.lastline import with_last_break
+    from krmfn.yamltext.reader import with_last_break
 
     text = with_last_break(entry, envelope.newline)
     # What an alias brings from another item is seen when the whole is read again.
@@ -195,7 +195,7 @@ def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str,
 def _ended(text: str, newline: str) -> str:
     if not text or text.endswith("\n"):
         return text
-    from krmfn.yamltext.lastline import with_last_break
+    from krmfn.yamltext.reader import with_last_break
 
     return with_last_break(text, newline)
 

@@ -110,7 +110,7 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
 
 def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
     """The source and value of `item` with the entry at `path` as the only one of a new mapping `outer` at its place."""
-    from krmfn.yamltext.rename import nest_entry
+    from krmfn.yamltext.places import nest_entry
 
     source = item.source
     try:
@@ -129,7 +129,7 @@ def _with_text(source: Source, text: str) -> Source:
 
 def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
     """The source and value of `item` with the plain scalar at `path` in quotes."""
-    from krmfn.yamltext.rename import quote_scalar
+    from krmfn.yamltext.places import quote_scalar
 
     source = item.source
     try:
@@ -146,7 +146,7 @@ def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
 
 def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
     """The source and value of `item` with the key at `path` spelt `name`."""
-    from krmfn.yamltext.rename import rename_key
+    from krmfn.yamltext.places import rename_key
 
     source = item.source
     try:

@@ -12,16 +12,14 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
-from krmfn.yamltext.breaks import after_gap, unified
 from krmfn.yamltext.error import line_and_column
-from krmfn.yamltext.reader import read_tree
-from krmfn.yamltext.tree import MOST_KEPT, Node, keep
+from krmfn.yamltext.reader import MOST_KEPT, Node, after_gap, keep, read_tree, unified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from krmfn.value import Value
-    from krmfn.yamltext.tree import Tree
+    from krmfn.yamltext.reader import Tree
 
 __all__ = ["MAX_ITEMS", "Envelope", "cut", "cut_at", "fields_of", "too_many_items"]
 

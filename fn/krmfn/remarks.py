@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.source import Location, line_location
 from krmfn.yamltext import YamlError
-from krmfn.yamltext.comments import placed_comments
+from krmfn.yamltext.places import placed_comments
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject

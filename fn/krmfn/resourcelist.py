@@ -11,7 +11,7 @@ from krmfn.envelope import Envelope, cut
 from krmfn.errors import FieldError, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.yamltext import YamlError
-from krmfn.yamltext.bounds import check_nodes
+from krmfn.yamltext.reader import check_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

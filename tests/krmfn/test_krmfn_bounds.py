@@ -12,7 +12,7 @@ HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:"
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("krmfn.yamltext.bounds.MAX_NODES", 12)
+    monkeypatch.setattr("krmfn.yamltext.reader.MAX_NODES", 12)
 
 
 @pytest.fixture

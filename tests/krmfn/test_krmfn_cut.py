@@ -13,11 +13,11 @@ from krmfn import KubeObject, ResourceList, ResourceListError, envelope
 from krmfn.edit import same
 from krmfn.envelope import Envelope, cut
 from krmfn.yamltext import YamlError, read
-from krmfn.yamltext.tree import new_tree
+from krmfn.yamltext.reader import new_tree
 from tests.readers import paths_of
 
 if TYPE_CHECKING:
-    from krmfn.yamltext.tree import Tree
+    from krmfn.yamltext.reader import Tree
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 KEYS = (

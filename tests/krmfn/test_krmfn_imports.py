@@ -40,9 +40,7 @@ def test_a_plain_run_loads_neither_pyyaml_nor_pydantic() -> None:
     if not native.is_installed:
         pytest.skip("without the native core, PyYAML reads everything")
     unwanted = {"yaml", "pydantic", "json", "difflib", "argparse", "krmfn.config"}
-    unwanted |= {
-        f"krmfn.yamltext.{name}" for name in ("build", "comments", "documents", "events", "eventtree", "spans")
-    }
+    unwanted |= {f"krmfn.yamltext.{name}" for name in ("places", "pyyaml")}
     assert loaded(HOT) & unwanted == set()
 
 

@@ -19,7 +19,7 @@ from krmfn import KubeObject, Value
 from krmfn.edit import same
 from krmfn.fieldpath import FieldPath
 from krmfn.yamltext import YamlError, read, remove_value, set_value, split_documents
-from krmfn.yamltext.comments import comments
+from krmfn.yamltext.places import comments
 from tests.places import ROOT, TESTDATA
 
 OUTPUTS = sorted((TESTDATA / "render").glob("*/_expected.yaml"))

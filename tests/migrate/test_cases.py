@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.yamltext import read, split_documents
-from krmfn.yamltext.comments import comments
+from krmfn.yamltext.places import comments
 from packwise.cli.main import main
 from tests.cli.calling import listing
 from tests.places import TESTDATA

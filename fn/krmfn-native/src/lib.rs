@@ -1,6 +1,6 @@
 //! The native core of krmfn: reads any text that libyaml reads, and writes values.
 //!
-//! Python's own code gives the same where the core is not installed: `krmfn.yamltext.events` and what stands on it.
+//! Python's own code gives the same where the core is not installed: `krmfn.yamltext.pyyaml` and what stands on it.
 
 #![deny(unsafe_code)]
 

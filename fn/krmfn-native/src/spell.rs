@@ -1,4 +1,4 @@
-//! Spelling a string so that every YAML reader takes it for what it is: `krmfn.yamltext.quote`.
+//! Spelling a string so that every YAML reader takes it for what it is: `krmfn.yamltext.writer`.
 
 use std::fmt::Write;
 

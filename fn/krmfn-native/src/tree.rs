@@ -1,4 +1,4 @@
-//! The nodes of a text, for those who look for some of them: `krmfn.yamltext.tree`.
+//! The nodes of a text, for those who look for some of them: `krmfn.yamltext.reader`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -257,7 +257,7 @@ impl Tree {
         Ok(index)
     }
 
-    /// The fields of `krmfn.yamltext.tree.Node`.
+    /// The fields of `krmfn.yamltext.reader.Node`.
     fn row<'py>(&self, py: Python<'py>, step: &Step) -> PyResult<Bound<'py, PyTuple>> {
         let tape = &self.tape;
         let node = &tape.nodes[step.node];

@@ -1,4 +1,4 @@
-//! The value of a document, with kyaml's meaning of scalars, aliases and merges: `krmfn.yamltext.build`.
+//! The value of a document, with kyaml's meaning of scalars, aliases and merges: `krmfn.yamltext.pyyaml`.
 
 use std::collections::HashMap;
 

@@ -14,10 +14,9 @@ from krmfn.yamltext.writer import write
 if TYPE_CHECKING:
     from typing import Any
 
-    from krmfn.yamltext.documents import Document, split_documents
     from krmfn.yamltext.edit import remove_value, set_value
+    from krmfn.yamltext.places import Document, Span, locate, locate_nearest, split_documents
     from krmfn.yamltext.scalars import resolve
-    from krmfn.yamltext.spans import Span, locate, locate_nearest
 
 __all__ = [
     "Document",
@@ -34,14 +33,14 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Document": "documents",
-    "Span": "spans",
-    "locate": "spans",
-    "locate_nearest": "spans",
+    "Document": "places",
+    "Span": "places",
+    "locate": "places",
+    "locate_nearest": "places",
     "remove_value": "edit",
     "resolve": "scalars",
     "set_value": "edit",
-    "split_documents": "documents",
+    "split_documents": "places",
 }
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from krmfn_native import write
 
-    from krmfn.yamltext import tree
+    from krmfn.yamltext import reader
 
 __all__ = ["READER", "VERSION", "Tree", "is_installed", "write"]
 
@@ -25,7 +25,7 @@ def _absent(*_: object) -> None:
     return None
 
 
-Tree: Callable[[str, int, str], tree.Tree] | None = None
+Tree: Callable[[str, int, str], reader.Tree] | None = None
 if not TYPE_CHECKING:
     write = _absent
     try:

@@ -1,21 +1,58 @@
-"""The line and column of the nodes of a text, as findings name them."""
+"""Places in a text: of values, keys and comments, of the documents of a stream; keys renamed where they stand."""
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.yamltext.tree import find
+from krmfn.record import NamedTuple
+from krmfn.yamltext.error import YamlError, error_at, line_and_column
+from krmfn.yamltext.reader import find, read, tree_of, unified
+from krmfn.yamltext.writer import double_quoted, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.fieldpath import FieldPath
 
-__all__ = ["nearest", "starts"]
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a value or key stands: character offsets [start, end) in the text, and 1-based line and column of start."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+
+
+def locate(text: str, path: FieldPath, *, key: bool = False) -> Span | None:
+    """Where the value at `path` stands (with `key`, the key that holds it); None where there is none.
+
+    A value's span holds its anchor and tag, and for a block value neither the break nor the comment after it. A key
+    that only a merge (`<<`) brings has no span. Raises YamlError where the text cannot be read up to the value.
+    """
+    nodes = find(text, path)
+    if not nodes or len(nodes) <= len(path):
+        return None
+    node = nodes[-1]
+    if key and node.key_start >= 0:
+        return Span(node.key_start, node.key_end, *line_and_column(text, node.key_start))
+    return Span(node.start, max(node.end, node.start), *line_and_column(text, node.start))
+
+
+def locate_nearest(text: str, path: FieldPath) -> Span:
+    """Where the deepest part of `path` that exists stands; the start of the text when it holds nothing."""
+    nodes = find(text, path)
+    if not nodes:
+        return Span(0, 0, 1, 1)
+    node = nodes[-1]
+    return Span(node.start, max(node.end, node.start), *line_and_column(text, node.start))
 
 
 def nearest(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]:
@@ -49,3 +86,198 @@ def _line_starts(text: str) -> array[int]:
 def _line_and_column(line_starts: array[int], offset: int) -> tuple[int, int]:
     line = bisect_right(line_starts, offset)
     return line, offset - line_starts[line - 1] + 1
+
+
+def quote_scalar(text: str, path: FieldPath) -> str:
+    """`text` with the plain scalar at `path` in quotes, so that it is a string; unchanged where it is quoted already.
+
+    Raises YamlError where no scalar on one line stands there, or one with an anchor or a tag.
+    """
+    span = locate(text, path)
+    scalar = "" if span is None else text[span.start : span.end]
+    if span is None or not scalar or "\n" in scalar or scalar[0] in "{[|>&!*":
+        raise error_at(text, span.start if span else 0, "must be a plain scalar on one line to be put in quotes")
+    if scalar[0] in "\"'":
+        return text
+    return text[: span.start] + double_quoted(scalar) + text[span.end :]
+
+
+def rename_key(text: str, path: FieldPath, name: str) -> str:
+    """`text` with the last key of `path` spelt `name`. Raises YamlError: there is no such key, or `name` is one."""
+    span = locate(text, path, key=True)
+    if span is None:
+        raise YamlError("must be a key to be renamed")
+    if locate(text, (*path[:-1], name)) is not None:
+        raise error_at(text, span.start, f'must not be renamed to "{name}", which stands beside it')
+    old = text[span.start : span.end]
+    quoted = old.startswith(('"', "'"))
+    return text[: span.start] + (double_quoted(name) if quoted else scalar(name)) + text[span.end :]
+
+
+def nest_entry(text: str, path: FieldPath, outer: str) -> str:
+    """`text` with the entry at `path` as the only one of a new mapping `outer`, which stands in its place.
+
+    Raises YamlError: there is no such entry, it spans lines, or `outer` is a key beside it.
+    """
+    key, value = locate(text, path, key=True), locate(text, path)
+    if key is None or value is None:
+        raise YamlError("must be an entry to be moved into a mapping")
+    if locate(text, (*path[:-1], outer)) is not None:
+        raise error_at(text, key.start, f'must not be moved into "{outer}", which stands beside it')
+    if "\n" in text[key.start : value.end]:
+        raise error_at(text, key.start, "must stand on one line to be moved into a mapping")
+    name = text[key.start : key.end]
+    outer_name = double_quoted(outer) if name.startswith(('"', "'")) else scalar(outer)
+    if find(text, path)[-1].in_flow:
+        inner = f"{outer_name}: {{{text[key.start : value.end]}}}"
+        return text[: key.start] + inner + text[value.end :]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    column = key.start - text.rfind("\n", 0, key.start) - 1
+    return f"{text[: key.start]}{outer_name}:{newline}{' ' * (column + 2)}{text[key.start :]}"
+
+
+# An anchor, alias or tag may hold a `#` that starts no comment.
+_PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s|#[^\n]*)+)+")
+_PART = re.compile(r"[&*!][^\s,\[\]{}]*|(#[^\r\n]*)")
+
+
+def comments(text: str) -> list[str]:
+    """The comments of the document `text`, in order, each from its `#` to the end of its line.
+
+    Raises YamlError where the text is no YAML.
+    """
+    return [comment for _, comment in placed_comments(text)]
+
+
+def placed_comments(text: str) -> list[tuple[int, str]]:
+    """The comments as above, each with the offset of its `#`. Raises YamlError where the text is no YAML."""
+    placed: list[tuple[int, str]] = []
+    at = 0
+    for start, end in [*_scalars(text), (len(text), len(text))]:
+        placed += [(match.start(1), match[1]) for match in _PART.finditer(text, at, max(start, at)) if match[1]]
+        at = max(end, at)
+    return placed
+
+
+def with_lost_comments(before: str, after: str, line: int) -> str:
+    """`after`, which lacks an entry of `before`, with the comments that went with it, as lines of their own.
+
+    They stand where the entry was, whose line begins at offset `line` of `before`. Raises YamlError where they cannot
+    stand there.
+    """
+    lost = _missing(comments(before), comments(after))
+    if not lost:
+        return after
+    newline = "\r\n" if "\r\n" in before else "\n"
+    indent = _indent(before, line)
+    if len(after) < line and before.startswith(after):
+        # The last entry is gone, and with it the break before it.
+        kept = after + "".join([newline + indent + comment for comment in lost])
+    else:
+        shared = next((n for n, (mine, other) in enumerate(zip(before, after, strict=False)) if mine != other), line)
+        at = line
+        if shared < line:
+            at = after.rfind("\n", 0, shared) + 1
+            indent = _indent(after, at)
+        kept = after[:at] + "".join([indent + comment + newline for comment in lost]) + after[at:]
+    if _reads_alike(kept, after) and not _missing(comments(before), comments(kept)):
+        return kept
+    raise error_at(before, line, f'"{lost[0]}" within would be lost; move it to a line of its own')
+
+
+def _indent(text: str, line: int) -> str:
+    return text[line : len(text) - len(text[line:].lstrip(" "))]
+
+
+def _reads_alike(first: str, other: str) -> bool:
+    try:
+        return read(first) == read(other)
+    except YamlError:
+        return False
+
+
+def _missing(before: list[str], after: list[str]) -> list[str]:
+    left = list(after)
+    missing: list[str] = []
+    for comment in before:
+        if comment in left:
+            left.remove(comment)
+        else:
+            missing.append(comment)
+    return missing
+
+
+def _scalars(text: str) -> list[tuple[int, int]]:
+    """Where the scalars stand, of block scalars the lines below the header."""
+    spans: list[tuple[int, int]] = []
+    for first, end, style in tree_of(text).scalars():
+        properties = _PROPERTIES.match(text, first, end)
+        start = properties.end() if properties else first
+        if style in ("|", ">"):
+            start = text.find("\n", text.index(style, start)) + 1 or end
+        spans.append((start, end))
+    return spans
+
+
+# A marker counts at the start of a line only, whatever stands around it: YAML forbids it inside any scalar.
+_MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)[^\n]*(?:\n|\Z)", re.MULTILINE)
+_BARE = re.compile(r"(?:---|\.\.\.)[ \t]*(?:#[^\n]*|\r?)\n?")
+_NOTHING = re.compile(r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?")
+
+
+class Document(NamedTuple):
+    """One document of a stream: its exact text, the line it starts on, and what stands between it and the one before.
+
+    `line` is 1-based. `separator` holds the marker lines (`---`, `...`) and a comment that stands alone before one;
+    joining `separator + text` of all documents gives the stream back. A marker line with content on it
+    (`--- {a: b}`), and directives (`%YAML`), are part of `text`. A last document may hold nothing but comments.
+    """
+
+    text: str
+    line: int
+    separator: str = ""
+
+
+def split_documents(text: str) -> tuple[Document, ...]:
+    """The documents of the stream `text`, in order; () for a text without any character."""
+    if "\n---" not in text and "\n..." not in text and not text.startswith(("---", "...")):
+        # Most files hold one document, and no marker.
+        return (Document(text, 1),) if text else ()
+    lined = unified(text)
+    documents: list[Document] = []
+    lines = _Lines(text)
+    separator_start = start = 0
+    for marker in _MARKER.finditer(text):
+        at = marker.start()
+        if not _NOTHING.fullmatch(lined, start, at) and not _is_directive(text, start, marker[0]):
+            documents.append(_document(lines, separator_start, start, at))
+            separator_start = start = at
+        if _is_directive(text, start, marker[0]):
+            continue
+        start = marker.end() if _BARE.fullmatch(lined, at, marker.end()) else at
+    if separator_start < len(text):
+        documents.append(_document(lines, separator_start, start, len(text)))
+    return tuple(documents)
+
+
+def _is_directive(text: str, start: int, marker: str) -> bool:
+    return marker.startswith("---") and text.startswith("%", start)
+
+
+class _Lines:
+    """A text, and its lines counted as far as the last place that was asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._line, self._at = 1, 0
+
+    def number(self, start: int) -> int:
+        """The line of the character at `start`, which is not before the last one that was asked for."""
+        self._line += self.text.count("\n", self._at, start)
+        self._at = start
+        return self._line
+
+
+def _document(lines: _Lines, separator_start: int, start: int, end: int) -> Document:
+    text = lines.text
+    return Document(text[start:end], lines.number(start), text[separator_start:start])

@@ -1,17 +1,281 @@
-"""The value of a text: read by the native core where it is installed, by libyaml's events otherwise."""
+"""The value of a text and the places of its nodes: told by the native core where it is installed, else by libyaml.
+
+A place is an offset: a number of characters of the text, from 0.
+"""
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.yamltext.breaks import BREAKS
-from krmfn.yamltext.error import error_at
-from krmfn.yamltext.tree import new_tree, tree_of
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from krmfn.hints import TYPE_CHECKING, Protocol
+from krmfn.yamltext import native
+from krmfn.yamltext.error import YamlError, error_at
 
 if TYPE_CHECKING:
-    from krmfn.value import Value
-    from krmfn.yamltext.tree import Tree
+    from typing import Any, TypeAlias
 
-__all__ = ["read", "read_tree"]
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+# Line breaks: LF and CRLF everywhere, and those that YAML 1.1 has besides: CR, NEL, LS and PS. libyaml and kyaml end
+# a line at each of them; editors, and so the places in error messages, at LF only.
+
+BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029")
+"""The characters that end a line; CR LF is one end."""
+
+
+_GAP = re.compile(r"(?:[ \t\r\n\ufeff]|#[^\n]*)*")
+
+
+def after_gap(text: str, offset: int) -> int:
+    """The offset of the first character from `offset` on that is neither white space nor in a comment."""
+    match = _GAP.match(text, offset)
+    return match.end() if match else offset
+
+
+def has_odd_breaks(text: str) -> bool:
+    """Whether a line of `text` ends with something else than LF or CRLF."""
+    if "\r" in text and text.count("\r") != text.count("\r\n"):
+        return True
+    return not text.isascii() and any(mark in text for mark in BREAKS[2:])
+
+
+def unified(text: str) -> str:
+    """`text` with LF for each odd break: as long as `text`, so that offsets count in both."""
+    return _odd().sub("\n", text) if has_odd_breaks(text) else text
+
+
+def restored(text: str, lined: str, edited: str) -> str:
+    """What `edited` makes of `lined`, which is `unified(text)`, made of `text`: odd breaks outside the edit stay."""
+    if lined is text:
+        return edited
+    if edited == lined:
+        return text
+    start = _shared(lined, edited)
+    back = _shared(lined[start:][::-1], edited[start:][::-1])
+    return text[:start] + edited[start : len(edited) - back] + text[len(text) - back :]
+
+
+def _shared(first: str, other: str) -> int:
+    """How many characters both start with."""
+    low, high = 0, min(len(first), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@cache
+def _odd() -> re.Pattern[str]:
+    return re.compile("\r(?!\n)|[\x85\u2028\u2029]")
+
+
+MAX_NODES = 5_000_000
+"""How many mappings, lists and scalars a text may hold, keys too. That many take about 1 GiB."""
+
+_LEAST = 1
+"""Characters that a node takes at least, with the mark before it."""
+_SPACE = re.compile(r"[ \t\r\n]+")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+
+
+def check_nodes(text: str) -> None:
+    """Raises YamlError where `text` holds more than MAX_NODES nodes, or cannot be read as far as that shows.
+
+    Aliases are not counted here: what they repeat, `read` bounds where it meets them.
+    """
+    if len(text) <= _LEAST * MAX_NODES or _most(text) <= MAX_NODES:
+        return
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        # JSON need not be YAML, and can be counted without a reader.
+        if _of_json(text) > MAX_NODES:
+            raise YamlError(too_many_nodes())
+        return
+    if not native.is_installed:
+        # The core counts as it reads. Nodes in Python would take gigabytes.
+        from krmfn.yamltext.pyyaml import count_nodes
+
+        count_nodes(text)
+
+
+def _most(text: str) -> int:
+    """A number of nodes that `text` does not exceed: each follows one of these marks, or starts the text."""
+    return 1 + sum([text.count(mark) for mark in (",", "[", "{", ":", "\n", "- ", "? ")])
+
+
+def _of_json(text: str) -> int:
+    bare = _SPACE.sub("", _QUOTED.sub('"', text))
+    filled = bare.count("{") + bare.count("[") - bare.count("{}") - bare.count("[]")
+    return 1 + filled + bare.count(",") + bare.count(":")
+
+
+def too_many_nodes() -> str:
+    """What the error says of a text with more than MAX_NODES nodes."""
+    return f"must hold at most {MAX_NODES} mappings, lists and scalars; split it into smaller ones"
+
+
+# The nodes of a text and where they stand: the native core tells, or libyaml's events, with the same answer. A place
+# is an offset: a number of characters of the text, from 0.
+
+Row: TypeAlias = "tuple[Any, ...]"
+"""The fields of a Node."""
+
+
+class Tree(Protocol):
+    """The nodes of the first document of a text, as far as it can be read."""
+
+    def value(self) -> Value:
+        """The value of the one document; None where it is empty. Raises YamlError."""
+        ...
+
+    def find(self, path: FieldPath, rest: bool) -> list[Row]:
+        """The nodes along `path`, as far as they exist, the root first; none for an empty document.
+
+        With `rest`, what stands behind the last of them must be readable too. Raises YamlError.
+        """
+        ...
+
+    def entries(self, node: int) -> list[tuple[int, int, int]]:
+        """The number, start and end of each entry of the list whose `Node.number` is `node`."""
+        ...
+
+    def part(self, text: str, entry: int, start: int, dash: int) -> Tree:
+        """The nodes of `text`, the lines of an entry of a list in block style, as if they had been read alone.
+
+        `entry` is its number, `start` where its lines begin in the whole, and `dash` where its dash stands there.
+        """
+        ...
+
+    def scalars(self) -> list[tuple[int, int, str]]:
+        """Start, end and style of each scalar, with its anchor and tag. Raises YamlError."""
+        ...
+
+    def shared_anchors(self) -> list[tuple[int, str]]:
+        """Where each anchor stands that an alias repeats, and its name. Raises YamlError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node on a path, and what is known of the entries before the next one on that path."""
+
+    number: int
+    """Its place among all nodes, in the order of the text."""
+    kind: str
+    """mapping, list, scalar or alias."""
+    style: str
+    """Of a scalar its mark (`"`, `'`, `|`, `>`; "" for none), of a mapping or list block or flow."""
+    value: str
+    """The text of a scalar, the name of an alias."""
+    anchor: str | None
+    tag: str | None
+    start: int
+    """Where its anchor or tag starts, or it itself."""
+    end: int
+    """The offset after its last character, without the break behind it; -1 where the text breaks off within it."""
+    mark_end: int
+    """Of a scalar, the end that the parser tells; of a mapping or list, where its end starts."""
+    in_flow: int
+    """1 within a flow collection."""
+    key_start: int
+    key_end: int
+    """Where the key stands that holds it; -1 where none does."""
+    first: int
+    """Start of its first key or item; -1 where it has none."""
+    previous_end: int
+    """End of the entry before the next one on the path; of the last entry where there is none on it."""
+    last_key: str | None
+    """The style of that entry's key; None where there is no such entry, and in a list."""
+    merges: int
+    """1 where a key `<<` stands among these entries."""
+    count: int
+    """How many these entries are."""
+    next_start: int
+    """Start of the key or item behind it in its parent; -1 where there is none."""
+
+    @property
+    def is_flow(self) -> bool:
+        """True for a mapping or list in brackets."""
+        return self.style == "flow"
+
+
+def tree_of(text: str) -> Tree:
+    """The nodes of `text`. Raises YamlError where it is no Unicode.
+
+    A text is read for its value, and once more where something in it is looked for, when all others have been judged.
+    """
+    kept = _short if len(text) <= SHORT else _long
+    tree = kept.pop(text, None)
+    if tree is None:
+        tree = new_tree(text)
+    return _keep(kept, text, tree)
+
+
+def keep(text: str, tree: Tree) -> None:
+    """Keeps the nodes of `text`, which somebody has read already."""
+    _keep(_short if len(text) <= SHORT else _long, text, tree)
+
+
+def _keep(kept: dict[str, Tree], text: str, tree: Tree) -> Tree:
+    """Keeps the nodes as the last that were asked for; those that nobody asked for the longest go."""
+    kept[text] = tree
+    if len(kept) > (MOST_KEPT if kept is _short else _MOST_LONG):
+        for first in kept:
+            del kept[first]
+            break
+    return tree
+
+
+def new_tree(text: str) -> Tree:
+    """As `tree_of`, of a text in which nothing will be looked for."""
+    try:
+        if native.Tree is not None:
+            tree = native.Tree(text, MAX_NODES, too_many_nodes())
+            if not _may_be_cut_short(text, tree):
+                return tree
+        from krmfn.yamltext.pyyaml import EventTree
+
+        return EventTree(text)
+    except UnicodeEncodeError as error:
+        raise error_at(text, error.start, "must be Unicode text; got half of a surrogate pair") from None
+
+
+def _may_be_cut_short(text: str, tree: Tree) -> bool:
+    """True if the core refuses the text, maybe for a key that libyaml reads.
+
+    The colon of a key must stand within 1,024 characters; the core's parser counts bytes, of which one may have four.
+    """
+    if text.isascii() or not any(len(line) > 1024 // 4 for line in text.splitlines()):
+        return False
+    try:
+        tree.shared_anchors()
+    except YamlError:
+        return True
+    return False
+
+
+SHORT = 1 << 14
+"""Characters of a text whose nodes are kept with those of many others: they take some five times as many bytes."""
+# A list is written when all of it has been judged: the items beyond these are read once more then, a fifth of the time
+# of 10,000 workloads. Their nodes take 12 KiB each. Libyaml's events give a value without the nodes.
+MOST_KEPT = 16384 if native.is_installed else 4
+_MOST_LONG = 4
+_short: dict[str, Tree] = {}
+_long: dict[str, Tree] = {}
+
+
+def find(text: str, path: FieldPath, *, rest: bool = False) -> list[Node]:
+    """The nodes along `path`, as far as they exist (`len(nodes) - 1` steps do); none for an empty document.
+
+    With `rest`, what stands behind the last of them must be readable too. Raises YamlError.
+    """
+    return [Node(*row) for row in tree_of(text).find(path, rest)]
+
 
 _BEFORE_MARK = (*BREAKS, "\ufeff")
 
@@ -46,3 +310,42 @@ def _refuse_disputed(text: str) -> None:
         if text[at - 1] in _BEFORE_MARK:
             raise error_at(text, at, "must not hold a byte order mark at the start of a line")
         at = text.find("\ufeff", at + 1)
+
+
+_HEADER = re.compile(r"([|>][0-9]*+)\+?([0-9]*+)(?![-0-9+])")
+
+
+def with_last_break(text: str, newline: str = "\n") -> str:
+    """`text` with a line break as its last character, so that more can follow; its value stays.
+
+    Raises YamlError where the text cannot be read.
+    """
+    return text if not text or text.endswith(BREAKS) else stripped(text) + newline
+
+
+def stripped(text: str) -> str:
+    """`text`, whose last line has no break, so that its value stays when it gets one.
+
+    A block scalar that ends there has a last line without break, and says so (`|-`) from now on. Raises YamlError where
+    the text cannot be read.
+    """
+    header = _last_header(text) if "|" in text or ">" in text else -1
+    match = None if header < 0 else _HEADER.match(text, header)
+    return text if match is None else f"{text[:header]}{match[1]}-{match[2]}{text[match.end() :]}"
+
+
+def ends_in_block_scalar(text: str) -> bool:
+    """Whether the last value of `text` is a block scalar. Raises YamlError where the text cannot be read."""
+    return ("|" in text or ">" in text) and _last_header(text) >= 0
+
+
+def _last_header(text: str) -> int:
+    """Where the `|` or `>` of the block scalar stands with which `text` ends; -1 where it ends otherwise."""
+    scalars = tree_of(text).scalars()
+    start, end, style = scalars[-1] if scalars else (0, 0, "")
+    if style not in ("|", ">"):
+        return -1
+    # Past its anchor and tag, which may hold the mark too.
+    line = re.compile(r"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+)*").match(unified(text), start)
+    header = start if line is None else line.end()
+    return header if end == len(text) and text[header : header + 1] == style else -1

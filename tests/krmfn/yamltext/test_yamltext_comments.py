@@ -11,7 +11,7 @@ from test_yamltext_edit import paths_of, without
 from yamltext_documents import documents
 
 from krmfn.yamltext import YamlError, read, remove_value
-from krmfn.yamltext.comments import comments
+from krmfn.yamltext.places import comments
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krmfn.yamltext import YamlError, locate, read, remove_value, set_value, split_documents
-from krmfn.yamltext.breaks import has_odd_breaks, restored, unified
-from krmfn.yamltext.lastline import ends_in_block_scalar, with_last_break
+from krmfn.yamltext.reader import ends_in_block_scalar, has_odd_breaks, restored, unified, with_last_break
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from yamltext_documents import TEXT, VALUES, documents
 
-from krmfn.yamltext import bounds, native, write
+from krmfn.yamltext import native, reader, write
 from tests.mutation import mutated
 from tests.places import ROOT, TESTDATA, missing
 from tests.readers import assert_told_alike
@@ -154,7 +154,7 @@ def test_of_hostile_texts(text: str) -> None:
 
 @needs_core
 def test_of_the_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "MAX_NODES", 12)
+    monkeypatch.setattr(reader, "MAX_NODES", 12)
     for text in (
         "- a\n" * 11,
         "- a\n" * 12,

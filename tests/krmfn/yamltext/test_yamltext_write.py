@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from yamltext_documents import KEYS, OBJECTS, VALUES, WORDS
 
 from krmfn.yamltext import YamlError, read, resolve, write
-from krmfn.yamltext.build import read_libyaml
+from krmfn.yamltext.pyyaml import read_libyaml
 from krmfn.yamltext.writer import block_lines, write_entry
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from krmfn.yamltext import resolve
-from krmfn.yamltext.quote import double_quoted, literal_lines
+from krmfn.yamltext.writer import double_quoted, literal_lines
 
 if TYPE_CHECKING:
     from random import Random

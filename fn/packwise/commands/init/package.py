@@ -8,7 +8,7 @@ from shlex import quote
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from krmfn.yamltext.quote import scalar
+from krmfn.yamltext.writer import scalar
 from packwise.commands.init.facts import Facts, Topology
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions.kai import NEWEST as NEWEST_KAI

@@ -14,7 +14,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code
 from krmfn.yamltext import YamlError, locate, read, write
-from krmfn.yamltext.comments import comments, placed_comments
+from krmfn.yamltext.places import comments, placed_comments
 from packwise.commands.migrate.equivalence import GAINED, MEANING, changed_meanings, refused_workloads
 from packwise.commands.rewrite import migrate_workload
 from packwise.findings.finding import Finding, Rule

@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError, locate, read, write
-from krmfn.yamltext.comments import comments
+from krmfn.yamltext.places import comments
 from packwise.frontends.dynamo.convert import BETA, SAVED, mapping, mappings, to_v1beta1
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.schema import shape_problems

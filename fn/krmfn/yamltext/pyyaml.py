@@ -1,0 +1,603 @@
+"""Texts read by libyaml, through PyYAML: its events, the nodes, and the value that kyaml makes of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from yaml import _yaml  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
+from yaml import events as _events
+from yaml.error import MarkedYAMLError
+from yaml.reader import ReaderError
+
+from krmfn.hints import TYPE_CHECKING, Protocol, cast
+from krmfn.yamltext import reader
+from krmfn.yamltext.error import YamlError, error_at
+from krmfn.yamltext.reader import after_gap, unified
+from krmfn.yamltext.scalars import key_name, key_text, scalar_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Scalar, Value
+    from krmfn.yamltext.reader import Row
+
+MAX_DEPTH = 500
+"""How many levels of mappings and lists a document may nest; more is an error."""
+
+_BOM = "\ufeff"
+
+
+class Mark(Protocol):
+    """A place in the text; `index` counts characters (not bytes) from 0."""
+
+    index: int
+    column: int
+
+
+class Event(Protocol):
+    """The parts of a PyYAML event that are read here; which ones exist depends on the event's class."""
+
+    start_mark: Mark
+    end_mark: Mark
+    value: str
+    anchor: str | None
+    tag: str | None
+    style: str
+    flow_style: bool
+
+
+def _kind(name: str) -> type[Event]:
+    return cast("type[Event]", getattr(_events, name))
+
+
+AliasEvent = _kind("AliasEvent")
+DocumentEndEvent = _kind("DocumentEndEvent")
+DocumentStartEvent = _kind("DocumentStartEvent")
+MappingEndEvent = _kind("MappingEndEvent")
+MappingStartEvent = _kind("MappingStartEvent")
+ScalarEvent = _kind("ScalarEvent")
+SequenceEndEvent = _kind("SequenceEndEvent")
+SequenceStartEvent = _kind("SequenceStartEvent")
+StreamEndEvent = _kind("StreamEndEvent")
+
+
+def event_source(text: str) -> Callable[[], Event]:
+    """A function that gives the next event of `text`. Raises YamlError, from here or from that function.
+
+    A byte order mark at the start is libyaml's, and its indices do not count it: strip it first (`start_of_document`).
+    """
+    parser_class = cast("Callable[[str], object]", _yaml.CParser)  # pyright: ignore[reportUnknownMemberType]
+    try:
+        next_event = cast("Callable[[], Event]", parser_class(text).get_event)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    except UnicodeEncodeError as error:
+        raise error_at(text, error.start, "must be Unicode text; got half of a surrogate pair") from None
+
+    def step() -> Event:
+        try:
+            return next_event()
+        except (MarkedYAMLError, ReaderError) as error:
+            raise _translated(text, error) from None
+
+    return step
+
+
+def start_of_document(text: str) -> tuple[Callable[[], Event], Event, int]:
+    """The event source, the first node's event (StreamEndEvent when there is none) and the offset of index 0."""
+    skipped = 1 if text.startswith(_BOM) else 0
+    step = event_source(text[1:] if skipped else text)
+    step()
+    event = step()
+    if type(event) is DocumentStartEvent:
+        event = step()
+    return step, event, skipped
+
+
+def count_nodes(text: str) -> None:
+    """Raises YamlError where `text` holds more nodes than `reader.MAX_NODES`, or cannot be read that far."""
+    starts = (ScalarEvent, MappingStartEvent, SequenceStartEvent, AliasEvent)
+    step, event, skipped = start_of_document(text)
+    nodes = 0
+    while type(event) is not StreamEndEvent:
+        if type(event) in starts:
+            nodes += 1
+            if nodes > reader.MAX_NODES:
+                raise error_at(text, event.start_mark.index + skipped, reader.too_many_nodes())
+        event = step()
+
+
+def _translated(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
+    if isinstance(error, ReaderError):
+        # The position of a reader's error counts bytes.
+        before = text.encode("utf-8", "replace")[: int(error.position)].decode("utf-8", "ignore")
+        return error_at(text, len(before), f"must hold printable characters only; {error.reason}")
+    mark = error.problem_mark or error.context_mark
+    message = error.problem or error.context or "is not YAML"
+    if error.context and error.problem:
+        message = f"{error.problem} ({error.context})"
+    return YamlError(message) if mark is None else error_at(text, mark.index, message)
+
+
+# The value of a document, from libyaml's events, with kyaml's meaning of scalars, aliases and merges. Where it
+# differs from go yaml.v3 (3.0.5): libyaml takes a `%YAML 1.2` directive and the escape `\/`, which yaml.v3 refuses;
+# dates stay the text that kyaml's nodes hold, where decoding into `any` gives a time; a null key and a second
+# document are errors here; integers beyond 64 bits are floats in both.
+
+MAX_NODES = 1_000_000
+"""How many nodes a document with aliases may have once each alias is written out."""
+
+_TAG = "tag:yaml.org,2002:"
+
+
+def read_libyaml(text: str, source: tuple[Callable[[], Event], Event, int] | None = None) -> Value:
+    """`read`, by libyaml's events through PyYAML; they come from `source`, as `start_of_document` gives it."""
+    step, event, skipped = source or start_of_document(text)
+    if type(event) is StreamEndEvent:
+        return None
+    value = _Builder(text, step, skipped).build(event)
+    step()
+    after = step()
+    if type(after) is DocumentStartEvent:
+        raise error_at(text, after.start_mark.index + skipped, "must be one YAML document; another one starts here")
+    return value
+
+
+class _Frame:
+    """A mapping or list that is still being read."""
+
+    __slots__ = ("anchor", "items", "key", "nodes")
+
+    def __init__(self, event: Event, nodes: int) -> None:
+        self.items: dict[str, Value] | list[Value] = {} if type(event) is MappingStartEvent else []
+        self.anchor = event.anchor
+        self.nodes = nodes
+        self.key: str | None = None
+
+
+_TAG_AND_COMMA = re.compile(r"(?:&[^\s,\[\]{}]*\s+)?![^\s,\[\]{}]*,")
+# Half of a surrogate pair, which no text can spell.
+_MERGE_KEY = "\ud800<<"
+
+
+class _Builder:
+    """Builds one document's value without recursion, so that depth costs no stack."""
+
+    def __init__(self, text: str, step: Callable[[], Event], skipped: int) -> None:
+        self._text = text
+        self._step = step
+        self._skipped = skipped
+        self._anchors: dict[str, tuple[Value, int] | None] = {}
+        self._read = 0
+        self._nodes = 0
+
+    def build(self, event: Event) -> Value:
+        """The value of the node that starts with `event`."""
+        stack: list[_Frame] = []
+        while True:
+            kind = type(event)
+            if kind is not MappingEndEvent and kind is not SequenceEndEvent:
+                self._read += 1
+                if self._read > reader.MAX_NODES:
+                    raise self._error(event, reader.too_many_nodes())
+            if kind is ScalarEvent:
+                if self._takes_key(stack, event):
+                    event = self._step()
+                    continue
+                value: Value = self._scalar(event)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self._open(stack, event)
+                event = self._step()
+                continue
+            elif kind is AliasEvent:
+                value = self._alias(event)
+                if stack and stack[-1].key is None and isinstance(stack[-1].items, dict):
+                    self._put_key(stack[-1], self._alias_key(event, value), event)
+                    event = self._step()
+                    continue
+            else:
+                value = self._close(stack.pop(), event)
+            if not stack:
+                return value
+            self._put(stack[-1], value, event)
+            event = self._step()
+
+    def _error(self, event: Event, message: str) -> YamlError:
+        return error_at(self._text, event.start_mark.index + self._skipped, message)
+
+    def _scalar_of(self, event: Event) -> Scalar:
+        if event.tag is not None and not event.value and not event.style:
+            start = event.start_mark.index + self._skipped
+            if _TAG_AND_COMMA.match(self._text, start):
+                # libyaml ends the tag at the comma, kyaml takes the comma for a part of it.
+                raise error_at(self._text, start, "must have a space between a tag and a comma")
+        try:
+            return scalar_value(event.value, event.tag, is_plain=not event.style)
+        except ValueError as error:
+            raise self._error(event, str(error)) from None
+
+    def _takes_key(self, stack: list[_Frame], event: Event) -> bool:
+        if not stack:
+            return False
+        frame = stack[-1]
+        if frame.key is not None or type(frame.items) is list:
+            return False
+        self._nodes += 1
+        if event.value == "<<" and ((not event.style and not event.tag) or event.tag == _TAG + "merge"):
+            self._put_key(frame, _MERGE_KEY, event)
+            return True
+        scalar = self._scalar_of(event)
+        key = scalar if isinstance(scalar, str) else key_text(scalar)
+        if key is None:
+            raise self._error(event, f'must be a string, a number or a boolean to be a key; got "{event.value}"')
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (scalar, 1)
+        self._put_key(frame, key, event)
+        return True
+
+    def _put_key(self, frame: _Frame, key: str, event: Event) -> None:
+        items = cast("dict[str, Value]", frame.items)
+        if key in items:
+            raise self._error(event, f'key "{key if key != _MERGE_KEY else "<<"}" must stand once in its mapping')
+        items[key] = None
+        frame.key = key
+
+    def _alias_key(self, event: Event, value: Value) -> str:
+        key = None if isinstance(value, (dict, list)) else key_text(cast("Scalar", value))
+        if key is None:
+            raise self._error(event, f'must be a string, a number or a boolean to be a key; got "*{event.anchor}"')
+        return key
+
+    def _put(self, frame: _Frame, value: Value, event: Event) -> None:
+        items = frame.items
+        if type(items) is list:
+            items.append(value)
+            return
+        key = cast("str", frame.key)
+        frame.key = None
+        cast("dict[str, Value]", items)[key] = value
+        if key == _MERGE_KEY:
+            self._check_merge(value, event)
+
+    def _check_merge(self, value: Value, event: Event) -> None:
+        sources = value if isinstance(value, list) else [value]
+        if not all(isinstance(source, dict) for source in sources):
+            raise self._error(event, 'what "<<" merges must be a mapping or a list of mappings')
+
+    def _scalar(self, event: Event) -> Scalar:
+        self._nodes += 1
+        value = self._scalar_of(event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (value, 1)
+        return value
+
+    def _open(self, stack: list[_Frame], event: Event) -> None:
+        if len(stack) >= MAX_DEPTH:
+            raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
+        if stack and stack[-1].key is None and isinstance(stack[-1].items, dict):
+            raise self._error(event, "must be a string, a number or a boolean to be a key; got a mapping or a list")
+        self._nodes += 1
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None
+        stack.append(_Frame(event, self._nodes - 1))
+
+    def _close(self, frame: _Frame, event: Event) -> Value:
+        items = frame.items
+        if isinstance(items, dict) and _MERGE_KEY in items:
+            merged = items.pop(_MERGE_KEY)
+            for source in merged if isinstance(merged, list) else [merged]:
+                mapping = cast("dict[str, Value]", source)
+                self._count(len(mapping), event)
+                for key, value in mapping.items():
+                    items.setdefault(key, value)
+        if frame.anchor is not None:
+            self._anchors[frame.anchor] = (items, self._nodes - frame.nodes)
+        return items
+
+    def _alias(self, event: Event) -> Value:
+        name = cast("str", event.anchor)
+        if name not in self._anchors:
+            raise self._error(event, f'anchor "{name}" must be defined before it is used')
+        anchored = self._anchors[name]
+        if anchored is None:
+            raise self._error(event, f'anchor "{name}" must not contain itself')
+        self._count(anchored[1], event)
+        return anchored[0]
+
+    def _count(self, nodes: int, event: Event) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            raise self._error(event, f"aliases expand to more than {MAX_NODES} nodes")
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node of the text; see `krmfn.yamltext.reader.Node`. `next` is the number of the node behind it; -1: unknown."""
+
+    kind: str
+    style: str
+    value: str
+    anchor: str | None
+    tag: str | None
+    start: int
+    end: int
+    mark_end: int
+    next: int = -1
+
+
+@dataclass(slots=True)
+class _Step:
+    """A node on a path, and what is known of the entries before the next one."""
+
+    number: int
+    key: _Node | None = None
+    in_flow: bool = False
+    first: int = -1
+    previous_end: int = -1
+    last_key: str | None = None
+    merges: bool = False
+    count: int = 0
+    next_start: int = -1
+
+
+@dataclass(slots=True)
+class _Index:
+    """The entries of a mapping or a list: numbers of key and value (in a list the value twice), and places by name."""
+
+    entries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    names: dict[str, int] = field(default_factory=dict[str, int])
+    merge: int = -1
+    """The place of the first key `<<`; -1 where there is none."""
+
+
+@dataclass(slots=True)
+class EventTree:
+    """The nodes of the first document of a text, as far as it can be read."""
+
+    text: str
+    _nodes: list[_Node] = field(default_factory=list[_Node])
+    _error: YamlError | None = None
+    _is_filled: bool = False
+    _indexes: dict[int, _Index] = field(default_factory=dict[int, _Index])
+
+    def value(self) -> Value:
+        """The value: see `krmfn.yamltext.reader.Tree`."""
+        from krmfn.yamltext.reader import SHORT
+
+        if self._is_filled or len(self.text) <= SHORT:
+            return read_libyaml(self.text)
+        # As of a list, whose items are looked for next: a second walk would take a third more time.
+        filler = _Filler(self.text, [])
+        value = read_libyaml(self.text, filler.start())
+        self._nodes, self._is_filled = filler.nodes, True
+        return value
+
+    def _fill(self) -> None:
+        """Reads the nodes, once somebody asks for some of them."""
+        if self._is_filled:
+            return
+        self._is_filled = True
+        try:
+            _Filler(self.text, self._nodes).fill()
+        except YamlError as error:
+            self._error = error
+
+    def find(self, path: FieldPath, rest: bool) -> list[Row]:
+        """The nodes along `path`: see `krmfn.yamltext.reader.Tree`."""
+        self._fill()
+        if not self._nodes:
+            self._check(holds=self._error is None)
+            return []
+        step = _Step(0)
+        rows: list[Row] = []
+        for wanted in path:
+            child = self._child(step, wanted)
+            if child is None:
+                break
+            self._check(holds=not rest or self._nodes[step.number].next >= 0)
+            rows.append(self._row(step))
+            step = child
+        self._check(holds=self._nodes[step.number].next >= 0)
+        return [*rows, self._row(step)]
+
+    def entries(self, node: int) -> list[tuple[int, int, int]]:
+        """The entries of a list: see `krmfn.yamltext.reader.Tree`."""
+        spans: list[tuple[int, int, int]] = []
+        at = node + 1
+        while at < self._end(node):
+            entry = self._nodes[at]
+            spans.append((at, entry.start, max(entry.start, entry.end)))
+            at = self._end(at)
+        return spans
+
+    def part(self, text: str, entry: int, start: int, dash: int) -> EventTree:  # noqa: ARG002
+        """The nodes of an entry alone, which are read once somebody asks: see `krmfn.yamltext.reader.Tree`."""
+        return EventTree(text)
+
+    def scalars(self) -> list[tuple[int, int, str]]:
+        """Start, end and style of each scalar: see `krmfn.yamltext.reader.Tree`."""
+        self._fill()
+        self._check(holds=self._error is None)
+        return [(node.start, node.mark_end, node.style) for node in self._nodes if node.kind == "scalar"]
+
+    def shared_anchors(self) -> list[tuple[int, str]]:
+        """The anchors that aliases repeat: see `krmfn.yamltext.reader.Tree`."""
+        self._fill()
+        self._check(holds=self._error is None)
+        repeated = {node.value for node in self._nodes if node.kind == "alias"}
+        return [(n.start, n.anchor) for n in self._nodes if n.anchor in repeated and n.anchor and n.kind != "alias"]
+
+    def _check(self, *, holds: bool) -> None:
+        """Raises the error of the text unless `holds`."""
+        if self._error is not None and not holds:
+            raise self._error
+
+    def _end(self, number: int) -> int:
+        """The number of the node behind the one at `number` and all within it."""
+        following = self._nodes[number].next
+        return len(self._nodes) if following < 0 else following
+
+    def _child(self, step: _Step, wanted: str | int) -> _Step | None:
+        """The node at `wanted` below that of `step`, which learns what stands before it; None where there is none."""
+        nodes, parent = self._nodes, self._nodes[step.number]
+        is_mapping = parent.kind == "mapping"
+        if parent.kind not in ("mapping", "list") or type(wanted) is not (str if is_mapping else int):
+            return None
+        index = self._index(step.number)
+        entries = index.entries
+        place = index.names.get(cast("str", wanted)) if is_mapping else cast("int", wanted)
+        if place is None or not 0 <= place < len(entries):
+            place = None
+        before = len(entries) if place is None else place
+        starts = [key if is_mapping else value for key, value in entries[:1]]
+        step.first = nodes[starts[0]].start if starts else -1
+        step.count = before
+        step.merges = 0 <= index.merge <= before - (place is None)
+        if before:
+            key, value = entries[before - 1]
+            step.previous_end = nodes[value].end
+            step.last_key = nodes[key].style if is_mapping else None
+        if place is None:
+            return None
+        key, value = entries[place]
+        following = [key if is_mapping else value for key, value in entries[place + 1 : place + 2]]
+        return _Step(
+            value,
+            nodes[key] if is_mapping else None,
+            step.in_flow or parent.style == "flow",
+            next_start=nodes[following[0]].start if following else -1,
+        )
+
+    def _index(self, number: int) -> _Index:
+        known = self._indexes.get(number)
+        if known is not None:
+            return known
+        is_mapping = self._nodes[number].kind == "mapping"
+        index = self._indexes[number] = _Index()
+        at, end = number + 1, self._end(number)
+        while at < end:
+            value = self._end(at) if is_mapping else at
+            if value >= end:
+                break
+            key = self._nodes[at]
+            name = _name(key) if is_mapping else None
+            if name is not None:
+                index.names.setdefault(name, len(index.entries))
+            if is_mapping and index.merge < 0 and (key.kind, key.style, key.value) == ("scalar", "", "<<"):
+                index.merge = len(index.entries)
+            index.entries.append((at, value))
+            at = self._end(value)
+        return index
+
+    def _row(self, step: _Step) -> Row:
+        node, key = self._nodes[step.number], step.key
+        is_open = node.next < 0
+        key_start, key_end = (-1, -1) if key is None else (key.start, key.end)
+        start, end = (node.start, -1) if is_open else (min(node.start, node.end), node.end)
+        return (
+            *(step.number, node.kind, node.style, node.value, node.anchor, node.tag, start, end, node.mark_end),
+            *(int(step.in_flow), key_start, key_end, step.first, step.previous_end, step.last_key),
+            *(int(step.merges), step.count, step.next_start),
+        )  # fmt: skip
+
+
+def _name(key: _Node) -> str | None:
+    """The name that a key is; None where it can be none."""
+    if key.kind != "scalar":
+        return None
+    return key.value if key.style and key.tag is None else key_name(key.value, key.tag, not key.style)
+
+
+class _Filler:
+    """Reads the events of a text into `nodes`."""
+
+    def __init__(self, text: str, nodes: list[_Node]) -> None:
+        self._text = unified(text)
+        self._next, self._first, self._skipped = start_of_document(text)
+        self.nodes = nodes
+        self._opened = list[_Node]()
+        self._end = 0
+
+    def start(self) -> tuple[Callable[[], Event], Event, int]:
+        """The events as `start_of_document` gives them, each of which adds its node. They raise YamlError."""
+        self._take(self._first)
+        return self._step, self._first, self._skipped
+
+    def fill(self) -> None:
+        """Adds the nodes of the first document. Raises YamlError; the nodes before its place are there then."""
+        step, event, _ = self.start()
+        while type(event) is not StreamEndEvent and type(event) is not DocumentEndEvent:
+            event = step()
+        if type(event) is DocumentEndEvent:
+            self._next()
+
+    def _step(self) -> Event:
+        event = self._next()
+        self._take(event)
+        return event
+
+    def _take(self, event: Event) -> None:
+        kind = type(event)
+        if kind is MappingEndEvent or kind is SequenceEndEvent:
+            self._close(self._opened.pop(), event)
+        elif kind is not StreamEndEvent and kind is not DocumentEndEvent and kind is not DocumentStartEvent:
+            self._open(self._opened, event)
+
+    def _open(self, opened: list[_Node], event: Event) -> None:
+        kind = type(event)
+        start, mark_end = event.start_mark.index + self._skipped, event.end_mark.index + self._skipped
+        if len(self.nodes) >= reader.MAX_NODES:
+            raise error_at(self._text, start, reader.too_many_nodes())
+        if kind is MappingStartEvent or kind is SequenceStartEvent:
+            if len(opened) >= MAX_DEPTH:
+                raise error_at(self._text, start, f"nested deeper than {MAX_DEPTH} levels")
+            self._end = max(self._end, start)
+            name = "mapping" if kind is MappingStartEvent else "list"
+            style = "flow" if event.flow_style else "block"
+            node = _Node(name, style, "", event.anchor, event.tag, start, self._end, mark_end)
+            opened.append(node)
+        elif kind is AliasEvent:
+            self._end = max(self._end, mark_end)
+            node = _Node("alias", "", event.anchor or "", event.anchor, None, start, self._end, mark_end)
+        else:
+            style = event.style or ""
+            self._end = max(self._end, self._scalar_end(style, start, mark_end))
+            node = _Node("scalar", style, event.value, event.anchor, event.tag, start, self._end, mark_end)
+        self.nodes.append(node)
+        if kind is ScalarEvent or kind is AliasEvent:
+            node.next = len(self.nodes)
+
+    def _close(self, node: _Node, event: Event) -> None:
+        # A lone pair in a list, `[a: b]`, has no bracket of its own.
+        if node.style == "flow" and event.start_mark.index != event.end_mark.index:
+            self._end = event.end_mark.index + self._skipped
+        node.mark_end = event.start_mark.index + self._skipped
+        node.end = self._end
+        node.next = len(self.nodes)
+
+    def _scalar_end(self, style: str, start: int, mark_end: int) -> int:
+        if style in ("|", ">"):
+            return _block_scalar_end(self._text, start, mark_end)
+        return self._empty_end(mark_end) if not style and start == mark_end else mark_end
+
+    def _empty_end(self, mark: int) -> int:
+        """The end of an empty scalar: after the indicator that announces it; libyaml may put it at the next token."""
+        if self._text[mark - 1 : mark] in (":", "-"):
+            return mark
+        colon = after_gap(self._text, self._end)
+        return colon + 1 if colon < mark and self._text[colon] == ":" else self._end
+
+
+def _block_scalar_end(text: str, start: int, end: int) -> int:
+    """The end of a block scalar, without the break after its last line; blank lines after it only where they count."""
+    header, *lines = text[start:end].split("\n")
+    if lines and not lines[-1].strip(" "):
+        lines.pop()
+    keeps = "+" in header.partition("#")[0].rpartition("|" if "|" in header else ">")[2]
+    if not keeps:
+        first = next((line for line in lines if line.strip(" \r")), "")
+        indent = len(first) - len(first.lstrip(" "))
+        # Blank lines count only where they are longer than the indentation.
+        while lines and not lines[-1].strip(" \r") and len(lines[-1].rstrip("\r")) <= indent:
+            lines.pop()
+    return start + len("\n".join([header, *lines]).removesuffix("\r"))
