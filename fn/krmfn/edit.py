@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from marshal import dumps
 
-from krmfn.errors import describe
+from krmfn.errors import FieldError, describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.source import Source
-from krmfn.yamltext import YamlError, read
+from krmfn.source import Source, is_client_key
+from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.edit import remove_value, set_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any, TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-
-__all__ = ["same", "with_name", "with_nesting", "with_quotes", "with_value", "without_value"]
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()
@@ -216,3 +215,126 @@ def _without(old: Any, path: FieldPath) -> Value:
     else:
         copy[step] = _without(copy[step], path[1:])
     return copy
+
+
+_DASH = re.compile(r"( *)-( +)(?=[^\s])", re.ASCII)
+# What only stands at the start of a document, or names a line by its column.
+_UNMOVABLE = re.compile(r"^(?:---|\.\.\.|%)|\t|\ufeff|[|>][-+]?[0-9]", re.MULTILINE)
+
+
+def document_text(source: Source, value: Mapping[str, Value]) -> str:
+    """The text of a document of its own for an object cut from a list; `value` is written where lines do not move."""
+    if source.root != (0,):
+        return write(value)
+    lines = source.text.split("\n")
+    at = next(
+        (n for n, line in enumerate(lines) if line.strip(" \t\r") and not line.lstrip(" \t\r").startswith("#")), 0
+    )
+    dash = _DASH.match(lines[at])
+    if dash is None:
+        return write(value)
+    width = dash.end()
+    out: list[str] = []
+    for number, line in enumerate(lines):
+        if number == at:
+            out.append(line[width:])
+        elif not line[:width].strip(" \t\r"):
+            out.append(line[width:] if line.strip(" \t\r") else line[width:].lstrip(" "))
+        elif line.lstrip(" \t\r").startswith("#"):
+            out.append(line.lstrip(" \t\r"))
+        else:
+            return write(value)
+    return _checked("\n".join(out), value)
+
+
+def list_entry(text: str, indent: str, newline: str, value: Mapping[str, Value]) -> str:
+    """`text`, a document of its own, as an entry of a block list whose dashes stand at `indent`."""
+    if _UNMOVABLE.search(text):
+        return _indented(write([value]), indent, newline)
+    lines = [line.removesuffix("\r") for line in text.rstrip("\n").split("\n")]
+    at = next(
+        (n for n, line in enumerate(lines) if line.strip(" \t\r") and not line.lstrip(" \t\r").startswith("#")), 0
+    )
+    body = [f"{indent}- {lines[at]}", *(f"{indent}  {line}" if line else "" for line in lines[at + 1 :])]
+    entry = newline.join([*(f"{indent}{line}" if line else "" for line in lines[:at]), *body]) + newline
+    return entry if _reads_as(entry, [value]) else _indented(write([value]), indent, newline)
+
+
+def _indented(text: str, indent: str, newline: str) -> str:
+    if indent:
+        text = "".join([f"{indent}{line}\n" if line else "\n" for line in text.removesuffix("\n").split("\n")])
+    return text if newline == "\n" else text.replace("\n", newline)
+
+
+def _checked(text: str, value: Mapping[str, Value]) -> str:
+    return text if _reads_as(text, value) else write(value)
+
+
+def _reads_as(text: str, value: Value) -> bool:
+    from krmfn.yamltext import YamlError, read
+
+    try:
+        return same(read(text), value)
+    except YamlError:
+        return False
+
+
+_ANNOTATIONS = ("metadata", "annotations")
+
+
+def identity(item: KubeObject) -> tuple[str, str, str, str]:
+    """What an API server tells objects apart by: group, kind, namespace and name; not the version."""
+    group, slash, _ = item.api_version.rpartition("/")
+    return group if slash else "", item.kind, item.namespace, item.name
+
+
+def replaced(old: KubeObject, new: KubeObject) -> KubeObject:
+    """`new` with the comments, the order of fields and the spelling of `old`, and where a client has it from.
+
+    `old` itself where the values are the same; `new` in its own text where that of `old` takes no such edit.
+    """
+    wanted = _with_client_annotations(new, old)
+    try:
+        spliced = _towards(old, (), old.value, wanted.value)
+    except FieldError:
+        return wanted
+    return spliced if same(spliced.value, wanted.value) else wanted
+
+
+def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
+    """`new` with the path and index of `old`, unless it has such annotations of its own."""
+    if any(is_client_key(key) for key in new.annotations):
+        return new
+    for key, value in old.annotations.items():
+        if is_client_key(key):
+            new = new.with_annotation(key, value)
+    return new
+
+
+def _towards(item: KubeObject, path: FieldPath, before: Value, after: Value) -> KubeObject:
+    """`item` with `after` at `path`, where `before` is: only what differs is set or removed."""
+    if same(before, after):
+        return item
+    if isinstance(before, dict) and isinstance(after, dict) and before and after:
+        return _mapping(item, path, before, after)
+    if isinstance(before, list) and isinstance(after, (list, tuple)) and before and after:
+        return _list(item, path, before, cast("Sequence[Value]", after))
+    return item.set(path, after)
+
+
+def _mapping(item: KubeObject, path: FieldPath, before: Mapping[str, Value], after: Mapping[str, Value]) -> KubeObject:
+    for name, value in after.items():
+        item = _towards(item, (*path, name), before[name], value) if name in before else item.set((*path, name), value)
+    for name in before:
+        if name not in after:
+            item = item.remove((*path, name))
+    return item
+
+
+def _list(item: KubeObject, path: FieldPath, before: Sequence[Value], after: Sequence[Value]) -> KubeObject:
+    for index in range(len(before) - 1, len(after) - 1, -1):
+        item = item.remove((*path, index))
+    for index, value in enumerate(after):
+        at = (*path, index)
+        item = _towards(item, at, before[index], value) if index < len(before) else item.set(at, value)
+    return item

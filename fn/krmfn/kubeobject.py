@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from krmfn.clientmeta import PATH_KEYS, client_index, client_path
 from krmfn.errors import FieldError, describe
 from krmfn.fieldpath import parse_path, steps_of
 from krmfn.hints import TYPE_CHECKING, cast, final
-from krmfn.source import Location, ObjectId, Source, document_location, text_location
+from krmfn.source import (
+    PATH_KEYS,
+    Location,
+    ObjectId,
+    Source,
+    client_index,
+    client_path,
+    document_location,
+    text_location,
+)
 from krmfn.yamltext import YamlError, read, write
 
 if TYPE_CHECKING:
@@ -138,7 +146,7 @@ class KubeObject:
         source = self.source
         if not source.root:
             return source.text
-        from krmfn.reindent import document_text
+        from krmfn.edit import document_text
 
         return document_text(source, self.value)
 

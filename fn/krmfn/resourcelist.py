@@ -1,27 +1,299 @@
 """A ResourceList in and out: what a function reads on stdin and writes on stdout, byte for byte.
 
-Source: functions-spec.md (KRM Functions Specification, ResourceList).
-"""
+Source: functions-spec.md (KRM Functions Specification, ResourceList)."""
 
 from __future__ import annotations
 
 import re
 
-from krmfn.envelope import Envelope, cut
+from krmfn.edit import same
+from krmfn.envelope import Envelope, cut, fields_of
 from krmfn.errors import FieldError, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
-from krmfn.yamltext import YamlError
-from krmfn.yamltext.reader import check_nodes
+from krmfn.source import Location
+from krmfn.yamltext import YamlError, read, write
+from krmfn.yamltext.reader import BREAKS, check_nodes, unified
+from krmfn.yamltext.writer import write_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.selector import Selector
     from krmfn.value import Value
+    from krmfn.yamltext import Span
 
-__all__ = ["API_VERSIONS", "ResourceList", "ResourceListError", "decode", "version_of"]
+__all__ = ["API_VERSIONS", "ResourceList", "ResourceListError", "assemble", "decode", "entries_of", "version_of"]
+
+
+def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> str:
+    """The list's text with `items` and `results`; None keeps what came in.
+
+    Raises FieldError where an item has no written form.
+    """
+    kept = envelope.items if items is None else items
+    if envelope.simple:
+        return _joined(envelope, kept, results)
+    wanted = _wanted(envelope, kept, results)
+    if envelope.head != envelope.text:
+        # An anchor of an item may be gone while another item still refers to it: read again, and written out then.
+        for expand in (False, True):
+            text = _attempt(envelope, kept, results, expand=expand)
+            if text is not None and _reads_as(text, wanted):
+                return text
+    try:
+        return write(wanted)
+    except YamlError as error:
+        raise FieldError(None, (), error.message, Location(None, 1, 1)) from None
+
+
+def _attempt(
+    envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool
+) -> str | None:
+    """The pieces put together, None where the text around them cannot take it."""
+    try:
+        return _joined(envelope, items, results, expand=expand)
+    except FieldError:
+        raise
+    except ValueError:
+        return None
+
+
+def _joined(
+    envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool = False
+) -> str:
+    if envelope.indent is None:
+        return _joined_flow(envelope, items, results, expand=expand)
+    head, tail = _around(envelope, results)
+    entries = entries_of(envelope, items, expand=expand)
+    if not entries:
+        return _emptied(head, envelope.newline) + tail
+    if not head.endswith(BREAKS):
+        head += envelope.newline
+    for number, entry in enumerate(entries):
+        if not entry.endswith(BREAKS) and (tail or number < len(entries) - 1):
+            entries[number] = _whole(items[number], entry, envelope)
+    return "".join([head, *entries, tail])
+
+
+def _whole(item: KubeObject, entry: str, envelope: Envelope) -> str:
+    """`entry`, which lacks a line break at its end, with one."""
+    from krmfn.yamltext.reader import with_last_break
+
+    text = with_last_break(entry, envelope.newline)
+    # What an alias brings from another item is seen when the whole is read again.
+    if not envelope.simple or _reads_as(text, [item.value]):
+        return text
+    return _written(item, cast("str", envelope.indent), envelope.newline)
+
+
+def entries_of(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool = False) -> list[str]:
+    """The text of each item as an entry of a list in block style; with `expand` none refers to an anchor of another.
+
+    Raises FieldError where an item has no written form.
+    """
+    indent = cast("str", envelope.indent)
+    mark, newline = indent + "-", envelope.newline
+    own = {id(item) for item in envelope.items}
+    entries: list[str] = []
+    for item in items:
+        if id(item) in own and not expand:
+            entries.append(item.source.text)
+        elif not item.written or (expand and not _stands_alone(item)):
+            entries.append(_written(item, indent, newline))
+        elif item.source.root == (0,) and _dash_at(item.source.text, mark):
+            entries.append(item.source.text)
+        else:
+            from krmfn.edit import list_entry
+
+            entries.append(list_entry(item.text, indent, newline, item.value))
+    return entries
+
+
+def _dash_at(text: str, mark: str) -> bool:
+    """Whether the entry's dash stands where `mark` has it; comment lines may stand above it."""
+    at = 0
+    while text.startswith("#", at) or text.startswith(mark[:-1] + "#", at) or text[at : at + 1] in ("\n", "\r"):
+        at = text.find("\n", at) + 1
+        if at == 0:
+            return False
+    return text.startswith(mark, at)
+
+
+def _stands_alone(item: KubeObject) -> bool:
+    source = item.source
+    return source.root == (0,) and _reads_as(source.text, [item.value])
+
+
+def _written(item: KubeObject, indent: str, newline: str) -> str:
+    try:
+        text = write_entry(item.value, indent)
+    except YamlError as error:
+        raise FieldError(item.id, (), error.message, item.location()) from None
+    return text if newline == "\n" else text.replace("\n", newline)
+
+
+def _emptied(head: str, newline: str) -> str:
+    """`head` with an empty list at its key, which is on its last line but for comments."""
+    lined = unified(head)
+    at = lined.rfind("\n", 0, _key_end(lined)) + 1
+    key_end = head.index(":", at) + 1
+    text = head[:key_end] + " []" + head[key_end:]
+    return text if text.endswith(BREAKS) else text + newline
+
+
+def _key_end(head: str) -> int:
+    """The end of the last line of `head` that is no comment and not blank."""
+    end = len(head)
+    while end > 0:
+        start = head.rfind("\n", 0, end) + 1
+        line = head[start:end].strip(" \t\r")
+        if line and not line.startswith("#"):
+            return end
+        end = start - 1
+    return 0
+
+
+def _around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
+    """Head and tail of a list of block style with `results`; None keeps what came in.
+
+    They are spliced in where that gives what it must; else head and tail are written anew.
+    """
+    if results is None:
+        return envelope.head, envelope.tail
+    wanted = _fields(envelope.rest, results)
+    try:
+        return _appended_results(envelope, results) or _spliced_results(envelope, results, wanted)
+    except ValueError:
+        pass
+    return (write(wanted) + "items:\n").replace("\n", envelope.newline), ""
+
+
+def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, str] | None:
+    """Head and tail with `results` below; None where it takes a splice, or the tail is such that no key can follow."""
+    tail, newline = envelope.tail, envelope.newline
+    if not results or "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
+        return None
+    tail = _ended(tail, newline)
+    # An empty list in their place: results can be many.
+    if not _are(fields_of(envelope.head, tail + "results: []\n"), {**envelope.rest, "results": []}):
+        return None
+    return envelope.head, tail + f"results:\n{write(results)}".replace("\n", newline)
+
+
+def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str, Value]) -> tuple[str, str]:
+    """Head and tail with `results` in the place of those there are. Raises ValueError where they cannot stand there."""
+    head, tail, newline = envelope.head, envelope.tail, envelope.newline
+    frame = f"{head}{'' if head.endswith(BREAKS) else newline}{envelope.indent}- 0{newline}{tail}"
+    frame = _set_results(frame, results)
+    span = _locate(frame, ("items", 0))
+    lined = unified(frame)
+    start = lined.rfind("\n", 0, span.start) + 1
+    head, tail = frame[:start], frame[lined.find("\n", start) + 1 :]
+    if envelope.simple and not _are(fields_of(head, tail), wanted):
+        raise YamlError("must take other results in their place")
+    return head, tail
+
+
+def _ended(text: str, newline: str) -> str:
+    if not text or text.endswith("\n"):
+        return text
+    from krmfn.yamltext.reader import with_last_break
+
+    return with_last_break(text, newline)
+
+
+def _set_results(frame: str, results: list[Value]) -> str:
+    from krmfn.yamltext import remove_value, set_value
+
+    return set_value(frame, ("results",), results) if results else remove_value(frame, ("results",))
+
+
+def _locate(frame: str, path: FieldPath) -> Span:
+    from krmfn.yamltext import locate
+
+    span = locate(frame, path)
+    if span is None:
+        raise YamlError("must hold its items")
+    return span
+
+
+def _takes_more(tail: str) -> bool:
+    return not tail.startswith(("...", "---", "{")) and "\n..." not in tail and "\n---" not in tail
+
+
+def _joined_flow(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool) -> str:
+    body = _flow_body(envelope, items, expand=expand)
+    if results is None:
+        return envelope.head + body + envelope.tail
+    head, tail = _flow_results(envelope, results)
+    return head + body + tail
+
+
+def _flow_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
+    """Head and tail of a flow list with `results`, spliced in where that gives what it must, else written anew."""
+    wanted: dict[str, Value] = {**_fields(envelope.rest, results), "items": []}
+    try:
+        frame = _set_results(envelope.head + envelope.tail, results)
+        if same(read(frame), wanted):
+            start = frame.index("[", _locate(frame, ("items",)).start) + 1
+            return frame[:start], frame[start:]
+    except ValueError:
+        pass
+    from krmfn.yamltext.writer import flow
+
+    frame = flow(wanted)
+    return frame.removesuffix("]}"), "]}" + envelope.newline
+
+
+def _flow_body(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool) -> str:
+    from krmfn.yamltext.writer import flow
+
+    seams = envelope.seams
+    place = {id(item): number for number, item in enumerate(envelope.items)}
+    origin = {id(item.origin): number for number, item in enumerate(envelope.items) if item.written}
+    pieces: list[str] = []
+    before = -1
+    between = seams[1] if len(seams) > 2 else ", "
+    for count, item in enumerate(items):
+        at = place.get(id(item), origin.get(id(item.origin), -2) if item.written else -2)
+        follows = at >= 0 and at == before + 1 and (count > 0) == (at > 0)
+        pieces.append(seams[at] if follows else (between if count else seams[0] if len(seams) > 1 else ""))
+        own = at >= 0 and item.written and not item.source.root and not expand
+        pieces.append(item.source.text if own else flow(cast("Value", item.value)))
+        before = at
+    last = seams[len(seams) - 1]
+    if not items:
+        last = last.lstrip(" \t\r\n").removeprefix(",")
+    return "".join(pieces) + last
+
+
+def _wanted(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None) -> dict[str, Value]:
+    rest = _fields(envelope.rest, results)
+    after = {name: rest.pop(name) for name in ("functionConfig", "results") if name in rest}
+    return {**rest, "items": [item.value for item in items], **after}
+
+
+def _fields(rest: Mapping[str, Value], results: list[Value] | None) -> dict[str, Value]:
+    """The list's fields but `items`, with `results` where it names some; None keeps those that came in."""
+    if results is None:
+        return dict(rest)
+    kept = {name: value for name, value in rest.items() if name != "results"}
+    return {**kept, "results": results} if results else kept
+
+
+def _are(fields: dict[str, Value] | None, wanted: dict[str, Value]) -> bool:
+    return fields is not None and same(fields, wanted)
+
+
+def _reads_as(text: str, value: Value) -> bool:
+    try:
+        return same(read(text), value)
+    except YamlError:
+        return False
+
 
 API_VERSIONS = (
     "config.kubernetes.io/v1",
@@ -126,7 +398,7 @@ class ResourceList:
         Objects are the same by group, kind, namespace and name. What takes another's place keeps its comments, its
         order of fields and its file, as far as its text allows. Raises FieldError where one of these is no string.
         """
-        from krmfn.upsert import identity, replaced
+        from krmfn.edit import identity, replaced
 
         key = identity(item)
         for index, old in enumerate(self.items):
@@ -144,7 +416,6 @@ class ResourceList:
         envelope = self._envelope
         if not envelope.simple or envelope.indent is None:
             return None
-        from krmfn.assemble import entries_of
 
         return entries_of(envelope, self.items)
 
@@ -160,7 +431,6 @@ class ResourceList:
         items = None if _all_same(self.items, envelope.items) else self.items
         if items is None and results is None:
             return envelope.text
-        from krmfn.assemble import assemble
 
         return assemble(envelope, items, results)
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from krmfn.difference import difference
+from krmfn.edit import list_entry
 from krmfn.kubeobject import KubeObject
-from krmfn.reindent import list_entry
 from krmfn.run import run
 from krmfn.yamltext import read, split_documents, write
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from krmfn.clientmeta import is_client_key
 from krmfn.edit import same
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
+from krmfn.source import is_client_key
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import (
     RENDERED_FROM,

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krmfn import FieldError, KubeObject, ResourceList, Severity, Value
-from krmfn.edit import same
-from krmfn.upsert import replaced
+from krmfn.edit import replaced, same
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 FIRST = "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: first}\n"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from krmfn.clientmeta import PATH_KEYS
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
+from krmfn.source import PATH_KEYS
 from packwise.cli.console import visible
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from krmfn.clientmeta import is_client_key
 from krmfn.edit import same
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.source import is_client_key
 from packwise.objects.identity import EPOCH, GENERATION, REPLICA, ROLE, has_epoch, stable_identities
 from packwise.objects.kinds import KINDS
 

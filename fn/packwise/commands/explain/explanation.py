@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from krmfn.clientmeta import is_client_key
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
-from krmfn.source import Location
+from krmfn.source import Location, is_client_key
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
 from packwise.annotate import CONDITIONS, LAST_ERRORS

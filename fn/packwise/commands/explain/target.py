@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from krmfn.clientmeta import is_client_key
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.source import is_client_key
 from packwise.commands.explain.explanation import annotated_values, is_yaml, location_of, value_of, values_of
 from packwise.objects.identity import identity
 from packwise.objects.place import Place

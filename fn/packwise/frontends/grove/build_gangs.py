@@ -5,9 +5,9 @@ Source: spec/grove.md#7, spec/grove-releases.md#3.3.
 
 from __future__ import annotations
 
-from krmfn.clientmeta import is_client_key
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.source import is_client_key
 from packwise.frontends.grove import names
 from packwise.frontends.grove.queue import VOLCANO, queues_of, resolve_queue, volcano_queue
 from packwise.frontends.grove.resolution import resolve_topology
