@@ -9,6 +9,7 @@ import re
 from enum import StrEnum
 from functools import lru_cache
 
+from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
@@ -186,6 +187,40 @@ class OperatorError(NamedTuple):
         if self.detail:
             body += f": {self.detail}"
         return f"{self.field}: {body}"
+
+
+JSON_NOUNS = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "a mapping",
+    "string": "a string",
+}
+"""packwise's words for the types of JSON, as an API server names them."""
+
+
+def json_type(value: Value) -> str:
+    """The JSON type of `value`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+
+
+def type_error(field: str, value: Value, wanted: str, got: str = "") -> tuple[str, OperatorError]:
+    """packwise's message and the API server's error about a value of another type than it wants at `field`.
+
+    `got` is the type that the value has for the server, where that is not its JSON type.
+    """
+    got = got or json_type(value)
+    error = OperatorError(field, ErrorType.INVALID, got, f'{field} in body must be of type {wanted}: "{got}"')
+    return f"must be {JSON_NOUNS[wanted]}; got {describe(value)}", error
 
 
 class Sentence(NamedTuple):

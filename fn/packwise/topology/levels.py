@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
-from packwise.kubernetes.validation import ErrorType, OperatorError, dns_subdomain
+from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, dns_subdomain, type_error
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.wording import closest, list_known
@@ -77,16 +76,6 @@ def sort_levels(levels: Iterable[Level]) -> tuple[Level, ...]:
 
 
 # `spec.levels` of a topology object, as the API server takes them. Source: spec/grove.md#3; crds/alpha7, crds/head.
-
-_GO_KINDS = (
-    (bool, "boolean"),
-    (int, "integer"),
-    (float, "number"),
-    (str, "string"),
-    (list, "array"),
-    (dict, "object"),
-)
-_NOUNS = {"object": "a mapping", "array": "a list", "string": "a string"}
 
 
 def levels_of(value: Mapping[str, Value]) -> Sequence[Value]:
@@ -163,12 +152,9 @@ def unknown_fields(value: Mapping[str, Value], known: Sequence[str], path: Field
 def wrong_type(path: FieldPath, value: Value, kind: str) -> Problem:
     """`value` is absent, or none of what the API server calls `kind`."""
     field = format_path(path)
-    noun = _NOUNS[kind]
     if value is None:
-        return refused(path, f"must be {noun}; there is none", OperatorError(field, ErrorType.REQUIRED))
-    go = next(name for known, name in _GO_KINDS if isinstance(value, known))
-    error = OperatorError(field, ErrorType.INVALID, go, f'{field} in body must be of type {kind}: "{go}"')
-    return refused(path, f"must be {noun}; got {describe(value)}", error)
+        return refused(path, f"must be {JSON_NOUNS[kind]}; there is none", OperatorError(field, ErrorType.REQUIRED))
+    return refused(path, *type_error(field, value, kind))
 
 
 def refused(path: FieldPath, message: str, error: OperatorError) -> Problem:

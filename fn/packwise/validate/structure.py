@@ -15,6 +15,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Cause, Effect, Problem, Stage
 from packwise.kubernetes.go_types import TYPES
 from packwise.kubernetes.validation import (
+    JSON_NOUNS,
     V35,
     ErrorType,
     OperatorError,
@@ -22,6 +23,7 @@ from packwise.kubernetes.validation import (
     dns_subdomain,
     go_json,
     go_quote,
+    json_type,
     label_value,
     mask_trailing_dash,
     qualified_name,
@@ -278,29 +280,6 @@ class ValuePath:
         return Problem(self.path, message, text, Stage.SCHEMA, cause=cause)
 
 
-_NOUNS = {
-    "array": "a list",
-    "boolean": "true or false",
-    "integer": "an integer",
-    "number": "a number",
-    "object": "a mapping",
-    "string": "a string",
-}
-
-
-def type_of(value: Value) -> str:
-    """The JSON type of `value`."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
-
-
 def violations(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     """What is wrong with `value`, which is prepared. A value of another type has that one problem."""
     wrong = _type(value, schema, at)
@@ -320,7 +299,7 @@ def violations(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]
 
 
 def _type(value: Value, schema: Schema, at: ValuePath) -> Problem | None:
-    types, actual = schema.types, type_of(value)
+    types, actual = schema.types, json_type(value)
     if not types or actual in types or (value is None and schema.nullable):
         return None
     if actual == "integer" and "number" in types:
@@ -330,7 +309,7 @@ def _type(value: Value, schema: Schema, at: ValuePath) -> Problem | None:
     wanted, got = ",".join(types), actual
     if schema.format.replace("-", "") in CHECKED and actual not in ("string", "array", "null"):
         wanted, got = schema.format, {"integer": "int64", "number": "float64"}.get(actual, "")
-    noun = " or ".join([_NOUNS[name] for name in types])
+    noun = " or ".join([JSON_NOUNS[name] for name in types])
     detail = f'{at.text} in body must be of type {wanted}: "{got}"'
     return at.refused(ErrorType.INVALID, f"must be {noun}; got {describe(value)}", detail, got, Cause.TYPE)
 
@@ -628,7 +607,7 @@ def type_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
 
 
 def _type_problem(value: Value, at: ValuePath, noun: str, field: str, go: str) -> Problem:
-    go_kind = _GO_KINDS.get(type_of(value), type_of(value))
+    go_kind = _GO_KINDS.get(json_type(value), json_type(value))
     into = f"Go struct field ObjectMeta.{field}" if field else "Go value"
     text = f"json: cannot unmarshal {go_kind} into {into} of type {go}"
     return Problem(at.path, f"must be {noun}; got {describe(value)}", text, Stage.SCHEMA, cause=Cause.TYPE)

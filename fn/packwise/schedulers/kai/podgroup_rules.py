@@ -12,7 +12,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Effect, Problem, Stage
-from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote
+from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai.allocate.domains import ROOT, Silent, depth_of, levels_of, no_such_topology
@@ -75,14 +75,6 @@ _CONSTRAINT: Mapping[str, _Field] = {
     "preferredTopologyLevel": _Field("string"),
     "requiredTopologyLevel": _Field("string"),
     "topology": _Field("string"),
-}
-
-_NOUNS = {
-    "array": "a list",
-    "boolean": "true or false",
-    "integer": "an integer",
-    "object": "a mapping",
-    "string": "a string",
 }
 
 
@@ -180,19 +172,13 @@ def _label(at: FieldPath, value: str, suits: Versions) -> Iterator[Problem]:
 
 
 def _wrong_type(at: FieldPath, value: Value, wanted: str, by: Versions) -> Problem:
-    text, got = format_path(at), _type_of(value)
-    error = OperatorError(text, ErrorType.INVALID, got, f'{text} in body must be of type {wanted}: "{got}"').text()
-    return refused(at, f"must be {_NOUNS[wanted]}; got {describe(value)}", by, error)
+    message, error = type_error(format_path(at), value, wanted, _type_of(value))
+    return refused(at, message, by, error.text())
 
 
 def _type_of(value: Value) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        return "integer"
-    if isinstance(value, (dict, list)):
-        return "object" if isinstance(value, dict) else "array"
-    return "null" if value is None else "string" if isinstance(value, str) else "number"
+    """The JSON type; a whole number is an integer, however it is written."""
+    return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
 
 
 class Node(NamedTuple):

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
-from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError
+from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, type_error
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated, Origin
 from packwise.placement import Grouper
@@ -112,7 +111,6 @@ _MAX_LEVELS = 16
 _MAX_LABEL = 316
 _HOSTNAME = "kubernetes.io/hostname"
 _LOWEST = f"the {_HOSTNAME} label can only be used at the lowest level of topology"
-_NOUNS = {"object": "a mapping", "array": "a list", "string": "a string"}
 
 
 def topology_problems(
@@ -202,13 +200,8 @@ def _wrong_type(at: FieldPath, value: Value, wanted: str) -> Problem:
     if value is None:
         problem = _refused(at, "must be set", ErrorType.REQUIRED, None, "")
     else:
-        # Hardly any run needs it.
-        from packwise.validate.structure import type_of
-
-        text, got = format_path(at), type_of(value)
-        detail = f'{text} in body must be of type {wanted}: "{got}"'
-        message = f"must be {_NOUNS[wanted]}; got {describe(value)}"
-        problem = _refused(at, message, ErrorType.INVALID, got, detail)
+        message, error = type_error(format_path(at), value, wanted)
+        problem = Problem(at, message, error.text(), Stage.SCHEMA)
     return problem._replace(cause=Cause.TYPE)
 
 

@@ -31,7 +31,7 @@ from packwise.frontends.grove.schema.kinds import (
 )  # fmt: skip
 from packwise.frontends.grove.schema.table import podcliqueset, replacement
 from packwise.kubernetes.quantities import duration_fault, parse_duration, quantity_fault
-from packwise.kubernetes.validation import ErrorType, OperatorError, go_number, go_quote
+from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, go_number, go_quote
 from packwise.wording import closest, list_known, told_known
 
 if TYPE_CHECKING:
@@ -50,13 +50,6 @@ if TYPE_CHECKING:
 __all__ = ["check_shape"]
 
 _EMPTY: dict[str, Value] = {}
-_NOUNS = {
-    "integer": "an integer",
-    "string": "a string",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-}
 
 
 def check_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
@@ -356,9 +349,9 @@ class _Check:
         for key, default in absent.items():
             parts = [entry.get(key, default) for _, entry in named]
             columns.append([default if part is None else part for part in parts] if None in parts else parts)
-        # A number and a text are told apart; what is a list or mapping goes by how it is written.
-        told = [[part if type(part) is str else repr(part).encode() for part in parts] for parts in columns]
-        identities = list(zip(*told, strict=True))
+        # A number differs from a text; what is a list or mapping goes by how it is written.
+        forms = [[part if type(part) is str else repr(part).encode() for part in parts] for parts in columns]
+        identities = list(zip(*forms, strict=True))
         if len(set(identities)) == len(identities):
             return
         seen: dict[tuple[str | bytes, ...], int] = {}
@@ -382,7 +375,7 @@ class _Check:
 
     def _type(self, value: Value, kind: Kind, at: _At, struct: str, *, of: _At = None) -> None:
         go, wanted = ("", "object") if isinstance(kind, Open) else (kind.go, kind.json)
-        noun = _NOUNS[wanted]
+        noun = JSON_NOUNS[wanted]
         if type(value) is int and isinstance(kind, Number):
             noun = f"an integer of {kind.bits} bits"
         text = _type_text(value, kind, go, struct, self._dotted(of or at))
