@@ -1,8 +1,9 @@
-"""docs/how-to/extend.md, followed on a copy of the source: a new rule, and a new release of Grove."""
+"""docs/how-to/extend.md, followed on a copy of the source: a new rule, a new release of Grove, a new kind of gang."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -163,3 +164,46 @@ def test_a_kind_of_workload_is_a_row_for_kai_and_for_kueue(source: Path) -> None
         "workload-ignored", "kueue-key", "key-place", "kueue-refused", "kueue-refused", "kueue-scheduler",
     ]  # fmt: skip
     assert "name: pg-train-uid-megajob-train" in rendered.stdout
+
+
+GANGS = """
+from packwise.commands.diff.consequences import leaves
+from packwise.objects.kinds import GANGS
+
+manifest = {"apiVersion": "example.com/v1", "kind": "Crew", "spec": {"parts": [{"name": "a"}, {"name": "b"}]}}
+print(GANGS[-1].name, sorted(leaves(manifest)))
+"""
+
+
+def test_a_kind_of_gang_is_a_row(source: Path) -> None:
+    """`diff`, `place`, `report` and `fleet` ask the kinds, and name none of the gangs themselves."""
+    kinds = source / "packwise" / "objects" / "kinds.py"
+    edit(
+        kinds,
+        "KINDS = (\n",
+        'CREW = Kind("example.com", "Crew", "v1", gang_rank=9, pod_lists=("parts",))\n\nKINDS = (\n    CREW,\n',
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", GANGS],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(source)},
+    )
+    naming = [
+        file.relative_to(source).as_posix()
+        for part in (
+            "cli/**/*",
+            "fleet/**/*",
+            "commands/diff/*",
+            "commands/fleet/*",
+            "commands/place/*",
+            "commands/report",
+        )
+        for file in (source / "packwise").glob(f"{part}.py")
+        if {"PODGANG", "PODGROUP"} & set(re.findall(r"[A-Z_]+", file.read_text(encoding="utf-8")))
+    ]
+
+    assert (done.stdout, done.stderr) == ("Crew ['a', 'b']\n", "")
+    assert naming == []

@@ -11,8 +11,7 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.place.placing import common_domain, topology_of
-from packwise.objects.identity import PLACEHOLDER, stable_identities, without_epoch
-from packwise.objects.kinds import PODGANG
+from packwise.objects.identity import PLACEHOLDER, gang_identities, without_epoch
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from krmfn.source import Location
-    from krmfn.value import Value
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.objects.identity import Identity
     from packwise.objects.place import Origin, Place
@@ -298,18 +296,12 @@ def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | Non
 
 def _by_key(side: Side) -> dict[tuple[object, ...], int]:
     """The positions of gangs by what tells them apart, whatever their epoch is."""
-    values: list[Mapping[str, Value]] = [
-        {
-            "apiVersion": f"{PODGANG.group}/v1",
-            "kind": PODGANG.name,
-            "metadata": {"namespace": gang.gang.namespace, "name": gang.gang.name, "labels": dict(gang.gang.labels)},
-        }
-        for gang in side.situation.gangs
-    ]
+    gangs = [each.gang for each in side.situation.gangs]
+    stable = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
     # Two front ends may make gangs of one name.
     alike: Counter[Identity] = Counter()
     keys: dict[tuple[object, ...], int] = {}
-    for index, key in enumerate(stable_identities(values)):
+    for index, key in enumerate(stable):
         keys[key, alike[key]] = index
         alike[key] += 1
     return keys

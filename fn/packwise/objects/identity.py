@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.source import ObjectId
-from packwise.objects.kinds import CLUSTER_SCOPED, GENERATED, PODGANG, PODGROUP, VOLCANO_PODGROUP
+from packwise.objects.kinds import CLUSTER_SCOPED, GANGS, GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ PLACEHOLDER = "spec/grove-releases.md#placeholder"
 
 _ANCHOR = "Anchor"
 _NO_LABELS: Mapping[str, Value] = {}
-_KINDS = frozenset([PODGANG.key, PODGROUP.key, VOLCANO_PODGROUP.key])
+_KINDS = frozenset([kind.key for kind in GANGS])
 
 
 def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
@@ -105,6 +105,20 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
         _numbered(key, sorted(anchors[key]).index(int(labels[EPOCH]))) if key in anchors and labels is not None else key
         for key, (_, labels) in zip(keys, listed, strict=True)
     ]
+
+
+def gang_identities(gangs: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[Identity]:
+    """The identities without an epoch of gangs, of which namespace, name and labels are given."""
+    return stable_identities(
+        [
+            {
+                "apiVersion": GANGS[0].api_version,
+                "kind": GANGS[0].name,
+                "metadata": {"namespace": namespace, "name": name, "labels": dict(labels)},
+            }
+            for namespace, name, labels in gangs
+        ]
+    )
 
 
 def without_epoch(name: str, labels: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from krmfn.record import NamedTuple
 from krmfn.source import Source, text_location
 from packwise.findings.finding import Finding, Rule, from_field_error
 from packwise.objects.identity import has_epoch, identity, is_generated, is_placeholder, stable_identities
-from packwise.objects.kinds import PODGANG, PODGROUP
+from packwise.objects.kinds import GANGS
 from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ONCE = Rule("object-once", "A workload or topology stands in the input once.", "
 RULES = (READABLE, ONCE)
 """Rules of every item."""
 
-_GANG_KINDS = (PODGANG.name, PODGROUP.name)
+_GANG_KINDS = frozenset([kind.name for kind in GANGS])
 
 
 class Index(NamedTuple):

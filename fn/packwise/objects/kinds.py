@@ -66,6 +66,18 @@ class Kind(NamedTuple):
     previewed: bool = False
     """Whether what is rendered of an object is for review only: an operator in the cluster makes and owns it."""
 
+    gang_rank: int | None = None
+    """Place among the kinds of gangs, None of others: a gang of several schedulers is counted by the first."""
+
+    pod_lists: tuple[str, ...] = ()
+    """Fields below `spec` of a gang that list its sets of pods."""
+
+    tree_lists: tuple[str, ...] = ()
+    """Fields below `spec` of a gang that list its sets as a tree: a `parent` of others holds no pods itself."""
+
+    replaced_by_operator: bool = False
+    """Whether the workload's operator makes the objects in a cluster, and relabels the pods when it renames one."""
+
     @property
     def api_version(self) -> str:
         """`apiVersion` as manifests spell it."""
@@ -133,15 +145,32 @@ QUEUE = Kind(
     checked_by_crd=False,
 )
 POD_CLIQUE_SET = Kind("grove.io", "PodCliqueSet", write_order=3, compared=False)
-PODGANG = Kind("scheduler.grove.io", "PodGang", write_order=4, server_filled=(("podgroups", "podReferences"),))
+PODGANG = Kind(
+    "scheduler.grove.io",
+    "PodGang",
+    write_order=4,
+    server_filled=(("podgroups", "podReferences"),),
+    gang_rank=0,
+    pod_lists=("podgroups",),
+    replaced_by_operator=True,
+)
 PODGROUP = Kind(
     "scheduling.run.ai",
     "PodGroup",
     "v2alpha2",
     write_order=5,
     server_filled=(("markUnschedulable",), ("schedulingBackoff",)),
+    gang_rank=1,
+    tree_lists=("subGroups", "subGroupPolicy"),
 )
-VOLCANO_PODGROUP = Kind("scheduling.volcano.sh", "PodGroup", "v1beta1", write_order=PODGROUP.write_order)
+VOLCANO_PODGROUP = Kind(
+    "scheduling.volcano.sh",
+    "PodGroup",
+    "v1beta1",
+    write_order=PODGROUP.write_order,
+    gang_rank=2,
+    tree_lists=PODGROUP.tree_lists,
+)
 POD = Kind("", "Pod", "v1", write_order=6, checked_by_crd=False)
 PODGANG_MAP = Kind("grove.io", "PodGangMap", compared=False)
 DYNAMO_GRAPH = Kind("nvidia.com", "DynamoGraphDeployment", "v1beta1", compared=False, previewed=True)
@@ -168,6 +197,9 @@ WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
 
 GENERATED = tuple(kind for kind in KINDS if kind.write_order is not None)
 """The kinds that packwise generates."""
+
+GANGS = tuple(sorted([kind for kind in KINDS if kind.gang_rank is not None], key=lambda kind: kind.gang_rank or 0))
+"""The kinds of gangs, by their rank."""
 
 CLUSTER_SCOPED = frozenset([kind.name for kind in KINDS if kind.cluster_scoped])
 """Names of kinds without a namespace; one that a client stamps on their objects does not count."""

@@ -26,7 +26,7 @@ from packwise.cli.values import assigned
 from packwise.commands.diff import Action, diff, state_after, state_before
 from packwise.commands.fleet.packages import Client
 from packwise.commands.fleet.result import FIT, PackageResult, Status, kept_findings
-from packwise.objects.kinds import PODGANG, PODGROUP
+from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
 from packwise.render import LOCAL_CONFIG
 from packwise.select import Package
@@ -159,14 +159,17 @@ def _objects(state: State) -> int:
     return len(state.objects or {})
 
 
+_GANGS = tuple(kind.name for kind in GANGS)
+
+
 def _with_changes(result: PackageResult, changes: Iterable[Change], objects: int) -> PackageResult:
     listed = list(changes)
     kinds = [str(change.subject.value.get("kind")) for change in listed]
     # A gang that is written for two schedulers is one.
-    gang = PODGANG.name if PODGANG.name in kinds else PODGROUP.name
+    gang = next((name for name in _GANGS if name in kinds), None)
     recreated = [change for change in listed if change.action is Action.RECREATE]
     gangs = [change.action for change, kind in zip(listed, kinds, strict=True) if kind == gang]
-    others = [kind for kind in kinds if kind not in (PODGANG.name, PODGROUP.name)]
+    others = [kind for kind in kinds if kind not in _GANGS]
     return result._replace(
         recreated=tuple(change.subject.name for change in recreated),
         gangs_created=gangs.count(Action.CREATE),

@@ -8,14 +8,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.commands.diff.change import Action, Entry, entries_by_name, format_steps, part_at
 from packwise.objects.identity import has_epoch, identity
-from packwise.objects.kinds import (
-    CLUSTER_TOPOLOGY,
-    CLUSTER_TOPOLOGY_BINDING,
-    KUEUE_TOPOLOGY,
-    PODGANG,
-    PODGROUP,
-    TOPOLOGY,
-)
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KUEUE_TOPOLOGY, TOPOLOGY
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -97,14 +90,14 @@ def _read(value: Mapping[str, Value], holder: Steps) -> Iterator[Constraint]:
 
 
 def leaves(value: Mapping[str, Value]) -> frozenset[str]:
-    """The names of the sets that hold the pods of a PodGang or PodGroup; empty for any other object."""
-    if value.get("kind") == PODGANG.name:
-        return frozenset([str(entry.get("name")) for entry in _entries(value, "podgroups")])
-    if value.get("kind") == PODGROUP.name:
-        groups = [*_entries(value, "subGroups"), *_entries(value, "subGroupPolicy")]
-        parents = {str(entry["parent"]) for entry in groups if "parent" in entry}
-        return frozenset({str(entry.get("name")) for entry in groups} - parents)
-    return frozenset()
+    """The names of the sets that hold the pods of a gang; empty for any other object."""
+    kind = next((kind for kind in GANGS if kind.name == value.get("kind")), None)
+    if kind is None:
+        return frozenset()
+    sets = [str(entry.get("name")) for field in kind.pod_lists for entry in _entries(value, field)]
+    groups = [entry for field in kind.tree_lists for entry in _entries(value, field)]
+    parents = {str(entry["parent"]) for entry in groups if "parent" in entry}
+    return frozenset([*sets, *{str(entry.get("name")) for entry in groups} - parents])
 
 
 def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
@@ -164,6 +157,9 @@ def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
     return _renamed(change)
 
 
+_REPLACED = frozenset([kind.key for kind in GANGS if kind.replaced_by_operator])
+
+
 def _renamed(change: Change) -> Change:
     """A gang that another release of the operator calls otherwise. Source: spec/grove-releases.md#upgrade."""
     old, new = change.before, change.after
@@ -171,7 +167,7 @@ def _renamed(change: Change) -> Change:
         return change
     if has_epoch(old.value) == has_epoch(new.value):
         return change
-    if identity(new.value)[:2] != PODGANG.key:
+    if identity(new.value)[:2] not in _REPLACED:
         return change._replace(meaning=("renamed with its PodGang",))
     meaning = "renamed: the operator makes this PodGang, relabels the pods, which run on, and deletes the other one"
     return change._replace(meaning=(meaning if has_epoch(new.value) else "renamed",))

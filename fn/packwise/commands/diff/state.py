@@ -10,7 +10,7 @@ from packwise.commands.topologies import has_sources, overview
 from packwise.findings.finding import Finding
 from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.index import READABLE
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGANG
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS
 from packwise.pipeline import render
 from packwise.select import Configured
 
@@ -123,6 +123,9 @@ def _is_rendered(package: Package) -> bool:
     return not _are_live(package.items) and has_sources(package)
 
 
+_REPLACED = frozenset([kind.name for kind in GANGS if kind.replaced_by_operator])
+
+
 def _are_live(items: Iterable[KubeObject]) -> bool:
     for item in items:
         kind = _kind(item)
@@ -133,7 +136,7 @@ def _are_live(items: Iterable[KubeObject]) -> bool:
         if any(key in fields for key in _SERVER):
             return True
         operators = item.get(("metadata", "labels", _MANAGED_BY[0])) == _MANAGED_BY[1]
-        if operators and kind == PODGANG.name and not is_generated(item.value):
+        if operators and kind in _REPLACED and not is_generated(item.value):
             return True
     return False
 

@@ -7,8 +7,7 @@ from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.objects.identity import stable_identities
-from packwise.objects.kinds import PODGANG
+from packwise.objects.identity import gang_identities
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.domains import add_amounts
 from packwise.schedulers.kai.allocate.queues import taken_of
@@ -330,15 +329,9 @@ def moves(before: Placing, after: Placing) -> tuple[Move, ...]:
 
 def _by_key(placing: Placing) -> dict[Identity, GangAnswer]:
     """The answers by what a gang is, whatever its epoch."""
-    manifests = [
-        {
-            "apiVersion": f"{PODGANG.group}/{PODGANG.version}",
-            "kind": PODGANG.name,
-            "metadata": {"name": gang.name, "namespace": gang.namespace, "labels": dict(gang.labels)},
-        }
-        for gang in (answer.gang.gang for answer in placing.gangs)
-    ]
-    return dict(zip(stable_identities(manifests), placing.gangs, strict=True))
+    gangs = [answer.gang.gang for answer in placing.gangs]
+    keys = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
+    return dict(zip(keys, placing.gangs, strict=True))
 
 
 def _move(before: GangAnswer | None, after: GangAnswer) -> Move | None:
