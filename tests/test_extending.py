@@ -68,10 +68,10 @@ def run(source: Path, revision: str, *words: str, text: str = CONFIGURATION) -> 
 
 
 def test_a_rule_is_a_row_of_its_table_and_an_explanation(source: Path) -> None:
-    autoscaling = source / "packwise" / "frontends" / "grove" / "rules" / "autoscaling.py"
+    cliques = source / "packwise" / "frontends" / "grove" / "rules" / "cliques.py"
     row = '        Check(Rule("autoscaling-max-replicas",'
     edit(
-        autoscaling,
+        cliques,
         "\n\nAUTOSCALING = (\n",
         """
 
@@ -86,15 +86,11 @@ AUTOSCALING = (
 """,
     )
     edit(
-        autoscaling,
+        cliques,
         row,
         f'        Check(Rule("autoscaling-cap", "maxReplicas is bounded.", "this test"), _cap),\n{row}',
     )
-    edit(
-        autoscaling,
-        "from packwise.findings.finding import Rule\n",
-        "from packwise.findings.finding import Problem\nfrom packwise.findings.finding import Rule\n",
-    )
+    edit(cliques, "\nfrom packwise.findings.finding import ", "\nfrom packwise.findings.finding import Problem, ")
     explanations = source / "packwise" / "commands" / "rules" / "explanations"
     (explanations / "autoscaling-cap.yaml").write_text("why: Clusters end.\nfix: Lower maxReplicas.\n", "utf-8")
 

@@ -173,7 +173,7 @@ def _split_absence(
     absent = selection.absent
     if absent is None:
         return (), findings
-    from packwise.frontends.grove.rules.constraints import DISABLED
+    from packwise.frontends.grove.rules.topology import DISABLED
 
     refused = [finding for finding in findings if finding.rule == DISABLED.name]
     rest = [finding for finding in findings if finding.rule != DISABLED.name]
@@ -215,7 +215,7 @@ def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[
 def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
     # Most runs name a release, and import neither the later rules nor the table of all fields.
     from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
-    from packwise.frontends.grove.schema.fieldat import is_alike
+    from packwise.frontends.grove.schema.crd import is_alike
     from packwise.revisions.records import RELEASES
 
     if finding.rule in (DECODE.name, SCHEMA.name, UNKNOWN.name):
@@ -228,7 +228,7 @@ def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
 def _differing_rules() -> frozenset[str]:
     """Names of the rules that releases do not have alike: those of webhooks, and those about epochs."""
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
-    from packwise.frontends.grove.gang_names import RULES as NAME_RULES
+    from packwise.frontends.grove.names import RULES as NAME_RULES
     from packwise.frontends.grove.rules import differing_rules
     from packwise.revisions.records import RELEASES
 

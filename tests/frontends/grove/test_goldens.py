@@ -13,12 +13,10 @@ from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from krmfn.yamltext import read, split_documents
 from packwise.findings.finding import Effect, Stage
-from packwise.frontends.grove.build_gangs import build_gangs
-from packwise.frontends.grove.condition import workload_condition
+from packwise.frontends.grove.build_gangs import build_gangs, plans_of_template
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.gang_plans import plans_of_template
-from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.frontend import workload_condition
+from packwise.frontends.grove.podcliqueset import PodCliqueSet, resolve_topology
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.schema import check_shape
 from packwise.placement import Schedulers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.kubeobject import KubeObject
-from packwise.frontends.grove.mend import mend
+from packwise.frontends.grove.migrate import mend
 from packwise.revisions.records import GREP_244, UPSTREAM
 
 BEFORE = """\

@@ -14,8 +14,9 @@ import yaml
 from krmfn.fieldpath import format_path
 from packwise.findings.finding import Effect, Stage
 from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.schema.embedded import KEYS, REQUIRED, struct
-from packwise.frontends.grove.schema.kinds import (
+from packwise.frontends.grove.schema.table import (
+    KEYS,
+    REQUIRED,
     Array,
     Field,
     Flag,
@@ -27,6 +28,7 @@ from packwise.frontends.grove.schema.kinds import (
     Reference,
     Text,
     TextMap,
+    struct,
 )  # fmt: skip
 from packwise.revisions.records import GREP_244
 from tests.places import ROOT, missing

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from krmfn import KubeObject
-from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, count_entries
-from packwise.frontends.grove.condition import workload_condition
-from packwise.frontends.grove.gang_plans import plans_of_template
-from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, count_entries, plans_of_template
+from packwise.frontends.grove.frontend import workload_condition
+from packwise.frontends.grove.podcliqueset import resolve_topology
 from packwise.pipeline import render
 from packwise.placement import Bounds, Gang
 from packwise.revisions.records import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI

@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 
 from krmfn import KubeObject
-from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs
+from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, plans_of_entries
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.epoch_sources import EpochSources
-from packwise.frontends.grove.gang_plans import plans_of_entries
-from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.podgangmap import Entry
-from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.epoch_sources import Entry, EpochSources
+from packwise.frontends.grove.podcliqueset import PodCliqueSet, resolve_topology
 from packwise.objects.index import Index, Inventory
 from packwise.revisions.records import ALPHA_12
 from packwise.schedulers.grove import podgang_value

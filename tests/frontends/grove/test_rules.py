@@ -10,7 +10,7 @@ import pytest
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.grove.rules import all_rules
 from packwise.frontends.grove.rules.check import Check, Context, Node, Scope
-from packwise.frontends.grove.rules.design import DESIGN
+from packwise.frontends.grove.rules.rulebooks import DESIGN
 from packwise.frontends.grove.rules.update import update_rules
 
 from .cases import load_cases, outcome, problems_of

@@ -1,6 +1,6 @@
-"""The gangs of a PodCliqueSet, as the operator builds its PodGangs before any pod exists.
+"""The gangs of a PodCliqueSet, by name and members, as the operator builds its PodGangs before any pod exists.
 
-Source: spec/grove.md#7, spec/grove-releases.md#3.3.
+Source: spec/grove.md#7, #6, spec/grove-releases.md#3.3.
 """
 
 from __future__ import annotations
@@ -9,21 +9,22 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.source import is_client_key
 from packwise.frontends.grove import names
-from packwise.frontends.grove.queue import VOLCANO, queues_of, resolve_queue, volcano_queue
-from packwise.frontends.grove.resolution import resolve_topology
+from packwise.frontends.grove.names import grouped_clique, scaling_group, standalone_clique
+from packwise.frontends.grove.podcliqueset import VOLCANO, queues_of, resolve_queue, resolve_topology, volcano_queue
 from packwise.frontends.grove.rules.check import TEMPLATE
+from packwise.objects.identity import EPOCH, GENERATION, REPLICA, ROLE
 from packwise.objects.place import Origin, Place
 from packwise.placement import Bounds, Gang, Grouper, PodSet
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.frontends.grove.gang_plans import GangPlan
+    from packwise.frontends.grove.epoch_sources import Entry
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.placement import Schedulers
     from packwise.revisions.revision import Revision
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     _Pods: TypeAlias = tuple[
         str, int, Bounds, Origin, str, int, Mapping[str, Value], Mapping[str, str], Mapping[str, str]
     ]
-
-__all__ = ["SCHEDULER_NAME", "TOPOLOGY_NAME", "build_gangs", "count_entries", "is_mirrored"]
 
 TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation of PodGangs: the Topology that the label keys belong to, as KAI reads it."""
@@ -125,7 +124,7 @@ def count_entries(
         return entries
     for replica in range(pcs.replicas):
         for group in pcs.groups:
-            live = live_replicas.get((pcs.namespace, names.scaling_group(pcs.name, replica, group.name)))
+            live = live_replicas.get((pcs.namespace, scaling_group(pcs.name, replica, group.name)))
             if live is not None:
                 entries += _of_group(group, live, gang) - _of_group(group, group.replicas, gang)
     return entries
@@ -221,7 +220,7 @@ class _Builder:
 
     def split(self, schedulers: Schedulers | None) -> None:
         """Leaves the cliques to KAI that the gangs' scheduler leaves to it."""
-        from packwise.frontends.grove.lpx import asks_for_lpu, is_split
+        from packwise.frontends.grove.podcliqueset import asks_for_lpu, is_split
 
         if is_split(self._scheduler, schedulers):
             self._left_to_kai = frozenset([clique.name for clique in self._pcs.cliques if not asks_for_lpu(clique)])
@@ -252,7 +251,7 @@ class _Builder:
             if name in plan.cliques:
                 most = plan.cliques[name]
                 needed, there = (least, replicas) if most is None else (min(least, most), most)
-                fqn = names.standalone_clique(pcs.name, replica, name)
+                fqn = standalone_clique(pcs.name, replica, name)
                 leaves.append(
                     PodSet(fqn, None, needed, bounds, origin, scheduler, there, pod_spec, labels, annotations)
                 )
@@ -260,13 +259,13 @@ class _Builder:
                 is_packed = is_packed or is_bounded
         for position, indices in plan.groups:
             group, part, members = pcs.groups[position], self._group_parts[position], self._members[position]
-            fqn = names.scaling_group(pcs.name, replica, group.name)
+            fqn = scaling_group(pcs.name, replica, group.name)
             is_parent = self._has_config(plan, group, part)
             for index in indices:
                 parent = f"{fqn}-{index}" if is_parent else None
                 leaves += [
                     PodSet(
-                        names.grouped_clique(fqn, index, name),
+                        grouped_clique(fqn, index, name),
                         parent,
                         least,
                         bounds,
@@ -402,3 +401,76 @@ def _is_bookkeeping(annotation: str) -> bool:
     applied state of its workload.
     """
     return annotation.startswith(_BOOKKEEPING) or is_client_key(annotation)
+
+
+class GangPlan(NamedTuple):
+    """One PodGang: of `replica`, with `cliques` (standalone ones, by name) and `groups` (replicas by position).
+
+    `cliques` maps to the most pods that the gang needs, None where minAvailable alone says. `is_base` tells the gang
+    that stands first from those of single replicas of a scaling group. `origin` is that of `labels` and of the name,
+    None where the workload alone says them.
+    """
+
+    name: str
+    replica: int
+    is_base: bool
+    cliques: Mapping[str, int | None]
+    groups: tuple[tuple[int, tuple[int, ...]], ...]
+    labels: Mapping[str, str] = {}
+    origin: Origin | None = None
+
+
+def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> Iterator[GangPlan]:
+    """The base PodGangs by replica, then the scaled ones by replica, group and group replica."""
+    cliques = _standalone(pcs)
+    least = tuple([(position, tuple(range(group.min_available))) for position, group in enumerate(pcs.groups)])
+    for replica in range(pcs.replicas):
+        yield GangPlan(names.base_podgang(pcs.name, replica), replica, True, cliques, least)
+    for replica in range(pcs.replicas):
+        for position, group in enumerate(pcs.groups):
+            fqn = names.scaling_group(pcs.name, replica, group.name)
+            count = live_replicas.get((pcs.namespace, fqn), group.replicas)
+            for index in range(group.min_available, count):
+                name = names.scaled_podgang(fqn, index, group.min_available)
+                yield GangPlan(name, replica, False, {}, ((position, (index,)),))
+
+
+def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[Entry]) -> Iterator[GangPlan]:
+    """The PodGangs of one replica, in the order of its entries; these stand in the order of their epochs."""
+    # No other release pays for the import.
+    from packwise.frontends.grove.epoch_sources import Role
+
+    first = {entry.generation: entry.epoch for entry in reversed(entries) if entry.role is Role.ANCHOR}
+    for entry in entries:
+        labels = _labels(replica, entry)
+        groups = tuple(_groups(pcs, entry))
+        if entry.role is Role.ANCHOR:
+            is_first = first[entry.generation] == entry.epoch
+            cliques = {
+                name: None if is_first else entry.cliques[name]
+                for name in _standalone(pcs)
+                if entry.cliques.get(name, 0) > 0
+            }
+            name = names.anchor_podgang(pcs.name, replica, entry.epoch)
+            yield GangPlan(name, replica, True, cliques, groups, labels, entry.origin)
+            continue
+        for position, indices in groups:
+            for index in indices:
+                name = names.group_podgang(pcs.name, replica, entry.epoch, pcs.groups[position].name, index)
+                yield GangPlan(name, replica, False, {}, ((position, (index,)),), labels, entry.origin)
+
+
+def _standalone(pcs: PodCliqueSet) -> Mapping[str, int | None]:
+    grouped = pcs.grouped_cliques()
+    return {clique.name: None for clique in pcs.cliques if clique.name not in grouped}
+
+
+def _groups(pcs: PodCliqueSet, entry: Entry) -> Iterable[tuple[int, tuple[int, ...]]]:
+    for position, group in enumerate(pcs.groups):
+        if group.name in entry.groups:
+            yield position, entry.groups[group.name]
+
+
+def _labels(replica: int, entry: Entry) -> Mapping[str, str]:
+    labels = {REPLICA: str(replica), EPOCH: entry.epoch, ROLE: entry.role.value}
+    return {**labels, GENERATION: entry.generation} if entry.generation else labels

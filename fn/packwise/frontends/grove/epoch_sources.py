@@ -1,24 +1,21 @@
 """Where the entries of a replica come from: its PodGangMap, else the PodGangs that run, else a placeholder.
 
-Source: spec/grove-releases.md#3.2 and #3.4.
+Source: spec/grove-releases.md#3.2, #3.4, #3.
+
+Without the PodGangMap its entries follow from the workload, and their epochs from the PodGangs that run.
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.frontends.grove.live import live_replicas
-from packwise.frontends.grove.podgangmap import (
-    Entry,
-    Epochs,
-    Role,
-    entries_of_template,
-    epochs_from,
-    placed,
-)
+from packwise.frontends.grove.names import scaling_group, standalone_clique
+from packwise.frontends.grove.stored import live_replicas
 from packwise.objects.identity import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
@@ -32,10 +29,141 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.frontends.grove.stored import Replicas
     from packwise.objects.index import Inventory
     from packwise.settings import TopologyRender
 
-__all__ = ["RULES", "Entries", "EpochSources", "placeholder_notice"]
+
+class Role(StrEnum):
+    """What an entry is to the others of its replica."""
+
+    ANCHOR = "Anchor"
+    """The standalone cliques, and as many replicas of each scaling group as it needs."""
+    TAIL = "Tail"
+    """The replicas of scaling groups beyond those, which were there from the start."""
+    SCALE_OUT = "ScaleOut"
+    """Those that an autoscaler added."""
+
+
+class Entry(NamedTuple):
+    """An entry of a PodGangMap: an anchor is one PodGang, any other one for each replica of a scaling group in it.
+
+    `cliques` are the pods of standalone cliques by name, `groups` the replicas of scaling groups by name, ascending.
+    `generation` is the hash of the workload's generation, "" where it is not known. `origin` is that of the epoch.
+    """
+
+    epoch: str
+    role: Role
+    origin: Origin
+    cliques: Mapping[str, int] = {}
+    groups: Mapping[str, tuple[int, ...]] = {}
+    generation: str = ""
+    depends_on: tuple[str, ...] = ()
+
+
+class Epochs(NamedTuple):
+    """The epochs of the entries of a replica that has no PodGangMap; `origins` are theirs, by role."""
+
+    anchor: str
+    tail: str
+    scale_out: str
+    origins: Mapping[Role, Origin]
+    generation: str = ""
+
+
+def epochs_from(first: int, origin: Origin) -> Epochs:
+    """The epochs that follow `first`, which is the anchor's."""
+    return Epochs(str(first), str(first + 1), str(first + 2), dict.fromkeys(Role, origin))
+
+
+def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
+    """The entries of a fresh replica: the anchor, the tail where there is one, what scales out where groups are."""
+    grouped = pcs.grouped_cliques()
+    anchor = Entry(
+        epochs.anchor,
+        Role.ANCHOR,
+        epochs.origins[Role.ANCHOR],
+        {clique.name: clique.replicas for clique in pcs.cliques if clique.name not in grouped},
+        {group.name: tuple(range(group.min_available)) for group in pcs.groups},
+        epochs.generation,
+    )
+    beyond = {group.name: tuple(range(group.min_available, group.replicas)) for group in pcs.groups}
+    tail = Entry(
+        epochs.tail,
+        Role.TAIL,
+        epochs.origins[Role.TAIL],
+        groups={name: indices for name, indices in beyond.items() if indices},
+        generation=epochs.generation,
+        depends_on=(epochs.anchor,),
+    )
+    scale_out = tail._replace(
+        epoch=epochs.scale_out, role=Role.SCALE_OUT, origin=epochs.origins[Role.SCALE_OUT], groups={}
+    )
+    return (anchor, *([tail] if tail.groups else []), *([scale_out] if pcs.groups else []))
+
+
+def placed(entries: Sequence[Entry], pcs: PodCliqueSet, replica: int, live: Replicas) -> tuple[Entry, ...]:
+    """The entries in the order of their epochs, with the numbers of live scaling groups and cliques.
+
+    Replicas that no entry has go to what scales out, those that are gone leave their entry. Without live objects every
+    entry stays as it is. An entry that becomes empty is dropped, but for the place of what scales out.
+    """
+    ordered = sorted(entries, key=_order)
+    for group in pcs.groups:
+        count = live.groups.get((pcs.namespace, scaling_group(pcs.name, replica, group.name)))
+        if count is not None:
+            ordered = _scaled(ordered, group.name, count)
+    anchors = [entry for entry in ordered if entry.role is Role.ANCHOR]
+    if len(anchors) == 1:
+        # How several anchors share the pods of a clique, only the PodGangMap says.
+        ordered = [_counted(entry, pcs, replica, live) for entry in ordered]
+    return tuple([entry for entry in ordered if entry.cliques or entry.groups or entry.role is Role.SCALE_OUT])
+
+
+def _scaled(entries: Iterable[Entry], group: str, count: int) -> list[Entry]:
+    """The entries with `count` replicas of the group."""
+    kept = [_with_indices(entry, group, [index for index in _indices(entry, group) if index < count])
+            for entry in entries]  # fmt: skip
+    there = {index for entry in kept for index in _indices(entry, group)}
+    more = [index for index in range(count) if index not in there]
+    if not more or not kept:
+        return kept
+    position = next((at for at in reversed(range(len(kept))) if kept[at].role is Role.SCALE_OUT), None)
+    if position is None:
+        kept.append(_scale_out_after(kept))
+        position = -1
+    kept[position] = _with_indices(kept[position], group, sorted([*_indices(kept[position], group), *more]))
+    return kept
+
+
+def _scale_out_after(entries: Sequence[Entry]) -> Entry:
+    """The entry of what scales out, of a replica that has none yet: two after its anchor, and after all others."""
+    anchor = next((entry for entry in reversed(entries) if entry.role is Role.ANCHOR), entries[-1])
+    epoch = max(int(anchor.epoch) + 2, int(entries[-1].epoch) + 1)
+    return Entry(str(epoch), Role.SCALE_OUT, anchor.origin, generation=anchor.generation, depends_on=(anchor.epoch,))
+
+
+def _counted(entry: Entry, pcs: PodCliqueSet, replica: int, live: Replicas) -> Entry:
+    """The entry with the pods of live cliques."""
+    counts = {
+        name: live.cliques.get((pcs.namespace, standalone_clique(pcs.name, replica, name)), count)
+        for name, count in entry.cliques.items()
+    }
+    return entry._replace(cliques=counts)
+
+
+def _with_indices(entry: Entry, group: str, indices: Sequence[int]) -> Entry:
+    groups = {**entry.groups, group: tuple(indices)}
+    return entry._replace(groups={name: members for name, members in groups.items() if members})
+
+
+def _indices(entry: Entry, group: str) -> Iterator[int]:
+    yield from entry.groups.get(group, ())
+
+
+def _order(entry: Entry) -> int:
+    return int(entry.epoch)
+
 
 MAP = Rule("podgang-map", "A PodGangMap has entries that PodGangs can be built from.", "spec/grove-releases.md#3.1")
 EMPTY = Rule("podgang-map-empty", "A PodGangMap has an entry.", "spec/grove-releases.md#2.5", Severity.WARNING)

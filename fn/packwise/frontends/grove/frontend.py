@@ -1,4 +1,7 @@
-"""Grove's front end: each PodCliqueSet validated, and turned into PodGangs and conditions."""
+"""Grove's front end: each PodCliqueSet validated, and turned into PodGangs and conditions.
+
+Source: spec/grove.md#8, spec/designs.md#5, #1, #6, #8.
+"""
 
 from __future__ import annotations
 
@@ -6,45 +9,39 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Rule, Stage, findings_of, has_errors
-from packwise.frontends.grove import record
-from packwise.frontends.grove.admission import Admitted, History, admit, is_new
-from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise
-from packwise.frontends.grove.build_gangs import build_gangs, count_entries
-from packwise.frontends.grove.condition import workload_condition
-from packwise.frontends.grove.dropped import RULES as DROPPED_RULES
-from packwise.frontends.grove.dropped import dropped_constraints, preferred_unknown
-from packwise.frontends.grove.gang_plans import plans_of_template
-from packwise.frontends.grove.live import live_replicas, scheduled_pods
-from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.preferred import earlier_podgangs, keep_preferred
-from packwise.frontends.grove.removed_fields import REMOVED, removed_fields, without_optional
-from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
+from packwise.frontends.grove.admission import RECORD_NOTE, Admitted, History, admit, is_new, record_of
+from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise, pod_specs
+from packwise.frontends.grove.build_gangs import build_gangs, count_entries, plans_of_template
+from packwise.frontends.grove.podcliqueset import PodCliqueSet, chosen_topology, resolve_topology
 from packwise.frontends.grove.rules import Context, all_rules
 from packwise.frontends.grove.rules.check import rules_of
-from packwise.frontends.grove.scalars import pod_specs
+from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.grove.stored import earlier_podgangs, keep_preferred, live_replicas, scheduled_pods
 from packwise.frontends.pod_rules import RULES as POD_RULES
 from packwise.frontends.pod_rules import pod_problems
 from packwise.objects.identity import identity
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
-from packwise.topology.known import ListedTopology, Use
-from packwise.topology.levels import read_levels
+from packwise.topology.known import Condition, ListedTopology, Use
+from packwise.topology.levels import DOMAINS, read_levels
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Problem
     from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources
-    from packwise.frontends.grove.gang_plans import GangPlan
     from packwise.frontends.grove.stored import Before
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Gang
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.revision import ConditionCase, Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
@@ -52,7 +49,150 @@ if TYPE_CHECKING:
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Definitions
 
-__all__ = ["GROVE", "KIND", "RULES", "grove_for"]
+
+def workload_condition(
+    pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
+) -> Condition | None:
+    """The condition of `pcs` given the topology it resolves to (None: it does not exist); None when it has none.
+
+    Some operators list unavailable domains in random order; here they stand broadest first.
+    """
+    case, missing = _case(pcs, topology, enabled=enabled, revision=revision)
+    if case is None:
+        return None
+    texts = revision.conditions
+    message = case.message.format(topology=resolve_topology(pcs, revision), levels=texts.separator.join(missing))
+    return Condition(texts.type, case.status, case.reason, message)
+
+
+def _case(
+    pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
+) -> tuple[ConditionCase | None, list[str]]:
+    """What the condition says, and the domains that it says it of."""
+    texts = revision.conditions
+    if not enabled:
+        return (texts.disabled if any(constraint.domains for constraint in pcs.constraints()) else None), []
+    if not pcs.is_constrained and (texts.constrained_only or texts.unconstrained is not None):
+        return texts.unconstrained, []
+    if texts.unnamed is not None and resolve_topology(pcs, revision) is None:
+        return texts.unnamed, []
+    if topology is None:
+        return texts.topology_missing, []
+    missing = _missing_domains(pcs, topology)
+    if not missing:
+        return texts.available, []
+    return (texts.level_missing if len(missing) == 1 else texts.levels_missing), missing
+
+
+def _missing_domains(pcs: PodCliqueSet, topology: ClusterTopology) -> list[str]:
+    named = [domain for constraint in pcs.constraints() for domain in (constraint.required, constraint.preferred)]
+    missing = {domain for domain in named if domain and topology.level_of(domain) is None}
+    return [d for d in DOMAINS if d in missing] + sorted(missing.difference(DOMAINS)) if missing else []
+
+
+DROPPED = Rule(
+    "constraint-dropped",
+    "A constraint of an existing workload whose level is gone.",
+    "spec/designs.md#3",
+    Severity.WARNING,
+)
+PREFERRED = Rule(
+    "preferred-unknown",
+    "While TAS is disabled, what a PodGang preferred is known from an earlier render.",
+    "spec/designs.md#1",
+    Severity.INFO,
+)
+DROPPED_RULES = (DROPPED, PREFERRED)
+"""Rules of existing workloads."""
+
+
+def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> Iterator[Finding]:
+    """A warning for each constraint that the cluster no longer gives a level for."""
+    for path, domain, why, remedy in lost_domains(pcs, context):
+        yield Finding.of(DROPPED, workload, path, f'"{domain}" is dropped from the render: {why}; {remedy}')
+
+
+def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tuple[FieldPath, str, str, str]]:
+    """Each domain of the constraints that the cluster gives no level for: its path, why, what would change that."""
+    resolved = resolve_topology(pcs, context.revision)
+    topology = context.topologies.get(resolved) if resolved is not None else None
+    mutable, kind = context.revision.mutable_constraints, context.revision.topology_kind
+    for path, domain in placed_domains(pcs):
+        if not context.enabled:
+            why = "topology-aware scheduling is disabled"
+            other = "remove the constraint" if mutable else "create the workload anew without the constraint"
+            yield path, domain, why, f"enable it, or {other}"
+        elif resolved is None:
+            yield path, domain, "no topologyConstraint has a topologyName", "add it"
+        elif topology is None or (domain and topology.level_of(domain) is None):
+            why = "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
+            other = "change the constraint" if mutable else "create the workload anew with another constraint"
+            yield path, domain, f'{kind} "{resolved}" {why}', f"bring it back, or {other}"
+
+
+def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:
+    """A note of PodGangs that may have preferred a level, which no earlier render tells."""
+    message = (
+        f"no earlier render tells what PodGang{'' if len(gangs) == 1 else 's'} {list_known(gangs)} preferred, so it is "
+        "left out; give the earlier render with the input, or as the baseline"
+    )
+    return Finding.of(PREFERRED, workload, ("metadata", "name"), message)
+
+
+REMOVED = Rule(
+    "field-removed",
+    "No field of a workload is one that topologyConstraint has replaced.",
+    "spec/designs.md#6",
+)
+
+_PODS = "podSpec"
+_WHERE = "`topologyConstraint` of the workload (`spec.template`), of a scaling group or a clique"
+_INSTEAD = {
+    "replicaSpreadConstraints": (
+        f"replicas are not spread any more, each of them is packed by {_WHERE}; replicas that must not share a domain "
+        "need workloads of their own"
+    ),
+    "schedulingPolicyConfig": f"say by {_WHERE} what each replica is packed into",
+    "networkPackGroupConfigs": "make the cliques a scaling group, and give that a `topologyConstraint`",
+}
+_DOMAIN = ("topologyConstraint", "packDomain")
+
+
+def removed_fields(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """`findings` of a workload's shape; unknown fields among them that the API once had are errors that say so.
+
+    They asked for a placement that nobody gives any more: to ignore them is never what is meant.
+    """
+    return tuple([each for finding in findings for each in _with_reason(finding)])
+
+
+def without_optional(workload: KubeObject, problems: list[Problem], revision: Revision) -> list[Problem]:
+    """`problems` without those of a domain that is left out, where the revision lets it be."""
+    if not problems or not revision.optional_domain:
+        return problems
+    return [problem for problem in problems if problem.path[-2:] != _DOMAIN or workload.get(problem.path) is not None]
+
+
+def _with_reason(finding: Finding) -> Iterator[Finding]:
+    if not finding.at_key or _instead(finding.path) is None:
+        yield finding
+        return
+    yield _removed(finding, finding.path)
+    value = finding.subject.get(finding.path) if finding.subject is not None else None
+    for name in value if isinstance(value, dict) else ():
+        if name in _INSTEAD:
+            # Nobody looks into a field that nobody knows.
+            yield _removed(finding, (*finding.path, name))
+
+
+def _removed(finding: Finding, path: FieldPath) -> Finding:
+    message = f"must be taken out: the API has no such field any more; {_instead(path)}"
+    return finding._replace(rule=REMOVED.name, severity=Severity.ERROR, path=path, message=message)
+
+
+def _instead(path: FieldPath) -> str | None:
+    return None if not path or _PODS in path else _INSTEAD.get(str(path[-1]))
+
 
 KIND = POD_CLIQUE_SET.name
 
@@ -92,7 +232,7 @@ class _Grove:
         """A PodCliqueSet, mended."""
         if identity(item.value)[:2] != POD_CLIQUE_SET.key:
             return item
-        from packwise.frontends.grove.mend import mend
+        from packwise.frontends.grove.migrate import mend
 
         return mend(item, revision)
 
@@ -269,7 +409,7 @@ class _Planner:
         findings += self._about_pods(workload, is_refused=any(each.stage is not None for each in findings))
         if has_errors(findings):
             return _Judgement(workload, findings)
-        return _Judgement(workload, findings, admitted, record.record_of(admitted.pcs), history.record is not None)
+        return _Judgement(workload, findings, admitted, record_of(admitted.pcs), history.record is not None)
 
     def _about_pods(self, workload: KubeObject, *, is_refused: bool) -> tuple[Finding, ...]:
         """What is wrong with the pods of a workload. Of one that `is_refused` itself nobody creates any."""
@@ -308,7 +448,7 @@ class _Planner:
         if has_errors(problems):
             return WorkloadPlan(workload, findings)
         gangs, notices = self._gangs(workload, admitted, topology, plans)
-        notes = {record.NOTE: text}
+        notes = {RECORD_NOTE: text}
         # Without a PodGang the workload carries the record that there was: to the next render it would be new.
         is_left = is_recorded and not (gangs and self._settings.emits(PODGANG.name))
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
@@ -318,15 +458,15 @@ class _Planner:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         conditions = () if condition is None else (condition,)
-        own = {record.NOTE: text if is_left else None}
+        own = {RECORD_NOTE: text if is_left else None}
         return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own, entries)
 
     def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:
         """Which gangs the workload becomes, and what is wrong with the PodGangMaps that say so."""
         if self._epochs is None:
             return plans_of_template(pcs, self._live), ()
-        from packwise.frontends.grove.gang_names import long_names
-        from packwise.frontends.grove.gang_plans import plans_of_entries
+        from packwise.frontends.grove.build_gangs import plans_of_entries
+        from packwise.frontends.grove.names import long_names
 
         entries = self._epochs.entries(workload, pcs)
         if entries.placeholders:
@@ -389,7 +529,7 @@ def _shape_rule(problem: Problem) -> Rule:
 
 def _records(inventory: Inventory) -> dict[Named, str]:
     """The recorded constraints of each workload that an earlier render knew: its PodGangs have them, or itself."""
-    key = ("metadata", "annotations", f"packwise.dev/{record.NOTE}")
+    key = ("metadata", "annotations", f"packwise.dev/{RECORD_NOTE}")
     records: dict[Named, str] = {}
     for workload in inventory.items.of_kind(*POD_CLIQUE_SET.key):
         text = workload.get(key)
@@ -405,10 +545,12 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    from packwise.frontends.grove import epoch_sources, gang_names, stored
+    from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
+    from packwise.frontends.grove.names import NAME_RULES
+    from packwise.frontends.grove.stored import STORED
 
-    rules = (*epoch_sources.RULES, *gang_names.RULES, *all_rules())
-    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(stored.STORED), *POD_RULES]
+    rules = (*EPOCH_RULES, *NAME_RULES, *all_rules())
+    return [*RULES, *rules, *rules_of(ADVICE), *rules_of(STORED), *POD_RULES]
 
 
 GROVE: FrontEnd = _Grove()

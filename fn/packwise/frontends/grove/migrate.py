@@ -1,13 +1,16 @@
-"""A PodCliqueSet rewritten for a later revision of the API, every comment kept.
+"""A PodCliqueSet rewritten, every comment kept: mended without a decision, or for a later revision of the API.
 
-Source: spec/grove.md#12, #4.3, #3, spec/grove-releases.md#2.2,
-#2.3 and #2.6 (what each release adds).
+Source: spec/grove.md#12, #4.3, #3, spec/grove-releases.md#2.2, #2.3 and #2.6 (what each release adds).
 """
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Effect
+from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unquoted_quantities
 from packwise.frontends.grove.rules.check import TEMPLATE
+from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.grove.schema.table import replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,9 +18,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.revisions.revision import Revision
     from packwise.revisions.step import Step
-
-__all__ = ["migrate"]
 
 _CONSTRAINT = "topologyConstraint"
 
@@ -106,3 +108,47 @@ def _entries(workload: KubeObject, key: str) -> list[tuple[FieldPath, Value]]:
     return [
         ((*TEMPLATE, key, index), entry) for index, entry in enumerate(entries if isinstance(entries, list) else ())
     ]
+
+
+def mend(workload: KubeObject, revision: Revision) -> KubeObject:
+    """`workload` with its quantities and tool-dependent words in quotes and renamed fields by their new names.
+
+    Itself where there is nothing to mend. Raises FieldError where an anchor or alias is in the way.
+    """
+    for path, _ in list(unquoted_quantities(pod_specs(workload))):
+        workload = workload.quote(path)
+    for path in tool_dependent_words(workload):
+        workload = workload.quote(path)
+    # A field by its new name may hold others to be renamed.
+    while (renamed := _renamed(workload, revision)) is not workload:
+        workload = renamed
+    # A workload that runs may be of an older API: what it was made with must stay.
+    return _pack_required(workload) if revision.deprecates_pack_domain and not workload.get("status") else workload
+
+
+def _pack_required(workload: KubeObject) -> KubeObject:
+    """`workload` with pack.required in the place of packDomain, wherever there is not one of another domain."""
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.frontends.grove.rules.topology import constraint_places
+
+    for place in constraint_places(PodCliqueSet.read(workload.value)):
+        path, constraint = (*place.path, "packDomain"), place.constraint
+        if constraint is None or not constraint.pack_domain:
+            continue
+        required = constraint.pack.required if constraint.pack is not None else None
+        if constraint.pack is None:
+            workload = workload.rename(path, "pack").set((*place.path, "pack"), {"required": constraint.pack_domain})
+        elif required is None:
+            workload = workload.set((*place.path, "pack", "required"), constraint.pack_domain).remove(path)
+        elif required == constraint.pack_domain:
+            workload = workload.remove(path)
+    return workload
+
+
+def _renamed(workload: KubeObject, revision: Revision) -> KubeObject:
+    for problem in check_shape(workload.value, revision):
+        name = replacement(problem.path) if problem.effect is Effect.UNKNOWN else None
+        # Some were replaced by more than another name.
+        if name is not None and name.isidentifier() and workload.get((*problem.path[:-1], name)) is None:
+            workload = workload.rename(problem.path, name)
+    return workload

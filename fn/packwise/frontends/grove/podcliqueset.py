@@ -1,26 +1,20 @@
-"""A PodCliqueSet as the rules and the PodGangs read it: frozen, typed, read once from the defaulted value."""
+"""A PodCliqueSet as the rules and the PodGangs read it: frozen, typed, with its topology, queue and scheduler.
+
+Source: spec/designs.md#7.8, spec/grove.md#7, #4.4, spec/grove-releases.md#2.3, #4.
+"""
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krmfn.value import Value
-
-__all__ = [
-    "COHERENT",
-    "ON_DELETE",
-    "AutoScaling",
-    "Clique",
-    "Pack",
-    "PodCliqueSet",
-    "RollingUpdate",
-    "ScalingGroup",
-    "TopologyConstraint",
-]
+    from packwise.placement import Schedulers
+    from packwise.revisions.revision import Revision
 
 COHERENT = "Coherent"
 ON_DELETE = "OnDelete"
@@ -280,3 +274,96 @@ def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
     if not isinstance(texts, dict):
         return cast("Mapping[str, str]", _EMPTY)
     return {name: text if isinstance(text, str) else "" for name, text in texts.items()}
+
+
+def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
+    """The topology that `pcs` names itself, or None; always None where the revision has no such field.
+
+    Where constraints name it, the first that does counts: the set's, a group's, a clique's.
+    """
+    if revision.topology_name_field:
+        return pcs.topology_name
+    for owner in (pcs, *pcs.groups, *pcs.cliques):
+        if owner.topology is not None and owner.topology.topology_name is not None:
+            return owner.topology.topology_name
+    return None
+
+
+def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
+    """The name of the topology that applies to `pcs`: its own, else the default, else (unconstrained) None.
+
+    A revision with one topology only always resolves to that one.
+    """
+    chosen = chosen_topology(pcs, revision)
+    if chosen is not None:
+        return chosen
+    return revision.default_topology if pcs.is_constrained or not revision.chooses_topology else None
+
+
+QUEUE = "kai.scheduler/queue"
+"""Label, or else annotation, of a PodCliqueSet and of its cliques."""
+
+
+VOLCANO = "volcano"
+"""The name of Volcano in pods and in Grove's scheduler profiles."""
+
+VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
+"""Annotation of a PodCliqueSet and of its cliques: the queue where Volcano schedules them."""
+
+
+def volcano_queue(pcs: PodCliqueSet) -> str | None:
+    """The queue of `pcs` where Volcano schedules it; None where nothing names one."""
+    queues = [owner.annotations.get(VOLCANO_QUEUE, "").strip() for owner in (pcs, *pcs.cliques)]
+    return next((queue for queue in queues if queue), None)
+
+
+def resolve_queue(pcs: PodCliqueSet) -> str | None:
+    """The queue of `pcs`: its own, else that of the first clique which names one; None where none does."""
+    for owner in (pcs, *pcs.cliques):
+        queue = queue_of(owner.labels, owner.annotations)
+        if queue:
+            return queue
+    return None
+
+
+def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
+    """All queues that `pcs` and its cliques name, each once."""
+    queues: dict[str, None] = {}
+    for owner in (pcs, *pcs.cliques):
+        labels, annotations = owner.labels, owner.annotations
+        if QUEUE in labels or QUEUE in annotations:
+            queues[queue_of(labels, annotations)] = None
+    queues.pop("", None)
+    return tuple(queues)
+
+
+def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
+    """The queue that these labels and annotations name; "" where they name none."""
+    return labels.get(QUEUE) or annotations.get(QUEUE, "")
+
+
+LPX = "lpx-scheduler"
+"""Its name in pods and in Grove's scheduler profiles."""
+
+_LPU = frozenset({"lpu.nvidia.com/lpu", "nvidia.com/lpu"})
+
+
+def is_split(scheduler: str, schedulers: Schedulers | None) -> bool:
+    """Whether KAI schedules the cliques of a workload of `scheduler` that ask for no LPU."""
+    names = schedulers.names if schedulers is not None else ()
+    return scheduler == LPX and KAI_PROFILE in names
+
+
+def asks_for_lpu(clique: Clique) -> bool:
+    """Whether a container of the clique's pods requests an LPU, or has a limit of them."""
+    return any(_LPU & resources.keys() for resources in _resources(clique))
+
+
+def _resources(clique: Clique) -> Iterator[Mapping[str, Value]]:
+    parts = [clique.pod_spec.get(key) for key in ("containers", "initContainers")]
+    for container in [entry for part in parts if isinstance(part, list) for entry in part]:
+        resources = container.get("resources") if isinstance(container, dict) else None
+        for key in ("requests", "limits"):
+            amounts = resources.get(key) if isinstance(resources, dict) else None
+            if isinstance(amounts, dict):
+                yield cast("Mapping[str, Value]", amounts)

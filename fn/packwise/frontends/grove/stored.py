@@ -1,7 +1,8 @@
-"""What a cluster holds beside the files, and an apply leaves there: a rollingUpdate that admission filled in, a gang's
-size by an earlier release's default.
+"""What a cluster holds beside the files, and an apply leaves there: replicas, preferences, updates, pods of gangs.
 
-The webhook judges the object with these. Source: spec/grove-releases.md#2.6.
+Source: spec/grove.md#7, spec/grove-releases.md#3.2, #2.6, spec/designs.md#7.2, #1.
+
+The webhook judges the object with these.
 """
 
 from __future__ import annotations
@@ -13,18 +14,111 @@ from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.names import grouped_clique, scaling_group, standalone_clique
 from packwise.frontends.grove.podcliqueset import ON_DELETE, PodCliqueSet
-from packwise.frontends.grove.preferred import earlier_podgangs
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, cliques_of, groups_of, run
+from packwise.objects.identity import PART_OF, identity
+from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
+from packwise.placement import Bounds
+from packwise.topology.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.index import Inventory
+    from packwise.objects.index import Index, Inventory
+    from packwise.objects.place import Origin
+    from packwise.placement import Gang, PodSet
     from packwise.revisions.revision import Revision
 
-__all__ = ["STORED", "Before"]
+_GROUP = POD_CLIQUE_SET.group
+
+Named = tuple[str, str]
+"""Namespace and name."""
+
+
+class Replicas(NamedTuple):
+    """The replicas of live scaling groups and cliques, by namespace and name."""
+
+    groups: Mapping[Named, int] = {}
+    cliques: Mapping[Named, int] = {}
+
+
+def live_replicas(index: Index) -> Replicas:
+    """The replicas of every PodCliqueScalingGroup and PodClique."""
+    return Replicas(_counts(index, "PodCliqueScalingGroup"), _counts(index, "PodClique"))
+
+
+def _counts(index: Index, kind: str) -> dict[Named, int]:
+    """`spec.replicas` of every object of the kind, by namespace and name."""
+    counts: dict[Named, int] = {}
+    for item in index.of_kind(_GROUP, kind):
+        replicas = item.get("spec.replicas")
+        if type(replicas) is int:
+            counts[identity(item.value)[2:]] = replicas
+    return counts
+
+
+def scheduled_pods(index: Index | None) -> dict[Named, int]:
+    """`status.scheduledReplicas` of all PodCliques of each PodCliqueSet, by its namespace and name."""
+    pods: dict[Named, int] = {}
+    for item in index.of_kind(_GROUP, "PodClique") if index is not None else ():
+        workload, count = item.get(("metadata", "labels", PART_OF)), item.get("status.scheduledReplicas")
+        if isinstance(workload, str) and type(count) is int:
+            at = (identity(item.value)[2], workload)
+            pods[at] = pods.get(at, 0) + count
+    return pods
+
+
+def earlier_podgangs(inventory: Inventory) -> dict[tuple[str, str], Mapping[str, Value]]:
+    """The PodGangs of before by namespace and name.
+
+    Those of an earlier render in the input count before the baseline's, which the operator may have made.
+    """
+    baseline = inventory.baseline
+    before = () if baseline is None else (*baseline.users.items(), *baseline.generated.items())
+    return {
+        (namespace, name): item.value
+        for (group, kind, namespace, name), item in (*before, *inventory.items.generated.items())
+        if (group, kind) == PODGANG.key
+    }
+
+
+def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
+    """`gang`, which is built without a topology, with what `earlier` (None: unknown) preferred at the same places.
+
+    Nothing is required there any more, and an inner set that prefers nothing goes.
+    """
+    spec = _mapping(earlier, "spec")
+    leaves, groups = _by_name(spec, "podgroups"), _by_name(spec, "topologyConstraintGroupConfigs")
+    sets = [_preferring(pods, groups if pods.members is None else leaves) for pods in gang.sets]
+    kept = [pods for pods in sets if pods.members is not None or not pods.bounds.is_empty]
+    parents = {pods.name for pods in kept if pods.members is None}
+    return gang._replace(
+        bounds=_preferred(spec, gang.origin),
+        sets=tuple([pods if pods.parent in parents else pods._replace(parent=None) for pods in kept]),
+    )
+
+
+def _preferring(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> PodSet:
+    return pods._replace(bounds=_preferred(earlier.get(pods.name), pods.origin))
+
+
+def _preferred(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
+    key = _mapping(_mapping(value, "topologyConstraint"), "packConstraint").get("preferred")
+    # Which domain the label key was of is not recorded.
+    return Bounds(None, Level("", key), origin._replace(rule="spec/designs.md#1")) if isinstance(key, str) else Bounds()
+
+
+def _by_name(spec: Mapping[str, Value], key: str) -> dict[str, Mapping[str, Value]]:
+    listed = spec.get(key)
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return {name: entry for entry in entries if isinstance(name := entry.get("name"), str)}
+
+
+def _mapping(value: Mapping[str, Value] | None, key: str) -> Mapping[str, Value]:
+    part = None if value is None else value.get(key)
+    return part if isinstance(part, dict) else {}
+
 
 _ROLLING = "rollingUpdate"
 _LISTS = ("cliques", "podCliqueScalingGroups")
@@ -139,11 +233,6 @@ def _sizes(inventory: Inventory) -> dict[str, int]:
             if isinstance(name, str) and type(size) is int:
                 sizes[name] = size
     return sizes
-
-
-def _mapping(value: Mapping[str, Value], key: str) -> Mapping[str, Value]:
-    part = value.get(key)
-    return part if isinstance(part, dict) else {}
 
 
 def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:

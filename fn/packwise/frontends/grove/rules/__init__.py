@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.grove.rules.check import Context, Update, checks_of, rules_of, run
-from packwise.frontends.grove.rules.constraints import constraints_at
-from packwise.frontends.grove.tables import rulebook
+from packwise.frontends.grove.rules.rulebooks import rulebook
+from packwise.frontends.grove.rules.topology import constraints_at
 from packwise.revisions.records import GREP_244_MULTI, REVISIONS
 
 if TYPE_CHECKING:

@@ -1,38 +1,37 @@
-"""The set's own numbers and its cliques: names, roles, replicas.
+"""Rules of the set's own numbers, of its cliques with their pods and their order of start, and of its scaling groups.
 
-Source: spec/grove.md#r02 to #r11, #r25, #r27 to #r29, #r42.
+Source: spec/grove.md#r02 to #r05, #r08 to #r25, #r27 to #r42.
 """
 
 from __future__ import annotations
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Rule
-from packwise.frontends.grove.rules.check import TEMPLATE, Check, CliqueAt, Context, invalid, refused, required
+from packwise.frontends.grove.rules.check import (
+    TEMPLATE,
+    Check,
+    CliqueAt,
+    Context,
+    GroupAt,
+    Scope,
+    invalid,
+    refused,
+    required,
+)
+from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.quantities import format_duration, parse_duration
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, is_dns_subdomain
-from packwise.wording import list_known
+from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
     from packwise.findings.finding import Problem
-    from packwise.frontends.grove.podcliqueset import PodCliqueSet
-
-__all__ = [
-    "CLIQUES_ANY",
-    "CLIQUES_ANY_HEAD",
-    "CLIQUES_UNIQUE",
-    "CLIQUE_NAME",
-    "CLIQUE_NAME_DNS",
-    "CLIQUE_SIZE",
-    "ONE_SCHEDULER",
-    "SAME_SCHEDULER",
-    "SET",
-    "STARTUP_TYPES",
-    "TERMINATION",
-    "duplicates",
-]
+    from packwise.frontends.grove.podcliqueset import AutoScaling, PodCliqueSet
 
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "CliqueStartupTypeInOrder")
 """What cliqueStartupType can be."""
@@ -194,3 +193,395 @@ TERMINATION = (
     Check(Rule("termination-delay", "terminationDelay is greater than 0.", "spec/grove.md#r42"), _termination_delay),
 )
 """Runs after the scaling groups."""
+
+
+_AT_LEAST = "must be greater than or equal to"
+
+
+class _Scaled(NamedTuple):
+    """A clique that has an autoscaler."""
+
+    at: CliqueAt
+    scaling: AutoScaling
+
+
+def _scaled(at: CliqueAt, _context: Context) -> Sequence[_Scaled]:
+    scaling = at.clique.auto_scaling
+    return (_Scaled(at, scaling),) if scaling else ()
+
+
+def _min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
+    least_replicas, least = scaled.scaling.min_replicas, scaled.at.clique.min_available
+    if least_replicas is not None and least_replicas < least:
+        message = f'{_AT_LEAST} minAvailable ("{least}"); got "{least_replicas}"'
+        path = scaled.at.path("spec", "autoScalingConfig", "minReplicas")
+        yield invalid(path, least_replicas, f"{_AT_LEAST} podCliqueSpec.minAvailable", message)
+
+
+def _max_min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
+    most, least = scaled.scaling.max_replicas, scaled.scaling.min_replicas
+    if least is not None and most < least:
+        message = f'{_AT_LEAST} minReplicas ("{least}"); got "{most}"'
+        path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
+        yield invalid(path, most, f"{_AT_LEAST} podCliqueSpec.minReplicas", message)
+
+
+def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
+    most, replicas = scaled.scaling.max_replicas, scaled.at.clique.replicas
+    if most < replicas:
+        message = f'{_AT_LEAST} replicas ("{replicas}"); got "{most}"'
+        path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
+        yield invalid(path, most, f"{_AT_LEAST} replicas", message)
+
+
+AUTOSCALING = (
+    Scope(_scaled, (
+        Check(Rule("autoscaling-min", "minReplicas is at least minAvailable.", "spec/grove.md#r16"), _min),
+        Check(Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "spec/grove.md#r17"), _max_min),
+        Check(Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.",
+                   "spec/grove.md#r18"), _max_replicas),
+    )),
+)  # fmt: skip
+"""The bounds of a clique's autoscaler."""
+
+
+_SPREAD_FIELDS = (
+    "maxSkew",
+    "topologyKey",
+    "whenUnsatisfiable",
+    "labelSelector",
+    "minDomains",
+    "nodeAffinityPolicy",
+    "nodeTaintsPolicy",
+    "matchLabelKeys",
+)
+
+
+class _Env(NamedTuple):
+    """The environment of one container, names only."""
+
+    path: FieldPath
+    names: tuple[str, ...]
+
+    @property
+    def field(self) -> str:
+        """The path in the operator's errors, which has `podSpec.spec`."""
+        at = self.path.index("podSpec") + 1
+        return format_path((*self.path[:at], "spec", *self.path[at:]))
+
+
+def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
+    environments: list[_Env] = []
+    for kind in ("containers", "initContainers"):
+        containers = at.clique.pod_spec.get(kind)
+        for index, container in enumerate(containers if isinstance(containers, list) else ()):
+            env = container.get("env") if isinstance(container, dict) else None
+            if isinstance(env, list) and env:
+                names = [entry.get("name") if isinstance(entry, dict) else "" for entry in env]
+                path = at.path("spec", "podSpec", kind, index, "env")
+                environments.append(_Env(path, tuple([name if isinstance(name, str) else "" for name in names])))
+    return environments
+
+
+def _env_name(env: _Env, _context: Context) -> Iterator[Problem]:
+    for position, name in enumerate(env.names):
+        faults = kubernetes.env_name(name)
+        if faults:
+            wrong = "; ".join(faults)
+            path = (*env.path, position, "name")
+            message = f'must be a valid name of an environment variable; got "{name}": {wrong}'
+            yield invalid(path, name, wrong, message, field=f"{env.field}[{position}].name")
+
+
+def _env_unique(env: _Env, _context: Context) -> Iterator[Problem]:
+    repeated = duplicates(env.names)
+    if repeated:
+        message = f"must set each variable once; more than once: {list_known(repeated)}"
+        yield refused(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
+
+
+def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    spread = at.clique.pod_spec.get("topologySpreadConstraints")
+    if isinstance(spread, list):
+        message = "must not be set: Grove places the pods by topologyConstraint; remove it"
+        field = format_path(at.path("spec", "podSpec", "spec", "topologySpreadConstraints"))
+        path = at.path("spec", "podSpec", "topologySpreadConstraints")
+        yield invalid(path, [_as_typed(entry) for entry in spread], "must not be set", message, field=field)
+
+
+def _as_typed(entry: Value) -> Value:
+    """A constraint as Go's type prints it: fields in their order, those that are never left out with their zero."""
+    if not isinstance(entry, dict):
+        entry = {}
+    present = {name: entry[name] for name in _SPREAD_FIELDS if entry.get(name) is not None}
+    return {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "", **present}
+
+
+def _node_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    node = at.clique.pod_spec.get("nodeName")
+    if isinstance(node, str) and node.strip():
+        message = f'must not be set: the scheduler chooses the nodes of a gang; got "{node}"'
+        field = format_path(at.path("spec", "podSpec", "spec", "nodeName"))
+        yield invalid(at.path("spec", "podSpec", "nodeName"), node, "must not be set", message, field=field)
+
+
+POD_SPEC = (
+    Check(Rule("pod-topology-spread", "New pod templates have no topologySpreadConstraints.", "spec/grove.md#r20"),
+          _spread, create_only=True),
+    Check(Rule("pod-node-name", "New pod templates have no nodeName.", "spec/grove.md#r21"),
+          _node_name, create_only=True),
+    Scope(_environments, (
+        Check(Rule("env-name", "Environment variables have valid names.", "spec/grove.md#r22"), _env_name),
+        Check(Rule("env-unique", "A container sets each environment variable once.", "spec/grove.md#r23"), _env_unique),
+    )),
+)  # fmt: skip
+"""Rules of one clique's pod template."""
+
+
+EXPLICIT = "CliqueStartupTypeExplicit"
+"""The startup type in which cliques name those that they wait for."""
+
+
+class _Dependency(NamedTuple):
+    at: CliqueAt
+    position: int
+    name: str
+
+
+def _dependencies(at: CliqueAt, _context: Context) -> Iterable[_Dependency]:
+    if at.pcs.startup_type != EXPLICIT:
+        return ()
+    return [_Dependency(at, index, name) for index, name in enumerate(at.clique.starts_after or ())]
+
+
+def _entry_named(dep: _Dependency, _context: Context) -> Iterator[Problem]:
+    if not dep.name.strip():
+        path = dep.at.path("spec", "startsAfter", dep.position)
+        field = format_path(dep.at.path("spec", "startsAfter"))
+        yield required(path, "clique dependency must not be empty", "must name a clique", field=field)
+
+
+def _other(dep: _Dependency, _context: Context) -> Iterator[Problem]:
+    if dep.name == dep.at.clique.name:
+        path = dep.at.path("spec", "startsAfter", dep.position)
+        field = format_path(dep.at.path("spec", "startsAfter"))
+        text = "clique dependency cannot refer to itself"
+        yield invalid(path, dep.name, text, f'must name another clique; got "{dep.name}" itself', field=field)
+
+
+def _once(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    repeated = duplicates(at.clique.starts_after or ()) if at.pcs.startup_type == EXPLICIT else []
+    if repeated:
+        path = at.path("spec", "startsAfter")
+        error = OperatorError(format_path(path), ErrorType.DUPLICATE, repeated)
+        yield refused(path, f"must name each clique once; more than once: {list_known(repeated)}", error)
+
+
+def _known(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+    if pcs.startup_type != EXPLICIT:
+        return
+    names = [clique.name for clique in pcs.cliques]
+    unknown = [
+        (i, j, dep) for i, c in enumerate(pcs.cliques) for j, dep in enumerate(c.starts_after or ()) if dep not in names
+    ]
+    if not unknown:
+        return
+    text = "unknown clique names found, all clique dependencies must be defined as cliques"
+    joined = ",".join([dep for _, _, dep in unknown])
+    # The operator has one error for all of them.
+    problem = refused((), "", OperatorError("spec.template.cliques.startsAfter", ErrorType.INVALID, joined, text))
+    for i, j, dep in unknown:
+        message = f'must name a clique of this set; got "{dep}", known: {list_known(names)}{closest(dep, names)}'
+        yield problem._replace(path=(*TEMPLATE, "cliques", i, "spec", "startsAfter", j), message=message)
+
+
+def _acyclic(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+    if pcs.startup_type != EXPLICIT:
+        return
+    graph: dict[str, list[str]] = {}
+    for clique in pcs.cliques:
+        graph.setdefault(clique.name, []).extend(clique.starts_after or ())
+    circles = cycles(graph)
+    if not circles:
+        return
+    text = "clique must not have circular dependencies"
+    problem = refused((), "", OperatorError("spec.template.cliques", ErrorType.INVALID, circles, text))
+    for circle in circles:
+        first = next(index for index, clique in enumerate(pcs.cliques) if clique.name in circle)
+        message = f"must not go round in a circle; these cliques wait for each other: {list_known(circle)}"
+        yield problem._replace(path=(*TEMPLATE, "cliques", first, "spec", "startsAfter"), message=message)
+
+
+def cycles(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Groups of two or more nodes that all reach each other (strongly connected components), without recursion."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    circles: list[list[str]] = []
+    for root in graph:
+        work = [] if root in order else [(root, iter(graph[root]))]
+        if work:
+            _enter(root, order, low, stack, on_stack)
+        while work:
+            node, targets = work[-1]
+            following = next(targets, None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == order[node]:
+                    component = _component(node, stack, on_stack)
+                    if len(component) > 1:
+                        circles.append(component)
+            elif following not in order:
+                _enter(following, order, low, stack, on_stack)
+                work.append((following, iter(graph.get(following, ()))))
+            elif following in on_stack:
+                low[node] = min(low[node], order[following])
+    return circles
+
+
+def _enter(node: str, order: dict[str, int], low: dict[str, int], stack: list[str], on_stack: set[str]) -> None:
+    order[node] = low[node] = len(order)
+    stack.append(node)
+    on_stack.add(node)
+
+
+def _component(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
+    members: list[str] = []
+    while True:
+        member = stack.pop()
+        on_stack.discard(member)
+        members.append(member)
+        if member == node:
+            return members
+
+
+DEPENDENCIES = (
+    Scope(_dependencies, (
+        Check(Rule("starts-after-name", "An entry of startsAfter names a clique.", "spec/grove.md#r12"), _entry_named),
+        Check(Rule("starts-after-self", "A clique does not start after itself.", "spec/grove.md#r13"), _other),
+    )),
+    Check(Rule("starts-after-unique", "startsAfter names each clique once.", "spec/grove.md#r14"), _once),
+)  # fmt: skip
+"""Rules of one clique's startsAfter; only for the explicit startup type."""
+
+DEPENDENCY_GRAPH = (
+    Check(Rule("starts-after-known", "startsAfter names cliques of this set.", "spec/grove.md#r30"), _known),
+    Check(
+        Rule("starts-after-acyclic", "Cliques do not wait for each other in a circle.", "spec/grove.md#r31"), _acyclic
+    ),
+)
+"""Rules of all startsAfter together; only for the explicit startup type."""
+
+
+_GROUPS = "spec.template.podCliqueScalingGroups"
+
+
+def _name(at: GroupAt, _context: Context) -> Iterator[Problem]:
+    if not is_dns_subdomain(at.group.name):
+        text = "invalid PodCliqueScalingGroupConfig name, must be a valid DNS subdomain"
+        message = f'must be a DNS subdomain (lower case letters, digits, "-" and "."); got "{at.group.name}"'
+        yield invalid(at.path("name"), at.group.name, text, message)
+
+
+def _members(at: GroupAt, _context: Context) -> Iterator[Problem]:
+    unknown = [name for name in dict.fromkeys(at.group.clique_names) if name not in at.clique_names]
+    if not unknown:
+        return
+    names = [clique.name for clique in at.pcs.cliques]
+    first = {name: place for place, name in reversed(list(enumerate(at.group.clique_names)))}
+    error = OperatorError(
+        f"{_GROUPS}[{at.position}].cliqueNames",
+        ErrorType.INVALID,
+        ",".join(unknown),
+        "unidentified PodClique names found",
+    )
+    # The operator has one error for all of them.
+    problem = refused((), "", error)
+    for name in unknown:
+        message = f'must name a clique of this set; got "{name}", known: {list_known(names)}{closest(name, names)}'
+        yield problem._replace(path=at.path("cliqueNames", first[name]), message=message)
+
+
+def _group_replicas(at: GroupAt, _context: Context) -> Iterator[Problem]:
+    if at.group.replicas <= 0:
+        text = "must be greater than 0"
+        yield invalid(at.path("replicas"), at.group.replicas, text, f'{text}; got "{at.group.replicas}"')
+
+
+def _group_min_positive(at: GroupAt, _context: Context) -> Iterator[Problem]:
+    if at.group.min_available <= 0:
+        text = "must be greater than 0"
+        yield invalid(at.path("minAvailable"), at.group.min_available, text, f'{text}; got "{at.group.min_available}"')
+
+
+def _group_min_capped(at: GroupAt, _context: Context) -> Iterator[Problem]:
+    group = at.group
+    if group.min_available > group.replicas:
+        message = f'must not be greater than replicas ("{group.replicas}"); got "{group.min_available}"'
+        text = "minAvailable must not be greater than replicas"
+        yield invalid(at.path("minAvailable"), group.min_available, text, message)
+
+
+def _scale_min(at: GroupAt, _context: Context) -> Iterator[Problem]:
+    scaling, least = at.group.auto_scaling, at.group.min_available
+    if scaling and scaling.min_replicas is not None and scaling.min_replicas < least:
+        text = "scaleConfig.minReplicas must be greater than or equal to minAvailable"
+        message = f'must be greater than or equal to minAvailable ("{least}"); got "{scaling.min_replicas}"'
+        yield invalid(at.path("scaleConfig", "minReplicas"), scaling.min_replicas, text, message)
+
+
+def _group_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+    names = [group.name for group in pcs.groups]
+    repeated = duplicates(names)
+    if repeated:
+        at = len(names) - 1 - names[::-1].index(repeated[0])
+        path = (*TEMPLATE, "podCliqueScalingGroups", at, "name")
+        message = f"must be unique among the scaling groups; more than once: {list_known(repeated)}"
+        yield refused(path, message, OperatorError(f"{_GROUPS}.name", ErrorType.DUPLICATE, repeated))
+
+
+def _one_group(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+    members = [(i, j, name) for i, group in enumerate(pcs.groups) for j, name in enumerate(group.clique_names)]
+    repeated = duplicates([name for _, _, name in members])
+    if repeated:
+        i, j, _ = next(member for member in reversed(members) if member[2] == repeated[0])
+        path = (*TEMPLATE, "podCliqueScalingGroups", i, "cliqueNames", j)
+        message = f"a clique must be a member of one scaling group, once; more than once: {list_known(repeated)}"
+        yield refused(path, message, OperatorError(f"{_GROUPS}.cliqueNames", ErrorType.DUPLICATE, repeated))
+
+
+def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+    grouped = pcs.grouped_cliques()
+    text = "AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group"
+    for index, clique in enumerate(pcs.cliques):
+        if clique.auto_scaling and clique.name in grouped:
+            path = (*TEMPLATE, "cliques", index, "spec", "autoScalingConfig")
+            message = f'must not be set: clique "{clique.name}" scales with its scaling group (use scaleConfig there)'
+            yield invalid(path, clique.name, text, message, field=_GROUPS)
+
+
+GROUP_NAMES = (
+    Check(Rule("group-name-dns", "A scaling group's name is a DNS subdomain.", "spec/grove.md#r32"), _name),
+    Check(Rule("group-members-known", "cliqueNames names cliques of this set.", "spec/grove.md#r33"), _members),
+)
+"""Names of and in a scaling group."""
+
+GROUP_SIZE = (
+    Check(Rule("group-replicas", "A scaling group has at least one replica.", "spec/grove.md#r35"), _group_replicas),
+    Check(Rule("group-min-available", "minAvailable is at least 1.", "spec/grove.md#r36"), _group_min_positive),
+    Check(Rule("group-min-available-max", "minAvailable is at most replicas.", "spec/grove.md#r37"), _group_min_capped),
+    Check(Rule("group-scale-min", "scaleConfig.minReplicas is at least minAvailable.",
+               "spec/grove.md#r38"), _scale_min),
+)  # fmt: skip
+"""The numbers of a scaling group."""
+
+GROUPS_TOGETHER = (
+    Check(Rule("group-names-unique", "No two scaling groups have the same name.", "spec/grove.md#r39"), _group_names),
+    Check(Rule("clique-in-one-group", "A clique is in one scaling group, once.", "spec/grove.md#r40"), _one_group),
+    Check(Rule("group-clique-autoscaling", "A clique of a group has no autoscaler of its own.", "spec/grove.md#r41"),
+          _no_autoscaler),
+)  # fmt: skip
+"""What holds among the scaling groups."""

@@ -1,23 +1,25 @@
-"""metadata: Kubernetes' ObjectMeta rules; labels and annotations of cliques. Source: spec/grove.md#r01, #r06, #r07."""
+"""metadata: Kubernetes' ObjectMeta rules; labels and annotations of cliques; the names that a pod name is joined from.
+
+Source: spec/grove.md#r01, #r06, #r07, #r26, #r34.
+"""
 
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from packwise.findings.finding import Rule
-from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, invalid, refused, required
+from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, invalid, refused, required
 from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.validation import ErrorType, OperatorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-
-__all__ = ["CLIQUE_METADATA", "METADATA"]
 
 
 def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -165,3 +167,68 @@ CLIQUE_METADATA = (
           _clique_annotations),
 )  # fmt: skip
 """The rules of the labels and annotations that a clique gives its pods."""
+
+
+MAX_COMBINED_LENGTH = 45
+"""Bytes that the names of the set, the group and the clique have together."""
+
+_LIMIT = "exceeds 45-character limit required for pod naming. Consider shortening:"
+
+
+class _Member(NamedTuple):
+    at: GroupAt
+    position: int
+    clique: str
+
+
+def _members(at: GroupAt, _context: Context) -> Iterable[_Member]:
+    return [_Member(at, index, name) for index, name in enumerate(at.group.clique_names)]
+
+
+def _length(*names: str) -> int:
+    return sum(len(name.encode("utf-8", "surrogatepass")) for name in names)
+
+
+def _own_text(length: int, *names: str) -> str:
+    shown = ", ".join([f'"{name}"' for name in names if name])
+    return f"the names {shown} must have at most {MAX_COMBINED_LENGTH} characters together, for pod names; got {length}"
+
+
+def _clique(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    pcs, clique = at.pcs.name, at.clique.name
+    length = 0 if at.grouped else _length(pcs, clique)
+    if length > MAX_COMBINED_LENGTH:
+        text = f"combined resource name length {length} {_LIMIT} PodCliqueSet '{pcs}' or PodClique '{clique}'"
+        message = _own_text(length, pcs, clique)
+        yield invalid(at.path("name"), clique, text, message)
+        yield invalid(("metadata", "name"), pcs, text, message)
+
+
+def _member(member: _Member, _context: Context) -> Iterator[Problem]:
+    pcs, group, clique = member.at.pcs.name, member.at.group.name, member.clique
+    length = _length(pcs, group, clique)
+    if length <= MAX_COMBINED_LENGTH:
+        return
+    # An unnamed group is left out of the operator's text.
+    named = f", PodCliqueScalingGroup '{group}', or PodClique" if group else " or PodClique"
+    text = f"combined resource name length {length} {_LIMIT} PodCliqueSet '{pcs}'{named} '{clique}'"
+    message = _own_text(length, pcs, group, clique)
+    path = member.at.path("cliqueNames", member.position)
+    field = f"spec.template.podCliqueScalingGroups[{member.at.position}].cliqueNames[{member.position}].name"
+    yield invalid(path, clique, text, message, field=field)
+    yield invalid(member.at.path("name"), clique, text, message)
+    yield invalid(("metadata", "name"), pcs, text, message)
+
+
+CLIQUE_NAME_LENGTH = (
+    Check(Rule("name-length", "Set and clique names have at most 45 bytes together.", "spec/grove.md#r26"), _clique),
+)  # fmt: skip
+"""For cliques outside scaling groups."""
+
+GROUP_NAME_LENGTH = (
+    Scope(_members, (
+        Check(Rule("group-name-length", "Set, group and clique names have at most 45 bytes together.",
+                   "spec/grove.md#r34"), _member),
+    )),
+)  # fmt: skip
+"""For every member of a scaling group."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Rule
-from packwise.frontends.grove.lpx import LPX, asks_for_lpu
-from packwise.frontends.grove.queue import QUEUE, VOLCANO, VOLCANO_QUEUE, queue_of
+from packwise.frontends.grove.podcliqueset import LPX, QUEUE, VOLCANO, VOLCANO_QUEUE, asks_for_lpu, queue_of
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refused
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
-from packwise.frontends.grove.rules.constraints import constraints_at
+from packwise.frontends.grove.rules.topology import constraints_at
 from packwise.kubernetes.validation import ErrorType, OperatorError, Unquoted, dns_subdomain, go_quote
 from packwise.wording import closest, list_known
 

@@ -1,41 +1,170 @@
-"""Topology constraints of a new PodCliqueSet where each is a packDomain.
+"""The topology constraints of a PodCliqueSet with their paths, and what the webhook of each design checks of them.
 
-Source: spec/grove.md#4.3, spec/designs.md#7.1, #7.3, #7.4.
+Source: spec/grove.md#4, spec/grove-releases.md, spec/designs.md#6.
+
+Where packDomain is not deprecated yet, a constraint requires that domain and prefers none.
+
+The texts of the first two designs stand alone, without a field.
 """
 
 from __future__ import annotations
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
-from packwise.frontends.grove.resolution import chosen_topology, resolve_topology
-from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, required
-from packwise.frontends.grove.rules.constraints import (
-    DISABLED,
-    DOMAIN_REQUIRED,
-    HIERARCHY,
-    NOT_ALLOWED,
-    NOT_FOUND,
-    UNKNOWN,
-    ConstraintAt,
-    constraints_at,
-    disabled_message,
-    not_narrower_message,
-    parents_and_children,
-    unknown_domain_message,
-    unknown_domain_text,
-)
-from packwise.kubernetes.validation import TypedText
-from packwise.topology.levels import is_narrower, rank
+from packwise.frontends.grove.podcliqueset import chosen_topology, resolve_topology
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, refused, required
+from packwise.kubernetes.validation import Sentence, TypedText, go_quote
+from packwise.topology.levels import ClusterTopology, is_narrower, rank
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
+    from packwise.revisions.revision import Revision
 
-__all__ = ["TOPOLOGY"]
+SET, CLIQUE, GROUP = "PodCliqueSet", "PodClique", "PodCliqueScalingGroup"
+
+_GROUPS = "podCliqueScalingGroups"
+_CONSTRAINT = "topologyConstraint"
+
+_DESIGNS = "spec/designs.md#6"
+
+DISABLED = Rule(
+    "topology-disabled",
+    "Constraints need topology-aware scheduling enabled.",
+    "spec/grove.md#r43",
+)
+NOT_FOUND = Rule("topology-not-found", "The workload's topology exists.", "spec/designs.md#7.1")
+DOMAIN_REQUIRED = Rule("topology-domain-required", "A constraint names its packDomain.", "spec/grove.md#4.3")
+UNKNOWN = Rule("topology-domain-unknown", "A constraint's domain is a level of its topology.", "spec/grove.md#r44")
+HIERARCHY = Rule("topology-hierarchy", "A parent's domain is as broad as its children's.", "spec/grove.md#r45")
+
+NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
+"""The operator's detail for `DISABLED`."""
+
+
+class ConstraintAt(NamedTuple):
+    """A place for a constraint, and the constraint there, if any. `kind` and `name` are of the part that owns it.
+
+    `name` is None for the PodCliqueSet itself.
+    """
+
+    path: FieldPath
+    constraint: TopologyConstraint | None
+    kind: str
+    name: str | None = None
+
+    @property
+    def domain(self) -> str:
+        """The packDomain; "" where there is none."""
+        return self.constraint.pack_domain if self.constraint is not None else ""
+
+    @property
+    def owner(self) -> str:
+        """The owner as the operator names it."""
+        return self.kind if self.name is None else f"{self.kind} '{self.name}'"
+
+    @property
+    def owner_if_named(self) -> str:
+        """The same; of an owner whose name is empty the kind alone."""
+        return self.owner if self.name else self.kind
+
+    def field(self, *steps: str) -> str:
+        """The path of a field of the constraint, as text."""
+        return format_path((*self.path, *steps))
+
+    def operator_field(self, revision: Revision) -> str:
+        """The path in the operator's errors: some revisions have another name for the list of scaling groups."""
+        if self.kind == GROUP:
+            return f"spec.template.{revision.group_constraint_field}[{self.path[3]}].{_CONSTRAINT}"
+        return format_path(self.path)
+
+
+def constraint_places(pcs: PodCliqueSet) -> tuple[ConstraintAt, ...]:
+    """Every place for a constraint, in the operator's order: the set, the cliques, the groups."""
+    return tuple(_places(pcs, with_empty=True))
+
+
+def constraints_at(pcs: PodCliqueSet) -> tuple[ConstraintAt, ...]:
+    """The places where there is a constraint, in the same order."""
+    return tuple(_places(pcs, with_empty=False))
+
+
+def _places(pcs: PodCliqueSet, *, with_empty: bool) -> Iterator[ConstraintAt]:
+    if with_empty or pcs.topology is not None:
+        yield ConstraintAt((*TEMPLATE, _CONSTRAINT), pcs.topology, SET)
+    for index, clique in enumerate(pcs.cliques):
+        if with_empty or clique.topology is not None:
+            yield ConstraintAt((*TEMPLATE, "cliques", index, _CONSTRAINT), clique.topology, CLIQUE, clique.name)
+    for index, group in enumerate(pcs.groups):
+        if with_empty or group.topology is not None:
+            yield ConstraintAt((*TEMPLATE, _GROUPS, index, _CONSTRAINT), group.topology, GROUP, group.name)
+
+
+def placed_domains(pcs: PodCliqueSet) -> Iterator[tuple[FieldPath, str]]:
+    """Every domain that a constraint names, with the path of the field: packDomain, then pack's own."""
+    for place in constraints_at(pcs):
+        constraint = place.constraint
+        if constraint is None:
+            continue
+        pack = constraint.pack
+        if constraint.pack_domain:
+            yield (*place.path, "packDomain"), constraint.pack_domain
+        if pack is not None and pack.required:
+            yield (*place.path, "pack", "required"), pack.required
+        if pack is not None and pack.preferred:
+            yield (*place.path, "pack", "preferred"), pack.preferred
+
+
+def parents_and_children(
+    pcs: PodCliqueSet, constraints: Sequence[ConstraintAt]
+) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
+    """Each constraint with each below it, in the operator's order: the set's with all, then each group's with members.
+
+    Of two cliques with the same name the operator takes the first.
+    """
+    if constraints and constraints[0].kind == SET:
+        for child in constraints[1:]:
+            yield constraints[0], child
+    by_path = {constraint.path: constraint for constraint in constraints}
+    positions = {clique.name: index for index, clique in reversed(list(enumerate(pcs.cliques)))}
+    for index, group in enumerate(pcs.groups):
+        parent = by_path.get((*TEMPLATE, _GROUPS, index, _CONSTRAINT))
+        for name in group.clique_names if parent is not None else ():
+            child = by_path.get((*TEMPLATE, "cliques", positions.get(name, -1), _CONSTRAINT))
+            if parent is not None and child is not None:
+                yield parent, child
+
+
+def disabled_message(value: str) -> str:
+    """What is wrong with a constraint, of which `value` is shown, while topology-aware scheduling is disabled."""
+    return (
+        f"must not be set while topology-aware scheduling is disabled; got {value}; enable it or remove the constraint"
+    )
+
+
+def unknown_domain_message(domain: str, kind: str, name: str | None, known: Iterable[str]) -> str:
+    """What is wrong with a domain that is none of the `known` ones of the topology object `name`."""
+    known = list(known)
+    return f'must be a level of {kind} "{name}": {list_known(known)}; got "{domain}"{closest(domain, known)}'
+
+
+def unknown_domain_text(domain: str, known: Iterable[str]) -> str:
+    """The operator's detail for such a domain."""
+    return f"topology domain '{domain}' does not exist in cluster topology [{' '.join(known)}]"
+
+
+def not_narrower_message(domain: str, child: ConstraintAt, below: str) -> str:
+    """What is wrong with a parent's `domain` where `child` packs into `below`, which is broader."""
+    return (
+        f'must be as broad as "{below}" of {child.kind} "{child.name}" or broader; got "{domain}"; '
+        "widen it here or narrow it there"
+    )
 
 
 class _Constrained(NamedTuple):
@@ -65,7 +194,7 @@ def _constrained(pcs: PodCliqueSet, context: Context) -> tuple[_Constrained, ...
     return (_Constrained(pcs, constraints_at(pcs), _known_domains(pcs, context)),)
 
 
-def _disabled(at: _Constrained, context: Context) -> Iterator[Problem]:
+def _domain_disabled(at: _Constrained, context: Context) -> Iterator[Problem]:
     if context.enabled:
         return
     chosen = chosen_topology(at.pcs, context.revision)
@@ -108,7 +237,7 @@ def _name_needs_constraint(at: _Constrained, context: Context) -> Iterator[Probl
         yield Problem(_name_path(context), message)
 
 
-def _domain_required(at: _Constrained, context: Context) -> Iterator[Problem]:
+def _pack_domain_required(at: _Constrained, context: Context) -> Iterator[Problem]:
     if at.known is None:
         return
     for constraint in at.missing(context):
@@ -130,7 +259,7 @@ def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | Non
     return tuple(sorted(topology.domains, key=rank)) if context.revision.fixed_domain_order else topology.domains
 
 
-def _domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
+def _pack_domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
     known = at.known
     if known is None or at.missing(context):
         return
@@ -142,7 +271,7 @@ def _domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
         yield invalid(path, TypedText(domain), text, message, field=constraint.operator_field(context.revision))
 
 
-def _hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
+def _domain_hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
     if at.known is None or len(at.constraints) < 2 or at.unknown:
         return
     for parent, child in parents_and_children(at.pcs, at.constraints):
@@ -157,14 +286,312 @@ def _hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
 
 
 _CONSTRAINED = Scope(_constrained, (
-    Check(DISABLED, _disabled),
+    Check(DISABLED, _domain_disabled),
     Check(NOT_FOUND, _topology_exists),
     Check(Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", "spec/designs.md#7.3"),
           _name_needs_constraint),
-    Check(DOMAIN_REQUIRED, _domain_required),
-    Check(UNKNOWN, _domain_known),
-    Check(HIERARCHY, _hierarchy),
+    Check(DOMAIN_REQUIRED, _pack_domain_required),
+    Check(UNKNOWN, _pack_domain_known),
+    Check(HIERARCHY, _domain_hierarchy),
 ))  # fmt: skip
 
 TOPOLOGY = (_CONSTRAINED,)
 """Rules of a new PodCliqueSet's constraints; they come before all others."""
+
+
+_REQUIRED = "topologyName is required when topologyConstraint is set and cannot be inherited"
+_MATCH = "all topologyConstraint.topologyName values within a PodCliqueSet must match in the current implementation"
+_NAME = "topologyName"
+_NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
+
+
+class Named(NamedTuple):
+    """What a constraint means: the topology `name`, None where it means none; `inherited`, what its parent means."""
+
+    place: ConstraintAt
+    inherited: str | None
+    name: str | None
+
+
+def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[Named]:
+    """Every constraint in the order in which the operator names them: the set's, the groups', the cliques'.
+
+    A group inherits from the set, a clique from its group's constraint, else from the set's. One that misses its
+    packDomain means no topology.
+    """
+    places = constraints_at(pcs)
+    of_set = None
+    by_clique: dict[str, str] = {}
+    for place in _of_kind(places, SET):
+        named = _named(place, None, revision)
+        of_set = named.name
+        yield named
+    for place in _of_kind(places, GROUP):
+        named = _named(place, of_set, revision)
+        for member in pcs.groups[int(place.path[3])].clique_names if named.name is not None else ():
+            by_clique.setdefault(member, named.name or "")
+        yield named
+    for place in _of_kind(places, CLIQUE):
+        yield _named(place, by_clique.get(place.name or "", of_set), revision)
+
+
+def _named(place: ConstraintAt, inherited: str | None, revision: Revision) -> Named:
+    own = place.constraint.topology_name if place.constraint is not None else None
+    name = own or inherited
+    means = not _misses_domain(place, revision) and (inherited is None or name == inherited)
+    return Named(place, inherited, name if means else None)
+
+
+def _misses_domain(place: ConstraintAt, revision: Revision) -> bool:
+    return revision.names_missing_domain and not place.domain
+
+
+class _Packed(NamedTuple):
+    """A workload with its constraints, TAS being enabled.
+
+    `nameless` name another topology than they would inherit, or neither; `names` are those of all others, each once.
+    `known` are the domains to choose from, in the topology's order; None while it is in doubt.
+    """
+
+    pcs: PodCliqueSet
+    places: tuple[ConstraintAt, ...]
+    nameless: tuple[Named, ...]
+    names: tuple[str, ...]
+    known: tuple[str, ...] | None
+
+    @property
+    def name(self) -> str:
+        """The topology that is meant; "" while that is in doubt."""
+        return self.names[0] if len(self.names) == 1 and not self.nameless else ""
+
+    @property
+    def are_known(self) -> bool:
+        """Whether every domain is one of the known ones."""
+        known = self.known
+        return known is not None and all(domain in known for _, domain in placed_domains(self.pcs))
+
+
+def _packed(pcs: PodCliqueSet, context: Context) -> tuple[_Packed, ...]:
+    places = constraints_at(pcs)
+    if not places or not context.enabled:
+        return ()
+    named = list(named_constraints(pcs, context.revision))
+    nameless = tuple([constraint for constraint in named if constraint.name is None])
+    names = tuple(dict.fromkeys([constraint.name for constraint in named if constraint.name is not None]))
+    packed = _Packed(pcs, places, nameless, names, None)
+    topology = context.topologies.get(packed.name)
+    return (packed if topology is None else packed._replace(known=topology.domains),)
+
+
+def _of_kind(places: tuple[ConstraintAt, ...], kind: str) -> list[ConstraintAt]:
+    return [place for place in places if place.kind == kind]
+
+
+def _disabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    for place in constraints_at(pcs) if not context.enabled else ():
+        domains = list(place.constraint.domains) if place.constraint is not None else []
+        value = (domains or None) if context.revision.deprecates_pack_domain else TypedText(place.domain)
+        yield invalid(place.path, value, NOT_ALLOWED, disabled_message(list_known(domains)))
+
+
+def _nameless(packed: _Packed, _context: Context) -> tuple[Named, ...]:
+    return packed.nameless
+
+
+def _domain_required(nameless: Named, context: Context) -> Iterator[Problem]:
+    if _misses_domain(nameless.place, context.revision):
+        text = "packDomain is required when topologyConstraint is set"
+        yield required((*nameless.place.path, "packDomain"), text, "must name the domain to pack into")
+
+
+def _name_required(nameless: Named, context: Context) -> Iterator[Problem]:
+    if nameless.inherited is None and not _misses_domain(nameless.place, context.revision):
+        known = sorted(context.topologies)
+        message = f"must name a ClusterTopologyBinding, here or at a parent; known: {list_known(known)}"
+        yield required((*nameless.place.path, _NAME), _REQUIRED, message)
+
+
+def _name_inherited(nameless: Named, context: Context) -> Iterator[Problem]:
+    place, inherited, _ = nameless
+    if inherited is not None and place.constraint is not None and not _misses_domain(place, context.revision):
+        name = place.constraint.topology_name
+        message = f'must be "{inherited}", as its parent says; got "{name}"; remove it to inherit that'
+        yield invalid((*place.path, _NAME), name, _MATCH, message)
+
+
+def _one_name(packed: _Packed, _context: Context) -> Iterator[Problem]:
+    if len(packed.names) < 2:
+        return
+    kinds = (SET, GROUP, CLIQUE)
+    for place in sorted(packed.places, key=lambda place: kinds.index(place.kind)):
+        name = place.constraint.topology_name if place.constraint is not None else None
+        if name is not None:
+            message = f'must be the same in the whole workload; got "{name}" among {list_known(packed.names)}'
+            yield invalid((*place.path, _NAME), name, _MATCH, message)
+
+
+def _exists(packed: _Packed, context: Context) -> Iterator[Problem]:
+    name, known = packed.name, sorted(context.topologies)
+    if not name or name in context.topologies:
+        return
+    # The place that names it, though the operator always names the set's own field.
+    place = next(p for p in packed.places if p.constraint is not None and p.constraint.topology_name is not None)
+    message = f'must name an existing ClusterTopologyBinding; got "{name}"; known: {list_known(known)}'
+    text = f"ClusterTopologyBinding {go_quote(name)} not found"
+    yield invalid((*place.path, _NAME), name, text, message + closest(name, known), field=_NAME_FIELD)
+
+
+def _domain_known(packed: _Packed, context: Context) -> Iterator[Problem]:
+    known = packed.known
+    if known is None:
+        return
+    for path, domain in placed_domains(packed.pcs):
+        if domain not in known:
+            message = unknown_domain_message(domain, context.revision.topology_kind, packed.name, known)
+            field = format_path(path if context.revision.deprecates_pack_domain else path[:-1])
+            yield invalid(path, TypedText(domain), unknown_domain_text(domain, known), message, field=field)
+
+
+def _hierarchy(packed: _Packed, _context: Context) -> Iterator[Problem]:
+    if not packed.are_known or len(packed.places) < 2:
+        return
+    for parent, child in parents_and_children(packed.pcs, packed.places):
+        yield from _not_narrower(parent, child, packed.known or ())
+
+
+def _not_narrower(parent: ConstraintAt, child: ConstraintAt, levels: tuple[str, ...]) -> Iterator[Problem]:
+    """Required domains against each other, and preferred ones: never one kind against the other."""
+    above, below = parent.constraint, child.constraint
+    if above is None or below is None:
+        return
+    required_at = ("pack", "required") if above.pack is not None and above.pack.required else ("packDomain",)
+    for broad, narrow, steps, field in (
+        (above.required, below.required, required_at, parent.field()),
+        (above.preferred, below.preferred, ("pack", "preferred"), parent.field("pack", "preferred")),
+    ):
+        if broad and narrow and levels.index(broad) > levels.index(narrow):
+            text = (
+                f"{parent.owner_if_named} topology constraint domain '{broad}' is narrower than "
+                f"{child.owner} topology constraint domain '{narrow}'"
+            )
+            message = not_narrower_message(broad, child, narrow)
+            yield invalid((*parent.path, *steps), TypedText(broad), text, message, field=field)
+
+
+def _redundant(packed: _Packed, _context: Context) -> Iterator[Problem]:
+    for place in packed.places if packed.are_known else ():
+        constraint, levels = place.constraint, packed.known or ()
+        if constraint is None or not constraint.required or not constraint.preferred:
+            continue
+        if levels.index(constraint.preferred) < levels.index(constraint.required):
+            message = (
+                f'has no effect: "{constraint.preferred}" is broader than "{constraint.required}", which must hold a '
+                "replica anyway; prefer a narrower domain, or remove it"
+            )
+            yield Problem((*place.path, "pack", "preferred"), message)
+
+
+PACK = (
+    Check(DISABLED, _disabled),
+    Scope(_packed, (
+        Scope(_nameless, (
+            Check(DOMAIN_REQUIRED, _domain_required),
+            Check(Rule("topology-name-required", "A constraint names its topology, or inherits one.",
+                       "spec/grove.md#h01"), _name_required),
+            Check(Rule("topology-name-inherited", "A constraint names no other topology than its parent.",
+                       "spec/grove.md#h02"), _name_inherited),
+        )),
+        Check(Rule("topology-name-one", "All constraints of a workload mean one topology.",
+                   "spec/grove.md#h03"), _one_name),
+        Check(NOT_FOUND, _exists),
+        Check(UNKNOWN, _domain_known),
+        Check(HIERARCHY, _hierarchy),
+        Check(Rule("pack-preferred-broader", "The preferred domain is narrower than the required one.",
+                   "spec/grove.md#4.3", Severity.WARNING), _redundant),
+    )),
+)  # fmt: skip
+"""Rules of a new PodCliqueSet's constraints; they come before all others."""
+
+
+class _DesignConstraints(NamedTuple):
+    """A workload with its constraints; `topology` is None while TAS is disabled."""
+
+    pcs: PodCliqueSet
+    constraints: tuple[ConstraintAt, ...]
+    topology: ClusterTopology | None
+
+
+def _design_constraints(pcs: PodCliqueSet, context: Context) -> tuple[_DesignConstraints, ...]:
+    name = resolve_topology(pcs, context.revision)
+    # A constraint without a domain demands nothing: the designs let it be left out.
+    constraints = tuple([constraint for constraint in constraints_at(pcs) if constraint.domain])
+    topology = context.topologies.get(name, ClusterTopology(name, ())) if context.enabled and name else None
+    return (_DesignConstraints(pcs, constraints, topology),)
+
+
+def _design_disabled(at: _DesignConstraints, _context: Context) -> Iterator[Problem]:
+    for constraint in at.constraints if at.topology is None else ():
+        message = disabled_message(f'"{constraint.domain}"')
+        yield _refused(constraint, message, "topology support is not enabled in the operator")
+
+
+def _design_domain_known(at: _DesignConstraints, context: Context) -> Iterator[Problem]:
+    if at.topology is None:
+        return
+    name, known = at.topology.name, at.topology.domains
+    for constraint in at.constraints:
+        if constraint.domain not in known:
+            message = unknown_domain_message(constraint.domain, context.revision.topology_kind, name, known)
+            text = f"topology level '{constraint.domain}' not defined in ClusterTopology '{name}'"
+            yield _refused(constraint, message, text)
+
+
+def _design_hierarchy(at: _DesignConstraints, _context: Context) -> Iterator[Problem]:
+    if at.topology is None:
+        return
+    domains = at.topology.domains
+    for child, parent in _pairs(at):
+        if child.domain not in domains or parent.domain not in domains:
+            continue
+        if domains.index(child.domain) < domains.index(parent.domain):
+            message = (
+                f'must be as narrow as "{parent.domain}" of {parent.owner} or narrower; got "{child.domain}"; broadest '
+                f"first the levels are {list_known(domains)}"
+            )
+            text = (
+                f"child topology constraint '{child.domain}' must be equal to or stricter than parent constraint "
+                f"'{parent.domain}'"
+            )
+            yield _refused(child, message, text)
+
+
+def _pairs(at: _DesignConstraints) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
+    """Each constraint below another one, with that: a scaling group's is between the set's and its cliques'."""
+    by_path = {constraint.path: constraint for constraint in at.constraints}
+    whole = by_path.get((*TEMPLATE, "topologyConstraint"))
+    groups = [
+        (group, by_path.get((*TEMPLATE, "podCliqueScalingGroups", index, "topologyConstraint")))
+        for index, group in enumerate(at.pcs.groups)
+    ]
+    for _, child in groups:
+        if child is not None and whole is not None:
+            yield child, whole
+    for index, clique in enumerate(at.pcs.cliques):
+        child = by_path.get((*TEMPLATE, "cliques", index, "topologyConstraint"))
+        parent = next((above for group, above in groups if above and clique.name in group.clique_names), whole)
+        if child is not None and parent is not None:
+            yield child, parent
+
+
+def _refused(constraint: ConstraintAt, message: str, text: str) -> Problem:
+    return refused((*constraint.path, "packDomain"), message, Sentence(text))
+
+
+DESIGN_TOPOLOGY = (
+    Scope(_design_constraints, (
+        Check(DISABLED, _design_disabled),
+        Check(UNKNOWN, _design_domain_known),
+        Check(HIERARCHY, _design_hierarchy),
+    )),
+)  # fmt: skip
+"""Rules of a PodCliqueSet's constraints, where they are new or changed."""

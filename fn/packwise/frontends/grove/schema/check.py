@@ -1,8 +1,4 @@
-"""Checks a PodCliqueSet against the table: types as Go decodes them, the rest as the API server's schema does.
-
-The table is prepared once for a revision. Nearly every value is right: of each mapping only the fields whose type alone
-does not say so are looked at further, and no message is built for them.
-"""
+"""Checks a PodCliqueSet against the table: types as Go decodes them, the rest as the API server's schema does."""
 
 from __future__ import annotations
 
@@ -13,8 +9,7 @@ from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from packwise.findings.finding import Effect, Problem, Stage
-from packwise.frontends.grove.schema.embedded import struct as struct_of
-from packwise.frontends.grove.schema.kinds import (
+from packwise.frontends.grove.schema.table import (
     INT32,
     Array,
     Duration,
@@ -28,8 +23,10 @@ from packwise.frontends.grove.schema.kinds import (
     Reference,
     Text,
     TextMap,
+    podcliqueset,
+    replacement,
 )  # fmt: skip
-from packwise.frontends.grove.schema.table import podcliqueset, replacement
+from packwise.frontends.grove.schema.table import struct as struct_of
 from packwise.kubernetes.quantities import duration_fault, parse_duration, quantity_fault
 from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, go_number, go_quote
 from packwise.wording import closest, list_known, told_known
@@ -40,8 +37,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.grove.schema.head import ObjectRule
-    from packwise.frontends.grove.schema.kinds import Field, Kind
+    from packwise.frontends.grove.schema.releases import ObjectRule
+    from packwise.frontends.grove.schema.table import Field, Kind
     from packwise.revisions.revision import Revision
 
     _At: TypeAlias = tuple["_At", str | int] | None

@@ -1,7 +1,7 @@
-"""A workload against the cluster's own CRD, whose verdict takes the place of the table's.
+"""A workload against the cluster's own CRD, whose verdict takes the place of the table's. Source: spec/grove.md#1.
 
-The decoder's problems stay: the operator's webhook decodes a workload before the API server validates it, and what it
-fills in on the way is there when it does. Source: spec/grove.md#1.
+The decoder's problems stay: the operator's webhook decodes a workload before the API server validates it, and
+what it fills in on the way is there when it does.
 """
 
 from __future__ import annotations
@@ -9,22 +9,65 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.schema.fieldat import field_at
-from packwise.frontends.grove.schema.kinds import Quantity
-from packwise.frontends.grove.schema.table import podcliqueset
+from packwise.frontends.grove.schema.table import (
+    Array,
+    Object,
+    Quantities,
+    Quantity,
+    Reference,
+    TextMap,
+    podcliqueset,
+    struct,
+)
 from packwise.validate.definitions import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Problem
+    from packwise.frontends.grove.schema.table import Field, Kind
     from packwise.revisions.revision import Revision
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Verdict
 
-__all__ = ["judge_workload"]
+
+def field_at(path: FieldPath, root: Object) -> Field | None:
+    """The field at `path` in the table; None where it does not know one."""
+    kind: Kind = root
+    field: Field | None = None
+    for step in path:
+        owner = struct(kind.go) if isinstance(kind, Reference) else kind
+        if isinstance(owner, Object):
+            field = owner.fields.get(str(step))
+            if field is None:
+                return None
+            kind = field.kind
+        elif isinstance(owner, Array):
+            kind = owner.item
+        elif isinstance(owner, Quantities) and field is not None:
+            kind = Quantity()
+            field = field._replace(kind=kind)
+        elif not isinstance(owner, TextMap):
+            return None
+    return field
+
+
+def is_alike(path: FieldPath, revisions: Iterable[Revision]) -> bool:
+    """True if the APIs of `revisions` have the same field at `path`, whatever is below it, or none of them has one."""
+    first, *others = [_itself(field_at(path, podcliqueset(revision))) for revision in revisions]
+    return all(other == first for other in others)
+
+
+def _itself(field: Field | None) -> object:
+    return field if field is None else field._replace(kind=_shallow(field.kind))
+
+
+def _shallow(kind: Kind) -> Kind:
+    if isinstance(kind, Object):
+        return kind._replace(fields={})
+    return kind._replace(item=_shallow(kind.item)) if isinstance(kind, Array) else kind
 
 
 def judge_workload(

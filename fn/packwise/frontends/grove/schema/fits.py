@@ -9,8 +9,7 @@ import re
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.grove.schema.embedded import struct
-from packwise.frontends.grove.schema.kinds import (
+from packwise.frontends.grove.schema.table import (
     Array,
     Duration,
     Flag,
@@ -23,8 +22,9 @@ from packwise.frontends.grove.schema.kinds import (
     Reference,
     Text,
     TextMap,
+    podcliqueset,
+    struct,
 )  # fmt: skip
-from packwise.frontends.grove.schema.table import podcliqueset
 from packwise.kubernetes.quantities import parse_duration, quantity_fault
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from krmfn.value import Value
-    from packwise.frontends.grove.schema.kinds import Field, Kind
+    from packwise.frontends.grove.schema.table import Field, Kind
     from packwise.revisions.revision import Revision
 
     Test: TypeAlias = Callable[[Value], bool] | None

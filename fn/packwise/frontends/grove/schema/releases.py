@@ -1,15 +1,183 @@
-"""The APIs of Grove's releases before and after its HEAD, each from the one next to it.
+"""What the APIs of Grove's releases have beside the older one's fields, each from the one next to it.
 
-Source: spec/grove-releases.md#2.1, #2.2, #2.6; the CRDs of alpha.8 and alpha.9.
+Source: its API types; spec/grove.md#3, spec/grove-releases.md#2.1, #2.2, #2.6; the CRDs of alpha.8 and alpha.9.
 """
 
 from __future__ import annotations
 
-from packwise.frontends.grove.schema.head import HEAD
-from packwise.frontends.grove.schema.kinds import INT32, Duration, Field, Object, Open, Text
-from packwise.frontends.grove.schema.table import ALPHA7
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.frontends.grove.schema.table import (
+    ALPHA7,
+    API,
+    INT32,
+    Array,
+    Duration,
+    Field,
+    Object,
+    Open,
+    Reference,
+    Text,
+    TextMap,
+)
+from packwise.kubernetes.validation import ErrorType
 
-__all__ = ["ALPHA_8", "ALPHA_9", "ALPHA_14", "ALPHA_14_RC1"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+
+class ObjectRule(NamedTuple):
+    """What the CRD says in CEL of a mapping, naming the field `at` below it.
+
+    `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is another
+    problem. `new_only`: asked of new objects only.
+    """
+
+    breaches: Callable[[Mapping[str, Value]], Sequence[FieldPath]]
+    at: tuple[str, ...]
+    type: ErrorType
+    detail: str
+    message: str
+    new_only: bool = False
+
+
+_TEXT = Field(Text())
+_NAMES = Field(Array(Text(), "[]string"))
+_DOMAIN = Field(Text(
+    go="v1alpha1.TopologyDomain", pattern="^[a-z][a-z0-9-]*$", max_length=63, min_length=1
+))  # fmt: skip
+
+
+def _has(value: Value, key: str) -> bool:
+    """Whether the field is there; the API server prunes null."""
+    return isinstance(value, dict) and value.get(key) is not None
+
+
+def _names_no_domain(pack: Mapping[str, Value]) -> Sequence[FieldPath]:
+    return () if _has(pack, "required") or _has(pack, "preferred") else ((),)
+
+
+def _packs_nothing(constraint: Mapping[str, Value]) -> Sequence[FieldPath]:
+    return () if _has(constraint, "pack") or _has(constraint, "packDomain") else ((),)
+
+
+def _packs_twice(constraint: Mapping[str, Value]) -> Sequence[FieldPath]:
+    if not _has(constraint, "packDomain") or not _has(constraint.get("pack"), "required"):
+        return ()
+    return (("packDomain",),)
+
+
+_PACK = Object("TopologyPackConstraint", {"preferred": _DOMAIN, "required": _DOMAIN}, rules=(
+    ObjectRule(
+        _names_no_domain,
+        (),
+        ErrorType.REQUIRED,
+        "pack must specify at least one of required or preferred",
+        "must name the domain that must hold a replica (`required`), the one that should (`preferred`), or both",
+    ),
+))  # fmt: skip
+
+_CONSTRAINT = Object("TopologyConstraint", {
+    "pack": Field(_PACK),
+    "packDomain": _DOMAIN,
+    "topologyName": _TEXT,
+}, rules=(
+    ObjectRule(
+        _packs_nothing,
+        ("pack",),
+        ErrorType.REQUIRED,
+        "topologyConstraint must specify pack or deprecated packDomain",
+        "must say what a replica is packed into, for example `pack: {required: rack}`",
+    ),
+    ObjectRule(
+        _packs_twice,
+        ("pack", "required"),
+        ErrorType.INVALID,
+        "must not set both pack.required and deprecated packDomain",
+        "must not stand beside pack.required, which it is the deprecated name of; remove it",
+    ),
+))  # fmt: skip
+
+
+def _sharing(struct: str, filter_struct: str, *children: str) -> Field:
+    fields = {
+        "name": _TEXT,
+        "namespace": _TEXT,
+        "scope": Field(Text(("AllReplicas", "PerReplica"), "v1alpha1.ResourceSharingScope"), zero_when_absent=True),
+    }
+    if children:
+        fields["filter"] = Field(Object(filter_struct, dict.fromkeys(children, _NAMES)))
+    return Field(Array(Object(struct, dict(sorted(fields.items()))), f"[]v1alpha1.{struct}"))
+
+
+_CLIQUE = {"resourceSharing": _sharing("ResourceSharingSpec", "")}
+
+_GROUP = {
+    "annotations": Field(TextMap()),
+    "resourceSharing": _sharing("PCSGResourceSharingSpec", "PCSGResourceSharingFilter", "childCliqueNames"),
+}
+
+_CLAIM_TEMPLATE = Object("ResourceClaimTemplateConfig", {
+    "name": _TEXT,
+    "templateSpec": Field(Object("ResourceClaimTemplateSpec", {
+        # The CRD knows none of its fields.
+        "metadata": Field(Object("ObjectMeta", {}, "v1")),
+        "spec": Field(Reference("v1.ResourceClaimSpec")),
+    }, "v1")),
+})  # fmt: skip
+
+_TEMPLATE = {
+    "resourceClaimTemplates": Field(Array(_CLAIM_TEMPLATE, "[]v1alpha1.ResourceClaimTemplateConfig")),
+    "resourceSharing": _sharing(
+        "PCSResourceSharingSpec", "PCSResourceSharingFilter", "childCliqueNames", "childScalingGroupNames"
+    ),
+}
+
+
+def _deprecated_in(*owners: str) -> ObjectRule:
+    """No packDomain in the constraint of the template, or of each entry of its list `owners`."""
+
+    def breaches(value: Mapping[str, Value]) -> Sequence[FieldPath]:
+        spec = value.get("spec")
+        template = spec.get("template") if isinstance(spec, dict) else None
+        if not isinstance(template, dict):
+            return ()
+        if not owners:
+            return [("spec", "template", *_FIELD)] if _has(template.get("topologyConstraint"), "packDomain") else ()
+        entries = template.get(owners[0])
+        return [
+            ("spec", "template", *owners, index, *_FIELD)
+            for index, entry in enumerate(entries if isinstance(entries, list) else ())
+            if isinstance(entry, dict) and _has(entry.get("topologyConstraint"), "packDomain")
+        ]
+
+    return ObjectRule(
+        breaches,
+        ("spec", "template", *(owners or _FIELD)),
+        ErrorType.FORBIDDEN,
+        "packDomain is deprecated and cannot be used on new workloads; use pack.required",
+        "must be written as pack.required: packDomain is its deprecated name, which new workloads may not use",
+        new_only=True,
+    )
+
+
+_FIELD = ("topologyConstraint", "packDomain")
+
+_RULES = (_deprecated_in(), _deprecated_in("cliques"), _deprecated_in("podCliqueScalingGroups"))
+
+HEAD = API(
+    constraint=_CONSTRAINT,
+    clique=_CLIQUE,
+    group=_GROUP,
+    template=_TEMPLATE,
+    clique_keys={"name": ""},
+    rules=_RULES,
+)
+"""The API of Grove's HEAD."""
+
 
 ALPHA_8 = HEAD._replace(
     constraint=ALPHA7.constraint,
@@ -49,3 +217,12 @@ ALPHA_14_RC1 = ALPHA_14._replace(
     group={**HEAD.group, "rollingUpdate": Field(Open())},
 )
 """alpha.14's release candidate, of which these fields are not known."""
+
+APIS: Mapping[str, API] = {
+    "alpha8": ALPHA_8,
+    "alpha9": ALPHA_9,
+    "head": HEAD,
+    "alpha14-rc1": ALPHA_14_RC1,
+    "alpha14": ALPHA_14,
+}
+"""The APIs after the oldest one, by the key that a revision's record has."""

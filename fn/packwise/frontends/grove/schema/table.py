@@ -1,35 +1,171 @@
-"""The fields of a PodCliqueSet, as a table for each API. Source: Grove's API types; spec/grove.md#1 and #3."""
+"""The fields of a PodCliqueSet, as a table for each API, and the vocabulary that describes a field.
+
+Source: Grove's API types; spec/grove.md#1 and #3.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from types import MappingProxyType
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.frontends.grove.schema.kinds import (
-    API,
-    INT32,
-    INT64,
-    Array,
-    Duration,
-    Field,
-    Flag,
-    Object,
-    Open,
-    Reference,
-    Text,
-    TextMap,
-)  # fmt: skip
-from packwise.frontends.grove.tables import api
+from packwise.kubernetes.go_types import TYPES
 from packwise.topology.levels import DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.fieldpath import FieldPath
+    from packwise.frontends.grove.schema.releases import ObjectRule
     from packwise.revisions.revision import Revision
 
-__all__ = ["ALPHA7", "KnownFields", "known_fields", "podcliqueset", "replacement"]
+_NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
+
+
+class Number(NamedTuple):
+    """An integer of `bits` bits; `go` is its Go type."""
+
+    bits: int = 32
+    go: str = "int32"
+    json: str = "integer"
+
+
+class Text(NamedTuple):
+    """A string; `enum` is what it may be, or `pattern` what it matches. `empty_is_absent`: Go leaves an empty one out.
+
+    `min_length` and `max_length` are in characters; 0: any.
+    """
+
+    enum: tuple[str, ...] = ()
+    go: str = "string"
+    empty_is_absent: bool = False
+    json: str = "string"
+    pattern: str = ""
+    max_length: int = 0
+    min_length: int = 0
+
+
+class Flag(NamedTuple):
+    """true or false."""
+
+    go: str = "bool"
+    json: str = "boolean"
+
+
+class Duration(NamedTuple):
+    """A Go duration, `4h0m0s`."""
+
+    go: str = "string"
+    json: str = "string"
+
+
+class Quantity(NamedTuple):
+    """A Kubernetes quantity, `64Gi`."""
+
+    go: str = "resource.Quantity"
+    json: str = "string"
+
+
+class IntOrString(NamedTuple):
+    """A port's number or name, a number or a percentage."""
+
+    go: str = "int32"
+    json: str = "string"
+
+
+class Quantities(NamedTuple):
+    """A mapping of resources to quantities."""
+
+    go: str = "v1.ResourceList"
+    json: str = "object"
+
+
+class TextMap(NamedTuple):
+    """A mapping of strings to strings."""
+
+    go: str = "map[string]string"
+    json: str = "object"
+
+
+class Open(NamedTuple):
+    """Anything: another API's field that packwise does not read."""
+
+
+class Array(NamedTuple):
+    """A list of `item`; `keys` are the fields that tell its entries apart, with the default of each."""
+
+    item: Kind
+    go: str
+    keys: Mapping[str, str | None] = _NO_KEYS
+    json: str = "array"
+
+
+class Object(NamedTuple):
+    """A mapping with known fields, which keeps `rules`. `struct` is its Go type's name.
+
+    `apart`: the API server decodes it before all the rest, and names its fields without what is around it.
+    """
+
+    struct: str
+    fields: Mapping[str, Field]
+    package: str = "v1alpha1"
+    json: str = "object"
+    rules: tuple[ObjectRule, ...] = ()
+    apart: bool = False
+
+    @property
+    def go(self) -> str:
+        """The Go type as its decoder names it."""
+        return f"{self.package}.{self.struct}"
+
+
+class Reference(NamedTuple):
+    """An object of Kubernetes' own, by its Go type; `embedded.struct` knows its fields."""
+
+    go: str
+    json: str = "object"
+
+
+Kind = (
+    Number | Text | Flag | Duration | Quantity | IntOrString | TextMap | Quantities | Open | Array | Object | Reference
+)
+
+
+class API(NamedTuple):
+    """What differs from one API of PodCliqueSets to another: fields beside those that all have, and rules."""
+
+    constraint: Object
+    """A topologyConstraint, at any of the three levels."""
+
+    clique: Mapping[str, Field] = MappingProxyType({})
+    group: Mapping[str, Field] = MappingProxyType({})
+    template: Mapping[str, Field] = MappingProxyType({})
+
+    clique_keys: Mapping[str, str | None] = _NO_KEYS
+    """The fields that tell cliques apart, where the CRD has such a rule."""
+
+    update_strategies: tuple[str, ...] = ("RollingRecreate", "OnDelete")
+    """The types of an updateStrategy, in the order of the enum."""
+
+    rules: tuple[ObjectRule, ...] = ()
+    """Rules of the whole object."""
+
+
+class Field(NamedTuple):
+    """A field of an object. `required` fields are those whose absence the round trip through Go does not heal.
+
+    `zero_when_absent`: an absent value is checked as its zero value.
+    """
+
+    kind: Kind
+    required: bool = False
+    zero_when_absent: bool = False
+
+
+INT32 = Number()
+INT64 = Number(64, "int64")
+
 
 _REPLACED = {
     "podCliqueScalingGroupConfigs": "podCliqueScalingGroups",
@@ -198,3 +334,83 @@ def podcliqueset(revision: Revision) -> Object:
 def _sorted(fields: Mapping[str, Field]) -> dict[str, Field]:
     # Go's decoder meets them in this order.
     return dict(sorted(fields.items()))
+
+
+_BY_NAME: Mapping[str, str | None] = {"name": None}
+
+KEYS: Mapping[str, Mapping[str, str | None]] = {
+    "v1.Container.env": _BY_NAME,
+    "v1.Container.ports": {"containerPort": None, "protocol": "TCP"},
+    "v1.Container.volumeDevices": {"devicePath": None},
+    "v1.Container.volumeMounts": {"mountPath": None},
+    "v1.EphemeralContainer.env": _BY_NAME,
+    "v1.EphemeralContainer.ports": {"containerPort": None, "protocol": "TCP"},
+    "v1.EphemeralContainer.volumeDevices": {"devicePath": None},
+    "v1.EphemeralContainer.volumeMounts": {"mountPath": None},
+    "v1.PodSpec.containers": _BY_NAME,
+    "v1.PodSpec.ephemeralContainers": _BY_NAME,
+    "v1.PodSpec.hostAliases": {"ip": None},
+    "v1.PodSpec.imagePullSecrets": {"name": ""},
+    "v1.PodSpec.initContainers": _BY_NAME,
+    "v1.PodSpec.resourceClaims": _BY_NAME,
+    "v1.PodSpec.schedulingGates": _BY_NAME,
+    "v1.PodSpec.topologySpreadConstraints": {"topologyKey": None, "whenUnsatisfiable": None},
+    "v1.PodSpec.volumes": _BY_NAME,
+    "v1.ResourceRequirements.claims": _BY_NAME,
+}
+"""Fields that tell the entries of a list apart, with the default of each. Source: Grove v0.1.0-alpha.7's CRD."""
+
+REQUIRED = frozenset({
+    "v1.CephFSVolumeSource.monitors",
+    "v1.NodeSelector.nodeSelectorTerms",
+    "v1.OpaqueDeviceConfiguration.parameters",
+    "v1.PodSpec.containers",
+    "v1.RBDVolumeSource.monitors",
+    "v1.ScaleIOVolumeSource.secretRef",
+})  # fmt: skip
+"""Required lists and pointers: Go writes an absent one as null. Other required fields it writes as zero values."""
+
+_LEAVES: Mapping[str, Kind] = {
+    "bool": Flag(),
+    "int32": INT32,
+    "int64": INT64,
+    "map[v1.QualifiedName]resource.Quantity": Quantities("map[v1.QualifiedName]resource.Quantity"),
+    "runtime.RawExtension": Open(),
+    "intstr.IntOrString": IntOrString(),
+    "map[string]string": TextMap(),
+    "resource.Quantity": Quantity(),
+    "v1.FieldsV1": Open(),
+    "v1.ResourceList": Quantities(),
+    "v1.Time": Text(),
+}
+
+
+@cache
+def struct(go: str) -> Object:
+    """The object that Go calls `go` (`v1.PodSpec`). Read when it is first asked for: a workload has few of them."""
+    package, _, name = go.partition(".")
+    return Object(name, dict([_field(go, entry) for entry in TYPES[go].split(" ")]), package)
+
+
+def _field(owner: str, entry: str) -> tuple[str, Field]:
+    name, _, go = entry.partition(":")
+    at = f"{owner}.{name}"
+    return name, Field(_kind(go, KEYS.get(at, {})), required=at in REQUIRED)
+
+
+def _kind(go: str, keys: Mapping[str, str | None]) -> Kind:
+    if go.startswith("[]"):
+        return Array(_kind(go.removeprefix("[]"), {}), go, keys)
+    if go in TYPES:
+        return Reference(go)
+    return _LEAVES[go] if go in _LEAVES else Text(go=go)
+
+
+def api(revision: Revision) -> API:
+    """The fields of workloads that differ from one API to another."""
+    if revision.workload_api == "alpha7":
+        return ALPHA7
+    # No run of the oldest API, the usual one, pays for the tables of the others.
+    from packwise.frontends.grove.schema.releases import APIS
+
+    return APIS[revision.workload_api]
