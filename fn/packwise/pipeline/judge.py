@@ -228,7 +228,7 @@ def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
 def _differing_rules() -> frozenset[str]:
     """Names of the rules that releases do not have alike: those of webhooks, and those about epochs."""
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
-    from packwise.frontends.grove.names import RULES as NAME_RULES
+    from packwise.frontends.grove.names import NAME_RULES
     from packwise.frontends.grove.rules import differing_rules
     from packwise.revisions.records import RELEASES
 
