@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import InputPath, find_files
 from tests.cli.calling import write
 
@@ -102,6 +103,18 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "in" / "pipe.yaml")
 
     assert [one.target for one in find_files("in")[0]] == IN_ORDER
+
+
+@pytest.mark.parametrize("name", [".gitignore", "kustomization.yaml", "a/.gitignore"])
+def test_a_file_that_says_what_others_are_is_read_whole_or_refused(name: str, tmp_path: Path) -> None:
+    """A sparse file of any size takes no place on a disk."""
+    with (tmp_path / "in" / name).open("wb") as file:
+        file.truncate(900 << 20)
+
+    with pytest.raises(UsageError) as error:
+        find_files("in")
+
+    assert str(error.value) == f'"in/{name}" must be at most 16 MiB; it says which files are judged'
 
 
 def test_a_folder_that_cannot_be_listed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

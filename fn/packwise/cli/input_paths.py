@@ -10,7 +10,6 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile, Severity, exit_code
-from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.discovery import (
     GITIGNORE,
@@ -201,15 +200,24 @@ def landmarks_above(start: str, top: str) -> tuple[dict[str, str], dict[str, str
     return landmarks, ignoring
 
 
+_MAX_LANDMARK = 16 * 1024 * 1024
+
+
 def landmark_text(file: Path) -> str | None:
-    """The text of a file that says what others are; None where there is none that can be read."""
+    """The text of a file that says what others are; None where there is none that can be read.
+
+    Raises UsageError where it is longer than 16 MiB: a part of it would say something else.
+    """
     try:
         if file.is_symlink() or not file.is_file():
             return None
         with file.open("rb") as opened:
-            return opened.read(MAX_INPUT).decode("utf-8", "replace")
+            data = opened.read(_MAX_LANDMARK + 1)
     except OSError:
         return None
+    if len(data) > _MAX_LANDMARK:
+        raise UsageError(f'"{file}" must be at most {_MAX_LANDMARK >> 20} MiB; it says which files are judged')
+    return data.decode("utf-8", "replace")
 
 
 def _below(top: str, path: str) -> str:
