@@ -10,8 +10,8 @@ from krmfn.yamltext import pyyaml
 from krmfn.yamltext.reader import MAX_NODES
 from packwise import confined
 from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
-from packwise.cli import target
 from packwise.cli.place import MOST_EXACT
+from packwise.cli.target import MAX_PATH
 from packwise.commands.diff import state
 from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.finding import MAX_TEXT
@@ -78,7 +78,7 @@ LIMITS: list[tuple[str, int, str]] = [
         MAX_CHARACTERS_TOGETHER,
         "or become more than 4000000 characters; mend these first",
     ),
-    ("bytes of an output's path", target.MAX_PATH, "must stand in a file whose path has at most 1024 bytes"),
+    ("bytes of an output's path", MAX_PATH, "must stand in a file whose path has at most 1024 bytes"),
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from krmfn import KubeObject
-from packwise.cli.stream import joined
+from packwise.cli.rendered_files import joined
 from tests.cli.calling import CHOSEN, CONFIG, SERVICE, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]

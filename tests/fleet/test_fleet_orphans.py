@@ -11,8 +11,7 @@ from time import time_ns
 import pytest
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.fleet.evidence import Evidence
-from packwise.cli.fleet.orphans import orphans
+from packwise.cli.fleet.output import Evidence, orphans
 from packwise.cli.manifests import NAME as LIST
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 
@@ -101,7 +100,7 @@ def test_a_folder_that_cannot_be_changed_stays(
     def refused(folder: Path, *_: object, **__: object) -> None:
         raise PermissionError(EACCES, "Permission denied", str(folder))
 
-    monkeypatch.setattr("packwise.cli.fleet.orphans.apply", refused)
+    monkeypatch.setattr("packwise.cli.fleet.output.apply", refused)
     ran = call(*RENDER, "--prune")
 
     message = 'must be a folder that can be written; got "Permission denied"'
@@ -191,7 +190,7 @@ def test_no_folder_that_was_looked_at_is_listed_again(
     """An output has ten times the files of its packages."""
     write(out, {f"west/lab/{LIST}": "", f"west/.hidden/{LIST}": "", f"west/not{LIST}": "", "west/lab/deep/a.yaml": "a"})
     # Files that were written just now are no evidence.
-    monkeypatch.setattr("packwise.cli.fleet.evidence.time_ns", lambda: time_ns() + 3600 * 10**9)
+    monkeypatch.setattr("packwise.cli.fleet.output.time_ns", lambda: time_ns() + 3600 * 10**9)
     call(*RENDER)
     seen: list[Evidence] = []
 

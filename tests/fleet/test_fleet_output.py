@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.fleet.disk import DiskTree
-from packwise.cli.fleet.evidence import ENTRY, FOLDER, Look, look_at
+from packwise.cli.fleet.output import ENTRY, FOLDER, Look, look_at
 from packwise.cli.manifests import NAME as LIST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 from tests.cli.interrupting import Blow, interrupted_at
@@ -63,7 +63,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour passes: files are at rest."""
     from time import time_ns
 
-    monkeypatch.setattr("packwise.cli.fleet.evidence.time_ns", lambda: time_ns() + HOUR)
+    monkeypatch.setattr("packwise.cli.fleet.output.time_ns", lambda: time_ns() + HOUR)
 
 
 def numbers(folder: Path) -> dict[str, tuple[int, int]]:
@@ -189,7 +189,7 @@ def test_what_changed_a_moment_ago_is_no_evidence(
     assert surveyed == ["east", "west"] * 2
     from time import time_ns
 
-    monkeypatch.setattr("packwise.cli.fleet.evidence.time_ns", lambda: time_ns() + HOUR)
+    monkeypatch.setattr("packwise.cli.fleet.output.time_ns", lambda: time_ns() + HOUR)
     call(*RENDER)
     call(*RENDER)
     assert surveyed == ["east", "west"] * 3

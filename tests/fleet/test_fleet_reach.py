@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.fleet import kustomize as module
-from packwise.cli.fleet.confinement import NONE, Confinement, confinements, start
+from packwise.cli.fleet.kustomize import NONE, Confinement, confinements, start
 from packwise.commands.doctor import Problem
 from packwise.commands.fleet import Packages
 from packwise.commands.fleet.kustomization import copy_of

@@ -15,8 +15,8 @@ import pytest
 
 from packwise.cli.console import Meter, meter_text
 from packwise.cli.fleet import kustomize as module
-from packwise.cli.fleet import messages, side, work
-from packwise.cli.fleet.messages import payload_of, plan_of, result_of
+from packwise.cli.fleet import requests, work
+from packwise.cli.fleet.requests import payload_of, plan_of, result_of
 from packwise.cli.folder import FolderPlan
 from packwise.commands.fleet import PackageResult, Status
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
@@ -151,7 +151,7 @@ def test_a_whole_entry_with_another_value_is_made_again(call: Call, log: Path, m
 
 
 def test_an_answer_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "MAX_TEXT", 1 << 20)
+    monkeypatch.setattr(requests, "MAX_TEXT", 1 << 20)
     bomb = zlib.compress(b" " * (1 << 22))
 
     for reader, payload in ((result_of, b"%d\n" % len(bomb) + bomb), (plan_of, b"0\n" + bomb)):
@@ -253,7 +253,7 @@ def test_without_a_cache_nothing_goes_on(log: Path, tmp_path: Path) -> None:
 def test_the_kustomize_of_a_worker_must_be_the_one_that_was_asked_for(
     call: Call, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(side, "kustomize_version", lambda: "v6")
+    monkeypatch.setattr(work, "kustomize_version", lambda: "v6")
 
     ran = call("fleet", "check", "clusters/1")
 

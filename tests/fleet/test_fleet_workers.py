@@ -15,7 +15,7 @@ from time import sleep
 import pytest
 from dask import config
 
-from packwise.cli.fleet.messages import Request
+from packwise.cli.fleet.requests import Request
 from packwise.fleet.build import build
 from packwise.fleet.workers import cluster
 from packwise.fleet.workers.run import Cluster, Lost, WorkersError, run

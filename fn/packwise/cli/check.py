@@ -71,7 +71,7 @@ def _read(command: Check) -> Checkup:
     if command.changed_since is None:
         checkup = read_groups(command.named)
     else:
-        from packwise.cli.changed import read_changed
+        from packwise.cli.before import read_changed
 
         checkup = read_changed(command.named, command.changed_since, command.nodes)
     if not command.nodes:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import InputFile
-    from packwise.cli.fleet.side import SideRead
+    from packwise.cli.fleet.work import SideRead
     from packwise.cli.groups import Checkup, Group
     from packwise.cli.inputs import Inputs
     from packwise.discovery import LeftOut

@@ -13,6 +13,7 @@ from packwise.cli.arguments import STDIN
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import (
     COMMIT,
+    assigned,
     baseline_files,
     configured,
     configured_before,
@@ -26,7 +27,6 @@ from packwise.cli.inputs import (
 )
 from packwise.cli.reader import Reader, has_own_errors, is_readable, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
-from packwise.cli.values import assigned
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
 

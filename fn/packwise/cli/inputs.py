@@ -1,4 +1,4 @@
-"""Everything that a command reads, as the package that the pipeline renders."""
+"""The objects of a run, of files, streams and settings of the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.reader import Reader, error_result, has_own_errors, items_of, readable_items
 from packwise.cli.surroundings import is_broken_configuration, path_of, surroundings_of, traits_of
-from packwise.cli.values import assigned
 from packwise.discovery import KUSTOMIZATIONS, nearest_folders
 from packwise.select import Configured, Package
 from packwise.settings import KIND
@@ -20,33 +19,31 @@ from packwise.settings.sources import OPERATOR_KIND
 from packwise.validate.definitions import is_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from krmfn.value import Value
     from packwise.cli.arguments import Named
     from packwise.cli.document import InputFile
     from packwise.discovery import LeftOut
 
-__all__ = [
-    "COMMIT",
-    "Inputs",
-    "Sides",
-    "baseline_files",
-    "configured",
-    "configured_before",
-    "definitions_in",
-    "documents_of",
-    "error_result",
-    "kustomizations_among",
-    "read_around",
-    "read_inputs",
-    "read_sides",
-    "readable",
-    "refuse_stdin_twice",
-    "text_among",
-]
+
+def assigned(words: Iterable[str]) -> Mapping[str, Value]:
+    """The values of words such as `gpus=4`, each read as `osmo workflow submit --set` reads it; the last one counts."""
+    parts = (word.partition("=") for word in words)
+    return {name: _read(text) for name, _, text in parts}
+
+
+def _read(text: str) -> Value:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
 
 COMMIT = "git:"
 """What a baseline starts with that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""

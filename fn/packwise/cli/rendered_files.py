@@ -1,6 +1,8 @@
-"""The render of the files that were read, and those files with what it changes."""
+"""Files of rendered objects, as a stream or a folder."""
 
 from __future__ import annotations
+
+import re
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from packwise.cli.document import InputFile
     from packwise.cli.inputs import Inputs
     from packwise.objects.identity import Identity
-
-__all__ = ["Outcome", "is_bookkeeping", "outcome_of", "rendered_of", "without_bookkeeping"]
 
 
 class Outcome(NamedTuple):
@@ -141,3 +141,42 @@ def _comment(separator: str) -> str:
     """The part of `separator` that someone wrote: all but its last marker, where a line holds a comment alone."""
     lines = separator.splitlines(keepends=True)
     return "".join(lines[:-1]) if any(line.lstrip().startswith("#") for line in lines) else ""
+
+
+_START = re.compile(r"---(?=[ \t\r\n]|\Z)")
+
+
+def stream_of(outcome: Outcome) -> str:
+    """Every file and then the new objects; a template, which is no YAML, would break the stream.
+
+    Raises FieldError where an object has no written form.
+    """
+    files = [
+        joined([document.text for document in file.documents]) if file.is_list else file.text
+        for file in outcome.files
+        if file.is_stream
+    ]
+    new = [without_bookkeeping(item).text for item in outcome.new]
+    return joined([*files, *new])
+
+
+def joined(texts: Iterable[str]) -> str:
+    """The stream of all `texts`, each of them a stream: what no marker divides gets one."""
+    pieces: list[str] = []
+    for text in texts:
+        if not text:
+            continue
+        if not pieces:
+            pieces.append(text)
+            continue
+        last = pieces[-1]
+        if not last.endswith("\n"):
+            pieces.append("\r\n" if "\r\n" in last else "\n")
+        # A byte order mark may stand at the start of a stream only; a directive only after the end of a document.
+        text = text.removeprefix("\ufeff")  # noqa: PLW2901
+        if text.startswith("%"):
+            pieces.append("...\n")
+        elif not _START.match(text):
+            pieces.append("---\n")
+        pieces.append(text)
+    return "".join(pieces)

@@ -12,15 +12,12 @@ from krmfn.result import exit_code
 from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show
 from packwise.cli.findings_text import as_lines
-from packwise.cli.fleet.commit import CommitTree
-from packwise.cli.fleet.crds import blobs_of, read_crds
-from packwise.cli.fleet.disk import DiskTree
-from packwise.cli.fleet.evidence import Evidence
-from packwise.cli.fleet.orphans import orphans, prune
-from packwise.cli.fleet.output import Output
+from packwise.cli.fleet.disk import CommitTree, DiskTree
+from packwise.cli.fleet.output import Evidence, Output, orphans, prune
 from packwise.cli.fleet.requests import Nodes, Requests, Rooted, reach_of
 from packwise.cli.fleet.run import run_through
 from packwise.cli.fleet.spool import Spool
+from packwise.cli.fleet.work import blobs_of, read_crds
 from packwise.cli.fleet_output.report import FleetReport, Orphans, shown
 from packwise.cli.git import Commit, merge_bases
 from packwise.cli.input_paths import real, top_of

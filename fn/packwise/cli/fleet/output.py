@@ -1,31 +1,44 @@
-"""Where the packages of a fleet are rendered to: a folder for each, all of a package or nothing."""
+"""The output folder of a fleet: its files, orphans, and the evidence that it is up to date.
+
+As git's index, this goes by the times, the size, the number (inode) and the permissions of each file. It is kept in the
+cache: it differs from machine to machine, and an output must not.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import posixpath
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
+from struct import Struct
+from time import time_ns
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile, exit_code
-from packwise.cli.fleet.messages import plan_digest, plan_of
+from packwise.cli.fleet.requests import plan_digest, plan_of
+from packwise.cli.folder import FolderPlan
 from packwise.cli.input_paths import real
 from packwise.cli.manifests import NAME as LIST
 from packwise.cli.reader import error_result
 from packwise.cli.survey import survey
-from packwise.cli.swap import copied_in, locked, remove_left
-from packwise.cli.write import apply
+from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_left
 from packwise.commands.fleet import Status
 from packwise.commands.fleet.result import WRITTEN, kept_findings
+from packwise.fleet.build import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 
-    from packwise.cli.fleet.evidence import Evidence, Look
     from packwise.cli.survey import Changes
     from packwise.commands.fleet import PackageResult
-
-__all__ = ["Output", "unwritable"]
+    from packwise.fleet.cache import Cache
 
 
 class Output:
@@ -115,3 +128,191 @@ def _failing(result: PackageResult, results: Iterable[Result]) -> PackageResult:
         warnings=result.warnings + warnings,
         findings=(*findings, *result.findings),
     )
+
+
+_NOTHING = FolderPlan({}, frozenset(), frozenset(), (), ())
+
+
+def orphans(output: str, known: Collection[str], evidence: Evidence) -> list[str]:
+    """The folders below `output`, by path, that have a list of packwise's own files and are not `known`.
+
+    What `evidence` has of a folder is not looked for again.
+    """
+    written: set[str] = set()
+    left = ["."]
+    while left:
+        name = left.pop()
+        at = output if name == "." else f"{output}/{name}"
+        below = evidence.written_in(at)
+        if below is not None:
+            written.update([posixpath.normpath(f"{name}/{folder}") for folder in below])
+            continue
+        with suppress(OSError), os.scandir(at) as entries:
+            for entry in entries:
+                if entry.name == LIST:
+                    written.add(name)
+                elif not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
+                    left.append(entry.name if name == "." else f"{name}/{entry.name}")
+    return sorted(written.difference(known))
+
+
+def prune(output: Path, name: str) -> list[Result]:
+    """Removes what an earlier run wrote to the folder `name` of `output`, and folders that are empty then.
+
+    A file that was changed since stays, as do files of others: a warning names it. Errors are among the results where
+    the folder cannot be changed; it is as it was then.
+    """
+    folder = output / name
+    try:
+        with locked(Path(real(folder)).parent):
+            remove_left(folder)
+            changes = survey(folder, _NOTHING, with_list=True)
+            # The list stays as long as it names a file that stays.
+            own = () if changes.results else (Path(real(folder)) / LIST,)
+            apply(folder, replace(changes, removed=(*changes.removed, *own), listing=None), at_once=True)
+            remove_empty(folder, output)
+    except FieldError as error:
+        return [error_result(error)]
+    except OSError as error:
+        return [unwritable(str(error.filename), error.strerror or str(error))]
+    return list(changes.results)
+
+
+_FORMAT = 1
+"""Of looks; another number is another look at the same folder."""
+
+_SECOND = 1_000_000_000
+_REST = 2 * _SECOND
+"""Nanoseconds after which a second change of a file gives it another time, on any file system."""
+
+
+class Look(NamedTuple):
+    """The files and folders in a folder, with what tells a change of each. `at` is when they were looked at.
+
+    They are in the order of the file system, which keeps it as long as nothing changes.
+    """
+
+    entries: Mapping[str, bytes]
+    at: int
+
+    def digest(self) -> bytes:
+        """Another one for every other look."""
+        digest = sha256("\0".join(self.entries).encode("utf-8", "surrogateescape"))
+        digest.update(b"".join(self.entries.values()))
+        return digest.digest()
+
+    def written(self) -> tuple[str, ...]:
+        """The folders in it that have a list of packwise's own files; "" is itself. Hidden folders are left out."""
+        lists = [path.rpartition("/") for path in self.entries if path.endswith(LIST)]
+        return tuple(folder for folder, _, name in lists if name == LIST and not _is_hidden(folder))
+
+    def is_at_rest(self) -> bool:
+        """Whether any change after the look will show: a file that changed just before it may change unseen."""
+        return all(_time(entry) + _REST < self.at for entry in self.entries.values())
+
+    def is_after(self, before: Look | None, written: Collection[str]) -> bool:
+        """Whether this is the look `before` with the files `written`, to which nobody else had access yet."""
+        kept = {path: entry for path, entry in self.entries.items() if entry != FOLDER and path not in written}
+        if kept and not (before is not None and before.has(kept) and Look(kept, before.at).is_at_rest()):
+            return False
+        # Where times are whole seconds, a file can change once more within the second in which it was written.
+        return any(_time(self.entries[path]) % _SECOND for path in written if path in self.entries)
+
+    def has(self, entries: Mapping[str, bytes]) -> bool:
+        """Whether these are among its files, whatever happened to their names: a link made and removed is no change."""
+        return all(
+            path in self.entries and self.entries[path][:_OF_CONTENT] == entry[:_OF_CONTENT]
+            for path, entry in entries.items()
+        )
+
+
+ENTRY = Struct("=qqQIq")
+"""Of a file: when its content changed, in nanoseconds, its size, number and mode, and when anything of it changed."""
+
+_OF_CONTENT = Struct("=qqQI").size
+
+FOLDER = ENTRY.pack(0, 0, 0, 0, 0)
+
+
+def _time(entry: bytes) -> int:
+    """When the content changed last; a folder is always at rest."""
+    return ENTRY.unpack(entry)[0]
+
+
+_fields = attrgetter("st_mtime_ns", "st_size", "st_ino", "st_mode", "st_ctime_ns")
+
+
+def _is_hidden(folder: str) -> bool:
+    return folder.startswith(".") or "/." in folder
+
+
+def look_at(folder: str) -> Look | None:
+    """A look at a folder; None where not all of it can be seen. No link is followed, and `.git` is left out."""
+    at = time_ns()
+    entries: dict[str, bytes] = {}
+    folders = [""]
+    try:
+        while folders:
+            prefix = folders.pop()
+            with _opened(f"{folder}/{prefix}") as opened, os.scandir(opened) as listed:
+                for each in listed:
+                    path = prefix + each.name
+                    if not each.is_dir(follow_symlinks=False):
+                        entries[path] = ENTRY.pack(*_fields(each.stat(follow_symlinks=False)))
+                    elif each.name != ".git":
+                        entries[path] = FOLDER
+                        folders.append(f"{path}/")
+    except OSError:
+        return None
+    return Look(entries, at)
+
+
+@contextmanager
+def _opened(folder: str) -> Generator[int | str]:
+    """The folder as `os.scandir` takes it: where the system can open it, the path to each file in it is a name."""
+    if os.scandir not in os.supports_fd:
+        yield folder
+        return
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+class Evidence:
+    """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none."""
+
+    __slots__ = ("_cache", "_written")
+
+    def __init__(self, cache: Cache | None) -> None:
+        self._cache = cache if cache is not None and cache.is_near else None
+        self._written: dict[str, tuple[str, ...]] = {}
+
+    def look(self, folder: Path) -> Look | None:
+        """A look at the folder, where that is of use."""
+        return None if self._cache is None else look_at(os.fspath(folder))
+
+    def is_held(self, folder: Path, plan: bytes) -> bool:
+        """Whether the folder looks as it did when it held what `plan` is the digest of."""
+        known = None if self._cache is None else self._cache.get(_key(folder, plan))
+        if known is None:
+            return False
+        look = self.look(folder)
+        if look is None or look.digest() != known:
+            return False
+        self._written[os.fspath(folder)] = look.written()
+        return True
+
+    def written_in(self, folder: str) -> tuple[str, ...] | None:
+        """The folders in a folder that is held, "" for itself, which have a list of packwise's own files."""
+        return self._written.get(folder)
+
+    def keep(self, folder: Path, plan: bytes, look: Look) -> None:
+        """Keeps that the folder holds that with this look."""
+        if self._cache is not None:
+            self._cache.put(_key(folder, plan), look.digest())
+
+
+def _key(folder: Path, plan: bytes) -> str:
+    return sha256(json.dumps(["look", _FORMAT, build().digest, os.fspath(folder), plan.hex()]).encode()).hexdigest()

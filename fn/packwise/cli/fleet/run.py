@@ -7,16 +7,15 @@ from contextlib import closing
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import Meter, say
-from packwise.cli.fleet.messages import lost, result_of
+from packwise.cli.fleet.requests import lost, result_of
 from packwise.cli.fleet.work import work
 from packwise.fleet.workers.run import Lost, WorkersError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from packwise.cli.fleet.messages import Answer, Request
     from packwise.cli.fleet.output import Output
-    from packwise.cli.fleet.requests import Requests
+    from packwise.cli.fleet.requests import Answer, Request, Requests
     from packwise.commands.fleet import PackageResult
     from packwise.fleet.cache import Cache
     from packwise.fleet.workers.run import Workers

@@ -1,49 +1,240 @@
-"""The work on one package, by each verb of a fleet: a request that holds all it needs becomes an answer."""
+"""A request to an answer, in whatever process: the package read, rendered, judged.
+
+Nothing is read but what the request brings, so that the answer is the same in this process, in another, on another
+machine.
+"""
 
 from __future__ import annotations
 
 import json
+import posixpath
+import zlib
+from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path, PurePosixPath
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
+from krmfn.source import Source
 from packwise.account import one_account
-from packwise.cli.arguments import UsageError
+from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.coverage import coverage_of, files_covered
 from packwise.cli.document import InputFile
-from packwise.cli.fleet.crds import crds_of
-from packwise.cli.fleet.messages import Answer, lost, payload_of
-from packwise.cli.fleet.side import located, package_of, read_side
+from packwise.cli.fleet.disk import DiskTree
+from packwise.cli.fleet.kustomize import KustomizeError, build, kustomize_version
+from packwise.cli.fleet.requests import Answer, lost, payload_of
 from packwise.cli.folder import plan_folder
+from packwise.cli.git import left_out_of
 from packwise.cli.groups import Checkup, Group
-from packwise.cli.inputs import Inputs
+from packwise.cli.input_paths import SUFFIXES, InputPath, from_top
+from packwise.cli.inputs import Inputs, assigned, definitions_in, documents_of
 from packwise.cli.judgement import judge
-from packwise.cli.reader import error_result
+from packwise.cli.read import decode
+from packwise.cli.reader import Reader, error_result, items_of, readable_items
 from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
 from packwise.cli.surroundings import traits_of
-from packwise.cli.values import assigned
 from packwise.commands.diff import Action, diff, state_after, state_before
-from packwise.commands.fleet.packages import Client
-from packwise.commands.fleet.result import FIT, PackageResult, Status, kept_findings
+from packwise.commands.fleet.kustomization import copy_of, file_of
+from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of
+from packwise.commands.fleet.result import BUILD, FIT, PackageResult, Status, kept_findings
+from packwise.commands.fleet.tree import MemoryTree
+from packwise.objects.index import taken_apart
 from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
 from packwise.render import LOCAL_CONFIG
-from packwise.select import Package
+from packwise.select import Configured, Package
+from packwise.settings.recognition import is_operator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
-    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.cli.coverage import Coverage
-    from packwise.cli.fleet.messages import Request, Side
-    from packwise.cli.fleet.side import SideRead
+    from packwise.cli.fleet.disk import CommitTree
+    from packwise.cli.fleet.requests import Request, Side
     from packwise.cli.folder import FolderPlan
     from packwise.commands.diff import Change, State
+    from packwise.commands.doctor import Problem
     from packwise.commands.place.placing import GangAnswer
+    from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
 
-__all__ = ["work"]
+    Blobs = tuple[tuple[str, str], ...]
+
+
+class SideRead(NamedTuple):
+    """A side, read. `is_kept` is whether a cache may keep an answer to it.
+
+    `crds` are those of its cluster; `values` set the variables of its templates.
+    """
+
+    side: Side
+    files: tuple[InputFile, ...] = ()
+    configured: Configured = Configured()
+    validates: bool = False
+    results: tuple[Result, ...] = ()
+    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    is_kept: bool = True
+    crds: tuple[KubeObject, ...] = ()
+    values: Mapping[str, Value] = {}
+
+
+def read_side(side: Side, kustomize: str) -> SideRead:
+    """The side, built where kustomize renders it, which must have the version `kustomize`."""
+    if side.problems:
+        return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
+    tree = MemoryTree(dict(side.files))
+    try:
+        configuration = configuration_of(tree, side.folder, side.client)
+        if side.client is not Client.KUSTOMIZE:
+            return _read_files(side, configuration)
+        # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
+        copy = copy_of(tree, side.folder)
+        if copy.problems:
+            return SideRead(side, results=tuple(_problem(problem) for problem in copy.problems))
+        # A worker elsewhere may have another one, whose answer nobody asked for.
+        if kustomize_version() != kustomize:
+            here = f"kustomize must be {kustomize}, as where the fleet was started; got {kustomize_version()}"
+            raise KustomizeError(here)
+        built = decode(build(copy.contents, copy.file, copy.kustomization, copy.data), InputPath())
+    except KustomizeError as error:
+        file = ResultFile(file_of(tree, side.folder) or side.folder)
+        result = Result(str(error), file=file, tags={"rule": BUILD.name})
+        return SideRead(side, results=(result,), is_kept=False)
+    except FieldError as error:
+        return SideRead(side, results=(error_result(error),))
+    return SideRead(side, (built,), _configured(configuration), configuration.validates, _unreadable(built))
+
+
+def _read_files(side: Side, configuration: Configuration) -> SideRead:
+    reader = Reader()
+    files = reader.read_contents(_listed(side))
+    return SideRead(
+        side,
+        tuple(files),
+        _configured(configuration),
+        configuration.validates,
+        tuple(reader.results),
+        tuple(reader.left_out),
+    )
+
+
+def _listed(side: Side) -> dict[InputPath, bytes]:
+    """The contents of the files of a folder, by the paths that a walk through it would give them."""
+    target = PurePosixPath(side.folder)
+    contents = {PurePosixPath(path): data for path, data in side.files}
+    markers = {path: data.decode("utf-8", "replace") for path, data in contents.items() if path.name in SAYING}
+    files = [path for path in contents if path.is_relative_to(target) and path.suffix in SUFFIXES]
+    left_out = left_out_of(files, markers, target, [])
+    return {
+        InputPath(str(path), str(path.relative_to(target)), left_out.get(path), is_named=False): contents[path]
+        for path in files
+    }
+
+
+def _configured(configuration: Configuration) -> Configured:
+    item = configuration.item
+    if item is None:
+        return Configured()
+    return Configured(context=(item,)) if is_operator(item) else Configured(item)
+
+
+def _unreadable(file: InputFile) -> tuple[Result, ...]:
+    results: list[Result] = []
+    for item in file.items:
+        try:
+            _ = item.value
+        except FieldError as error:
+            results.append(error_result(error))
+    return tuple(results)
+
+
+def _problem(problem: Problem) -> Result:
+    place = {"line": str(problem.line), "column": str(problem.column)} if problem.line else {}
+    return Result(problem.message, file=ResultFile(problem.file), tags={"rule": FIT.name, **place})
+
+
+def package_of(read: SideRead, before: SideRead | None, *, apart: bool = True) -> Package:
+    """What the pipeline renders; with `apart`, the entries of Lists are objects of their own."""
+    config = read.configured
+    return Package(
+        _entries(read.files) if apart else items_of(read.files),
+        config.function_config,
+        None if before is None or exit_code(before.results) else _entries(before.files),
+        read.crds,
+        documents_of(read.files),
+        documents_of(before.files if before is not None else ()),
+        read.values,
+        context=config.context,
+        configured_before=None if before is None else before.configured,
+    )
+
+
+def _entries(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    return taken_apart([item for file in files for item in readable_items(file)])
+
+
+def located(result: Result, read: SideRead | None) -> Result:
+    """The result, at the kustomization where it is about what that builds: no line of a file has it."""
+    if result.file is not None or read is None or read.side.client is not Client.KUSTOMIZE:
+        return result
+    path = file_of(MemoryTree(dict(read.side.files)), read.side.folder) or read.side.folder
+    tags = {key: tag for key, tag in result.tags.items() if key not in ("line", "column")}
+    return result._replace(file=ResultFile(path), tags=tags)
+
+
+class Crds(NamedTuple):
+    """CRDs as a request brings them: `packed` is b"" where none are named. `results` say what cannot be read."""
+
+    packed: bytes = b""
+    results: tuple[Result, ...] = ()
+
+
+def read_crds(paths: tuple[str, ...], top: str) -> Crds:
+    """The CRDs of the kinds that count in files and folders; findings name these by their path from `top`.
+
+    Raises UsageError where something is not there, or has no such CRD.
+    """
+    reader = Reader()
+    items = definitions_in(paths, reader)
+    if exit_code(reader.results):
+        return Crds(results=tuple(reader.results))
+    named = [item.source for item in items]
+    sources = [each if each.file is None else each._replace(file=from_top(each.file, top)) for each in named]
+    # Each request brings them, and they have some hundred thousand characters of much the same.
+    return Crds(zlib.compress(json.dumps(sources).encode()) if sources else b"", tuple(reader.results))
+
+
+def blobs_of(paths: Iterable[str], top: str, commit: CommitTree) -> tuple[Blobs, Blobs]:
+    """The files that `paths` name below `top`, with what git calls each: those of a commit, and those of today."""
+    before: list[tuple[str, str]] = []
+    after: list[tuple[str, str]] = []
+    for path in [from_top(path, top) for path in paths if path != STDIN]:
+        if path == ".." or path.startswith("../") or Path(path).is_absolute():
+            continue
+        at = "" if path == "." else path
+        folder = at if Path(top, at).is_dir() else posixpath.dirname(at)
+        for blobs, tree in ((before, commit.listing(folder)), (after, DiskTree(top, folder))):
+            files = [at] if tree.is_file(at) else tree.files_below(at)
+            blobs += [(file, tree.blob(file, commit.form)) for file in files if file.endswith(SUFFIXES)]
+    return tuple(before), tuple(after)
+
+
+@lru_cache(1)
+def crds_of(packed: bytes) -> tuple[KubeObject, ...]:
+    """The CRDs in a request."""
+    if not packed:
+        return ()
+    return tuple(KubeObject(_source(fields)) for fields in json.loads(zlib.decompress(packed)))
+
+
+def _source(fields: list[Any]) -> Source:
+    text, root, line, column, file, entry = fields
+    return Source(text, tuple(root), line, column, file, tuple(entry))
 
 
 def work(request: Request) -> Answer:

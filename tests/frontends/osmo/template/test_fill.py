@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.value import Value
-from packwise.cli.values import assigned
+from packwise.cli.inputs import assigned
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, replace_tokens
 
 CONDITIONS = """\
