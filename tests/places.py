@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-__all__ = ["CRDS", "NO_CRDS", "ROOT", "SHARED", "TESTDATA", "TOOLS", "in_ci", "missing"]
+__all__ = ["CRDS", "NO_CRDS", "ROOT", "SHARED", "TESTDATA", "TOOLS", "in_ci", "missing", "needs_command"]
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -25,6 +26,12 @@ TOOLS = ROOT / ".cache" / "tools"
 def in_ci() -> bool:
     """Whether this is CI, where a missing client is a failure and expected outputs are never rewritten."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def needs_command(name: str, package: str) -> None:
+    """Skip the test where a command of the system is not on PATH; in CI that is a failure."""
+    if shutil.which(name) is None:
+        missing(f'"{name}" is not on PATH (Debian: apt-get install {package})')
 
 
 def missing(what: str) -> NoReturn:

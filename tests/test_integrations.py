@@ -16,7 +16,7 @@ import yaml
 
 from tests.cli.calling import CONFIG, WORKLOAD, write
 from tests.forge import BOT, Forge, forge
-from tests.places import ROOT, TOOLS, missing
+from tests.places import ROOT, TOOLS, missing, needs_command
 
 PAGES = ROOT / "docs" / "how-to"
 RELEASE = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
@@ -455,6 +455,7 @@ NODES = {
 
 @pytest.fixture(name="remote")
 def remote_forge() -> Iterator[Forge]:
+    needs_command("curl", "curl")
     with forge() as held:
         yield held
 

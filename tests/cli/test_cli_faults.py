@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.cli.test_cli_interrupted import BROKEN, state
-from tests.places import missing
+from tests.places import missing, needs_command
 
 COMMANDS = {
     "render -o": "render in -o out",
@@ -27,6 +27,7 @@ FULL = 'must be a file that can be written; got "No space left on device"\n'
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, of 256 KiB."""
+    needs_command("mount", "mount")
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
@@ -150,6 +151,8 @@ def test_a_file_that_may_not_grow_is_named(command: str, packwise: Path, tmp_pat
 def test_a_folder_that_may_not_be_written_stays(command: str, packwise: Path, tmp_path: Path) -> None:
     sources(tmp_path, BROKEN if command == "check --fix" else WORKLOAD)
     before = listing(tmp_path)
+    if os.geteuid() == 0:
+        needs_command("setpriv", "util-linux")
     # Root may write everywhere, by a capability that can be given up.
     prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     folders = [tmp_path / "in", tmp_path]
