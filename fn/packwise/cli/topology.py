@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import UsageError
 from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import show, visible
-from packwise.commands.import_topology import propose
+from packwise.commands.topologies import propose
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.revisions.records import ALPHA_8
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packwise.cli.arguments import ImportTopology
-    from packwise.commands.import_topology import Proposal, ProposedLevel
+    from packwise.commands.topologies import Proposal, ProposedLevel
 
 __all__ = ["topology"]
 

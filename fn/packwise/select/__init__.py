@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from packwise.select.package import Configured, Package
-from packwise.select.selection import Selection, cluster_of, index_package, select, topologies_of
+from packwise.select.selection import Configured, Package, Selection, cluster_of, index_package, select, topologies_of
 
 __all__ = ["Configured", "Package", "Selection", "cluster_of", "index_package", "select", "topologies_of"]
