@@ -11,7 +11,7 @@ from packwise.cli.reader import is_readable, readable_items
 from packwise.discovery import Reason, passed_over, summary
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import WORKLOADS, workloads_in
-from packwise.objects.workload_kinds import WORKLOAD_KINDS
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ __all__ = ["Coverage", "coverage_of", "ending", "files_covered", "groups_covered
 _MOST_GROUPS = 3
 """How many configurations the line names."""
 
-_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 _KEYS = frozenset([kind.key for kind in WORKLOADS])
 
 
@@ -141,8 +140,7 @@ def _is_of_scheduler(item: KubeObject) -> bool:
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
     if kind is None or is_generated(item.value):
         return False
-    is_queued = kind.integration is not None and _QUEUE_NAME in item.labels
-    return is_queued or any(spec.get("schedulerName") == KAI_PROFILE for spec in kind.pod_specs(item.value))
+    return is_queued(item) or any(spec.get("schedulerName") == KAI_PROFILE for spec in kind.pod_specs(item.value))
 
 
 def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:

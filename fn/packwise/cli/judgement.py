@@ -51,7 +51,8 @@ class _Verdict(NamedTuple):
     """What a render says of one group: the results that are reported, and how many `workloads` it judged.
 
     `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
-    no status. `objects` are the workloads that are Kubernetes objects.
+    no status. `objects` are the workloads that are Kubernetes objects. It `has_plans` where workloads need a release of
+    Grove or KAI.
     """
 
     results: tuple[Result, ...]
@@ -59,6 +60,7 @@ class _Verdict(NamedTuple):
     judge: str | None
     is_new: bool
     objects: int
+    has_plans: bool
 
 
 def judge(checkup: Checkup) -> Judgement:
@@ -67,8 +69,8 @@ def judge(checkup: Checkup) -> Judgement:
     results = [*checkup.results]
     passed = rules_missed_by(checkup.results)
     # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
-    has_workloads = any(each.workloads for _, each in judged)
-    passed |= {NO_WORKLOADS.name} if has_workloads else _OF_WORKLOADS
+    passed |= {NO_WORKLOADS.name} if any(each.workloads for _, each in judged) else set()
+    passed |= set() if any(each.has_plans for _, each in judged) else _OF_WORKLOADS
     for _, each in judged:
         results += [result for result in each.results if result.tags.get("rule") not in passed]
     coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in judged])
@@ -86,12 +88,12 @@ def _verdict_of(group: Group) -> _Verdict:
     results = _reported(results_of(layers), rendered.obstacles, group)
     workloads = [item for item in group.package.items if item.get("kind") in _NAMES]
     is_new = any(not item.get("status") for item in workloads)
-    number = sum(each.workloads for each in judged)
+    number, planned = sum(each.workloads for each in judged), [plan.workload for each in judged for plan in each.plans]
     if group.unchanged:
-        plans = [plan for each in judged for plan in each.plans]
-        number = sum(plan.workload.location().file not in group.unchanged for plan in plans)
+        number = sum(item.location().file not in group.unchanged for each in judged for item in each.judged)
+        planned = [item for item in planned if item.location().file not in group.unchanged]
     objects = sum([objects_judged(each, group.unchanged) for each in judged])
-    return _Verdict(results, number, judge_of(rendered), is_new, objects)
+    return _Verdict(results, number, judge_of(rendered), is_new, objects, bool(planned))
 
 
 def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Layer]:

@@ -11,11 +11,13 @@ from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Metadata",
     "Role",
     "WorkloadKind",
+    "is_queued",
     "pod_templates_in",
     "workload_kind",
 ]
@@ -35,6 +38,9 @@ ANYWHERE = "**"
 
 _OF_OTHERS = frozenset({"replicatedJobs", "leaderWorkerTemplate", "headGroupSpec", "workerGroupSpecs", "jobTemplate"})
 """Fields of workloads that KAI knows: where one of another kind has such a field, it makes that workload."""
+
+
+_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 
 
 class Grouping(Enum):
@@ -231,6 +237,12 @@ def workload_kind(value: Mapping[str, Value]) -> WorkloadKind:
     own = Metadata(("metadata",), Role.ABOVE, _article(name))
     pods = _pods(f"pods of {_article(name)}", ANYWHERE)
     return WorkloadKind(group if slash else "", name, (version,), Grouping.UNREAD, (own, pods))
+
+
+def is_queued(item: KubeObject) -> bool:
+    """Whether Kueue queues the object: one of a kind that it knows, with the label that names a queue."""
+    kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
+    return kind is not None and kind.integration is not None and bool(item.labels.get(_QUEUE_NAME))
 
 
 def _article(name: str) -> str:

@@ -62,6 +62,7 @@ class Rendered(NamedTuple):
     has_grove: bool = False
     obstacles: tuple[Result, ...] = ()
     scheduled: SchedulerInput | None = None
+    queued: tuple[KubeObject, ...] = ()
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -71,7 +72,13 @@ class Rendered(NamedTuple):
     @property
     def workloads(self) -> int:
         """How many workloads were judged."""
-        return len(self.plans)
+        return len(self.judged)
+
+    @property
+    def judged(self) -> tuple[KubeObject, ...]:
+        """The workloads that were judged: those with a plan, then those that a scheduler alone looks at."""
+        planned = {plan.workload for plan in self.plans}
+        return (*[plan.workload for plan in self.plans], *[item for item in self.queued if item not in planned])
 
     @property
     def gitops(self) -> tuple[str, ...]:
@@ -116,7 +123,9 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     findings = judge(source, selection, findings, written.generated, is_part=package.is_part, writes=writes)
     results = (*configured.obstacles, *_report(findings, written.ignorable, choice))
     has_grove = any(items.of_kind(*kind.key) for kind in WORKLOADS)
-    rendered = rendered._replace(results=results, plans=plans, known=known, has_grove=has_grove)
+    rendered = rendered._replace(
+        results=results, plans=plans, known=known, has_grove=has_grove, queued=written.workloads
+    )
     if exit_code(results):
         return rendered._replace(results=(*results, *choice.wrong_comments()))
     annotated = _annotate(package, plans, written, source)
@@ -186,6 +195,7 @@ class _Written(NamedTuple):
 
     `findings` are about workloads; errors about `ignorable` objects may be ignored. `statuses` are those of
     topologies by name, `conditions` those of users' objects; `notices` report conditions that are not annotated.
+    `workloads` are those that a scheduler judges itself.
     """
 
     generated: tuple[Generated, ...]
@@ -194,6 +204,7 @@ class _Written(NamedTuple):
     statuses: Mapping[str, Status]
     conditions: Mapping[KubeObject, tuple[Condition, ...]]
     notices: tuple[Finding, ...]
+    workloads: tuple[KubeObject, ...]
 
 
 def _write(
@@ -227,6 +238,7 @@ def _write(
         statuses=statuses,
         conditions=objects.conditions,
         notices=tuple(notices),
+        workloads=objects.workloads,
     )
 
 
@@ -238,6 +250,7 @@ def _scheduler_objects(source: SchedulerInput) -> SchedulerObjects:
         findings=tuple(finding for objects in written for finding in objects.findings),
         refusals={name: answer for objects in written for name, answer in objects.refusals.items()},
         conditions={item: conditions for objects in written for item, conditions in objects.conditions.items()},
+        workloads=tuple(item for objects in written for item in objects.workloads),
     )
 
 
@@ -297,7 +310,7 @@ def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written
             annotated, findings = annotate(finalized.get(item, item), status, settings)
             kept.append(with_notes(annotated, notes.get(item, {})))
             notices += findings
-    if not plans:
+    if not plans and not written.workloads:
         message = "there is no PodCliqueSet among the input; what needs none was rendered"
         notices.append(Finding.of(NO_WORKLOADS, None, (), message))
     return _Annotated(tuple(kept), tuple(notices))

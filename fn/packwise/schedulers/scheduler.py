@@ -38,13 +38,15 @@ class SchedulerObjects(NamedTuple):
     """The objects of a scheduler and what is wrong with them.
 
     `refusals` holds the answer of its API server by name of the topology it refuses. `conditions` are those of the
-    users' objects that hold topologies, where the revision has any but Ready.
+    users' objects that hold topologies, where the revision has any but Ready. `workloads` are those that the scheduler
+    judges itself, without a plan of a front end.
     """
 
     generated: tuple[Generated, ...] = ()
     findings: tuple[Finding, ...] = ()
     refusals: Mapping[str, str] = {}
     conditions: Mapping[KubeObject, tuple[Condition, ...]] = {}
+    workloads: tuple[KubeObject, ...] = ()
 
 
 class Scheduler(Protocol):

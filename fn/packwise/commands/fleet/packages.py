@@ -35,7 +35,7 @@ SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
 """Words of which each configuration has one: most files have none, and need no closer look."""
 
-_WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], KAI_PROFILE.encode())
+_WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], KAI_PROFILE.encode(), b"kueue.x-k8s.io/queue-name")
 """Words of which each workload has one."""
 
 _PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
 
@@ -34,7 +35,9 @@ class _Kueue:
 
         release = kueue_release(source.settings.kueue.version)
         generated, refused = rendered(source, release) if writes else ([], [])
-        return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)))
+        known = [item for kind in WORKLOAD_KINDS.values() for item in inventory.items.of_kind(*kind.key)]
+        queued = tuple([item for item in known if is_queued(item)])
+        return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)), workloads=queued)
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """A Topology or a ResourceFlavor in the version that the named release serves."""
