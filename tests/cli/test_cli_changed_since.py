@@ -385,6 +385,38 @@ def test_a_path_that_went_is_no_mistake_and_one_that_never_was_is(call: Call, re
     assert '"clusters/north" does not exist' in never.stderr
 
 
+HIDING: dict[str, dict[str, str | None]] = {
+    "a file of before": {".gitignore": "web.yaml\n", "clusters/east/web.yaml": OTHER},
+    "a new file": {".gitignore": "new.yaml\n", "clusters/east/new.yaml": OTHER},
+    "a folder": {"clusters/.gitignore": "east/\n", "clusters/east/web.yaml": OTHER},
+}
+
+
+@pytest.mark.parametrize("hides", HIDING)
+def test_a_change_cannot_hide_behind_a_gitignore(call: Call, repository: Path, hides: str) -> None:
+    """Git tracks a file that was added all the same."""
+    change(repository, HIDING[hides])
+    git(repository, "add", "--all", "--force")
+    git(repository, "commit", "--quiet", "--message", "hidden")
+    file = next(name for name in HIDING[hides] if name.endswith(".yaml"))
+    by = next(iter(HIDING[hides]))
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert (ran.code, found(ran)) == (1, [("readable", file)])
+    message = f'must be judged, since git tracks it; "{by}" names it: take it out of there, or out of git'
+    assert [finding["message"] for finding in ran.findings if finding["file"] == file] == [message]
+
+
+def test_what_git_does_not_track_is_ignored(call: Call, repository: Path) -> None:
+    write(repository, {".gitignore": "new.yaml\n", "clusters/east/new.yaml": OTHER})
+    committed(repository)
+
+    ran = call("check", ".", "--changed-since", "main", "-o", "json")
+
+    assert (ran.code, found(ran)) == (0, [])
+
+
 def test_a_submodule(call: Call, repository: Path, tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     write(inner, {"topology.yaml": CONFIG, "web.yaml": BROKEN})

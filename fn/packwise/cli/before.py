@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.result import Result, ResultFile
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.fleet.disk import blob_of
@@ -23,11 +24,13 @@ from packwise.cli.read import decode
 from packwise.cli.reader import Reader
 from packwise.cli.surroundings import defining, is_broken_configuration, path_of
 from packwise.commands.fleet.packages import reach
+from packwise.discovery import Reason
+from packwise.objects.index import READABLE
+from packwise.objects.kinds import workloads_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from krmfn.result import Result
     from packwise.cli.arguments import Named
     from packwise.cli.document import InputFile
     from packwise.cli.groups import Group
@@ -90,6 +93,10 @@ class Base:
     def holds(self, path: str) -> bool:
         """Whether a file stood at the real path or below it."""
         return any(contains(path, each) for each in self._blobs)
+
+    def has_same(self, path: str) -> bool:
+        """True if the file holds on disk what it held in the commit."""
+        return path in self._blobs and path in self.same([path])
 
     def same(self, paths: Iterable[str]) -> frozenset[str]:
         """Those of `paths` that hold on disk what they held in the commit; no link, and nothing below one, does."""
@@ -247,10 +254,32 @@ def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
         befores = [read_before(base, named, checkup.files, checkup.around) for base in bases]
         beside = [*([] if named.config is None else [named.config]), *named.crds, *nodes]
         is_whole = any(differs(base, beside) for base in bases)
+        hidden = _hidden(checkup, bases)
     finally:
         for base in bases:
             base.close()
-    return _narrowed(checkup, befores, is_chosen=named.config is not None, is_whole=is_whole)
+    narrowed = _narrowed(checkup, befores, is_chosen=named.config is not None, is_whole=is_whole)
+    return narrowed._replace(results=(*narrowed.results, *hidden))
+
+
+def _hidden(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
+    """The changed files with workloads that a `.gitignore` names though git tracks them: a change could hide so."""
+    ignored = {real(name): (name, each.by) for name, each in checkup.left_out if each.reason is Reason.IGNORED}
+    if not ignored:
+        return []
+    head = Base("HEAD", bases[0].top)
+    head.close()
+    results: list[Result] = []
+    for path in sorted({path for base in (head, *bases) for path in base.paths if path.endswith(SUFFIXES)}):
+        above = next((each for each in (path, *map(str, Path(path).parents)) if each in ignored), None)
+        if above is None or all(base.has_same(path) for base in bases):
+            continue
+        if workloads_in((_content(path) or b"").decode("utf-8", "replace")):
+            name, by = ignored[above]
+            message = f'must be judged, since git tracks it; "{by}" names it: take it out of there, or out of git'
+            file = ResultFile(name + path[len(above) :].replace(os.sep, "/"))
+            results.append(Result(message, file=file, tags={"rule": READABLE.name}))
+    return results
 
 
 def _read(named: Named, bases: Iterable[Base]) -> Checkup:
