@@ -53,7 +53,7 @@ class Jobs:
             )
             yield WorkloadPlan(item, placements=(Placement(gang, f"Job {item.name}", item, emit_by_default=True),))
 
-    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:
+    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:
         return item
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:

@@ -118,3 +118,48 @@ def test_the_topologies_that_workloads_name_are_listed(folder: Path, call: Call)
     assert "gb200     Topology  in/gb200.yaml:1  nvidia.com/block, nvidia.com/rack" in listed
     assert "gb200     research/train  by name" in listed
     assert "<none>    research/web" in listed
+
+
+MISPLACED = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research, labels: {kai.scheduler/quene: research}}
+spec: {template: {spec: {schedulerName: NAME, containers: [{name: main}]}}}
+"""
+QUEUED = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: queued, namespace: research, labels: {kueue.x-k8s.io/queue-name: lq}}
+spec:
+  suspend: true
+  template:
+    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}
+    spec: {schedulerName: NAME, containers: [{name: main}], restartPolicy: Never}
+"""
+OWN_NAME = SETTINGS.replace("emit: [PodGroup]", "kai: {schedulerName: my-kai}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "rules"),
+    [
+        (OWN_NAME, "my-kai", {"key-spelling", "kueue-scheduler"}),
+        (OWN_NAME, "kai-scheduler", set[str]()),
+        (SETTINGS, "my-kai", set[str]()),
+        (SETTINGS, "kai-scheduler", {"key-spelling", "kueue-scheduler"}),
+    ],
+)
+def test_keys_count_where_pods_ask_for_kai_by_the_name_of_the_settings(
+    call: Call, tmp_path: Path, settings: str, name: str, rules: set[str]
+) -> None:
+    files = {"train.yaml": MISPLACED, "queued.yaml": QUEUED}
+    write(
+        tmp_path / "in",
+        {"topology.yaml": settings} | {file: text.replace("NAME", name) for file, text in files.items()},
+    )
+
+    found = {finding["rule"] for finding in call("check", "in", "-o", "json").findings}
+    call("check", "in", "--fix")
+
+    assert found & {"key-spelling", "kueue-scheduler"} == rules
+    fixed = "kai.scheduler/queue: research" in (tmp_path / "in" / "train.yaml").read_text(encoding="utf-8")
+    assert fixed == bool(rules)

@@ -42,7 +42,7 @@ def mend(package: Package, *, unsafe: bool = False) -> Mended:
     except FieldError:
         # A topology that cannot be read says what others mean; what is wrong with it is a finding of a check.
         return Mended(package.items, 0)
-    safe = [_attempt(item, partial(_mended, cluster=cluster)) for item in package.items]
+    safe = [_attempt(item, partial(_mended, cluster=cluster, settings=selection.settings)) for item in package.items]
     decided = [_attempt(item, partial(_decided, cluster=cluster, settings=selection.settings)) for item in safe]
     if unsafe:
         return Mended(tuple(decided), 0)
@@ -57,10 +57,10 @@ def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> Ku
         return item
 
 
-def _mended(item: KubeObject, cluster: Cluster) -> KubeObject:
+def _mended(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
     """The item in other words, which say what its author can only have meant."""
     for front_end in workload_front_ends():
-        item = front_end.mend(item, cluster.revision)
+        item = front_end.mend(item, cluster.revision, settings)
     return item
 
 

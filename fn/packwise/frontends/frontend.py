@@ -38,7 +38,7 @@ class FrontEnd(Protocol):
         """What becomes of each of its workloads, in order of namespace and name."""
         ...
 
-    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:
+    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:
         """One of its workloads with what can be mended without a decision; anything else as it is.
 
         Raises FieldError where an anchor or alias is in the way.

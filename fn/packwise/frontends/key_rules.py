@@ -15,6 +15,7 @@ from packwise.frontends.known_keys import GRAPH, KEYS, PARTS
 from packwise.frontends.workloads.recognition import has_candidates
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import POD
+from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.wording import closest, letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
@@ -126,10 +127,13 @@ class KeyTable:
 _TABLE = KeyTable(KEYS, PARTS)
 
 
-def key_findings(index: Index, revision: Revision | None, kai_version: str | None = None) -> Iterator[Finding]:
+def key_findings(
+    index: Index, revision: Revision | None, kai_version: str | None = None, kai_name: str = KAI_PROFILE
+) -> Iterator[Finding]:
     """The keys of users' objects that nobody reads.
 
-    Of releases of Grove nothing is said where the `revision` is None; the release of KAI is named by its version.
+    Of releases of Grove nothing is said where the `revision` is None; the release of KAI is named by its version, and
+    pods ask for KAI by the `kai_name`.
     """
     for part in PARTS:
         for item in index.by_kind.get(part.kind, ()):
@@ -139,7 +143,7 @@ def key_findings(index: Index, revision: Revision | None, kai_version: str | Non
         # Few inputs have workloads that KAI groups itself.
         from packwise.frontends.workloads.keys import workload_key_findings
 
-        yield from workload_key_findings(index, kai_version)
+        yield from workload_key_findings(index, kai_version, kai_name)
 
 
 def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:

@@ -70,7 +70,7 @@ def judge(
     of_objects = adjust_severity(of_objects, selection, writes=writes)
     of_metadata = _metadata_findings(items, [*of_topologies, *of_workloads, *of_objects])
     revision = source.cluster.revision if selection.is_named else None
-    of_keys = key_findings(items, revision, source.settings.kai_version)
+    of_keys = key_findings(items, revision, source.settings.kai_version, source.settings.kai_name)
     evidence = () if selection.evidence is None else selection.evidence.findings
     return FindingsBySubject(
         of_input=(*absence, *known.of_input, *of_topologies),

@@ -161,7 +161,7 @@ class _Dynamo:
         plans[0] = plans[0]._replace(findings=(*about_release, *plans[0].findings))
         return plans
 
-    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
+    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Itself: what is wrong with a graph is for people to decide."""
         return item
 

@@ -228,7 +228,7 @@ class _Grove:
         repeats = {finding.subject: finding for finding in repeated(items)}
         return [_once(plan, repeats.get(plan.workload)) for plan in plans] if repeats else plans
 
-    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:
+    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """A PodCliqueSet, mended."""
         if identity(item.value)[:2] != POD_CLIQUE_SET.key:
             return item

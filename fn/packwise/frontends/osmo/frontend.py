@@ -75,7 +75,7 @@ class _Osmo:
         before = read_documents(document_places_before(inventory), settings.osmo.values).rendered_pools
         return [*unread, *_pools(documents, names, settings, before), *_workflows(documents, names, settings)]
 
-    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
+    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Itself: what is wrong with OSMO's documents is for people to decide."""
         return item
 

@@ -81,12 +81,12 @@ class _Workloads:
                 if plan is not None:
                     yield _of_train_job(plan, outer)
 
-    def mend(self, item: KubeObject, revision: Revision) -> KubeObject:  # noqa: ARG002
+    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """A workload with KAI's keys where KAI reads them."""
         # Only what mends pays for the import.
         from packwise.frontends.workloads.keys import mend
 
-        return mend(item)
+        return mend(item, settings.kai_name)
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
         """Itself: revisions are Grove's."""

@@ -198,26 +198,29 @@ WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES), close
 """The keys, and all parts of workloads in which they are looked at."""
 
 
-def workload_key_findings(index: Index, kai_version: str | None) -> Iterator[Finding]:
-    """The keys of users' workloads that nobody reads as they stand, with the release of KAI that is named, if any."""
+def workload_key_findings(index: Index, kai_version: str | None, kai_name: str = KAI_PROFILE) -> Iterator[Finding]:
+    """The keys of users' workloads that nobody reads as they stand, with the release of KAI that is named, if any.
+
+    Pods ask for KAI by the `kai_name`.
+    """
     releases = partial(_of_other_releases, release=release_of(kai_version))
     of_jobs = {id(outer): job_set for outer, job_set in derived_job_sets(index)}
     for item in candidates(index):
         kind = workload_kind(item.value)
-        if is_scheduled(of_jobs.get(id(item), item)):
+        if is_scheduled(of_jobs.get(id(item), item), kai_name):
             table = _table_of(kind)
             for part in table.parts:
                 for place in _places(item, part) if part.kind == kind.key else ():
                     yield from findings_at(item, place, table, releases)
 
 
-def is_scheduled(item: KubeObject) -> bool:
+def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:
     """Whether KAI schedules any of the pods; of a TrainJob whose runtime nobody knows, whether it has keys of KAI's."""
     kind = workload_kind(item.value)
     if kind.grouping is Grouping.TRAIN_JOB:
         written = [mapping(item.get((*part.path, form))) for part in kind.metadata for form in FORMS]
         return any(key.startswith(f"{_DOMAIN}/") for keys in written for key in keys)
-    return any(spec.get("schedulerName") == KAI_PROFILE for spec in kind.pod_specs(item.value))
+    return any(spec.get("schedulerName") == kai_name for spec in kind.pod_specs(item.value))
 
 
 @lru_cache(maxsize=64)
@@ -261,12 +264,12 @@ _IN_MANY = frozenset({"*", ANYWHERE})
 """Steps of a path that leads to several places."""
 
 
-def mend(item: KubeObject) -> KubeObject:
+def mend(item: KubeObject, kai_name: str = KAI_PROFILE) -> KubeObject:
     """A workload with its keys where KAI reads them; itself where there is nothing to mend, or it is none of KAI's.
 
     Raises FieldError where an anchor or alias is in the way.
     """
-    if not is_scheduled(item):
+    if not is_scheduled(item, kai_name):
         return item
     for path, target, value in list(_moves(item)):
         if item.get(target) is not None:

@@ -33,4 +33,4 @@ def check(source: SchedulerInput, generated: Sequence[Generated], release: Kueue
     yield from check_jobs(jobs, source.inventory, release)
     yield from check_runtimes(source.inventory.items)
     yield from check_chain(source, jobs, generated, release)
-    yield from check_ignored(source.inventory.items, jobs, release)
+    yield from check_ignored(source.inventory.items, jobs, release, source.settings.kai_name)

@@ -82,7 +82,6 @@ _UNCHECKED = tuple(
 
 _GROUP_NAME = f"{PREFIX}pod-group-name"
 _TOTAL = f"{PREFIX}pod-group-total-count"
-_KAI = "kai-scheduler"
 _OF_KAI = (
     "kai.scheduler/topology",
     "kai.scheduler/topology-required-placement",
@@ -121,11 +120,11 @@ class _Owner:
         return ".".join(str(step) for step in (*named[0].path, "annotations")) if named else ""
 
 
-def check_ignored(index: Index, jobs: Sequence[Job], release: KueueRelease) -> Iterator[Finding]:
-    """What Kueue reads otherwise than its author means, or not at all."""
+def check_ignored(index: Index, jobs: Sequence[Job], release: KueueRelease, kai_name: str) -> Iterator[Finding]:
+    """What Kueue reads otherwise than its author means, or not at all; pods ask for KAI by the `kai_name`."""
     for owner in _owners(index, jobs):
         yield from _keys(owner)
-        yield from _schedulers(owner)
+        yield from _schedulers(owner, kai_name)
     for job in jobs:
         if not checks_groups(job.kind):
             yield from _unchecked_groups(job, release)
@@ -225,16 +224,16 @@ def _is_near_domain(domain: str) -> bool:
     return _WORD in domain.partition(".")[0] or letters_apart(domain.casefold(), own) <= _FEW
 
 
-def _schedulers(owner: _Owner) -> Iterator[Finding]:
+def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
     """Pods for KAI that ask Kueue for a topology, and jobs of Kueue that ask KAI for one."""
     is_queued = bool(annotations_of(owner.item.get("metadata"), "labels").get(QUEUE_NAME))
     pods = [part for part in owner.parts if part.has_pods]
     for part, (path, spec) in zip(pods, owner.pod_specs, strict=True):
         asked = next((key for key in TOPOLOGY_KEYS if key in annotations_of(part.metadata)), None)
-        if spec.get("schedulerName") == _KAI and asked is not None:
+        if spec.get("schedulerName") == kai_name and asked is not None:
             message = (
-                f'is "{_KAI}", which does not read {asked}: Kueue chooses the nodes by it, and KAI places the pods by '
-                "annotations of its own"
+                f'is "{kai_name}", which does not read {asked}: Kueue chooses the nodes by it, and KAI places the pods '
+                "by annotations of its own"
             )
             yield Finding.of(SCHEDULER, owner.item, (*path, "schedulerName"), message)
     if not is_queued or not pods or any(spec.get("schedulerName") for _, spec in owner.pod_specs):
