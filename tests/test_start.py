@@ -75,7 +75,7 @@ def test_a_run_with_the_archive_answers_the_same_bytes(copy: Copy) -> None:
 def test_all_but_the_modules_before_it_come_from_the_archive(copy: Copy) -> None:
     archived, imported = copy.imported()
 
-    assert archived > 100
+    assert archived > 50
     assert imported - archived == len(["packwise.__main__", "packwise.start"])
 
 
@@ -87,7 +87,7 @@ def test_a_command_with_the_archive_answers_the_same_bytes(command: str, copy: C
     next(copy.cache.rglob("*.files.archive")).unlink()
     without = copy.run("-m", "packwise", *words)
 
-    assert archived > 150
+    assert archived > 50
     assert imported - archived == len(["packwise.__main__", "packwise.start"])
     assert with_archive.returncode == 0
     assert b"autoscaler-moves-gangs" in with_archive.stdout + with_archive.stderr
