@@ -35,8 +35,11 @@ CASES = frozenset({
 })  # fmt: skip
 """The folders of tests that assert whole outputs of cases and tables."""
 
-GOLDENS = re.compile(r"\bGOLDEN\b|\bcrds: Path\b|goldens")
-"""What tests say that read the goldens or upstream's CRDs."""
+OWED = ROOT / "testdata" / "reports-without-a-case.txt"
+"""Places that have no case yet, by file and text: the list gets shorter, and a new place needs a case."""
+
+CRDS = re.compile(r"\bcrds: Path\b")
+"""What tests say that read upstream's CRDs, which are not in the repository."""
 
 
 class Site(NamedTuple):
@@ -159,15 +162,15 @@ class _Finder(MetaPathFinder):
 
 
 def is_case(item: pytest.Item) -> bool:
-    """True for a test of the repository's own cases: neither a law, nor a client, nor a golden."""
+    """True for a test of the repository's own cases and goldens: neither a law, nor a client."""
     folder = item.path.relative_to(ROOT / "tests").parts[0]
     others = ("hypothesis", "slow", "client")
-    return folder in CASES and not any(map(item.get_closest_marker, others)) and not reads_goldens(item.path)
+    return folder in CASES and not any(map(item.get_closest_marker, others)) and not reads_crds(item.path)
 
 
 @cache
-def reads_goldens(path: Path) -> bool:
-    return GOLDENS.search(path.read_text(encoding="utf-8")) is not None
+def reads_crds(path: Path) -> bool:
+    return CRDS.search(path.read_text(encoding="utf-8")) is not None
 
 
 class _Plugin:
@@ -202,7 +205,9 @@ class _Plugin:
             output["reports"] = sorted(self._seen)
             return
         seen = {Site(*json.loads(place)) for place in self._seen}
-        self._missed = [f"{place.file}:{place.line}: {place.text}" for place in sorted(sites() - seen)]
+        owed = frozenset(OWED.read_text(encoding="utf-8").splitlines())
+        missed = [place for place in sorted(sites() - seen) if f"{place.file}: {place.text}" not in owed]
+        self._missed = [f"{place.file}:{place.line}: {place.text}" for place in missed]
         if self._missed and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

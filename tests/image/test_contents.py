@@ -68,7 +68,7 @@ def test_libraries_are_compiled_without_time_stamps(libraries: Path) -> None:
     sources = list(libraries.rglob("*.py"))
     compiled = [next(path.parent.glob(f"__pycache__/{path.stem}.cpython-*.pyc")) for path in sources]
 
-    assert len(sources) > 500
+    assert len(sources) > 300
     assert {path.read_bytes()[4] for path in compiled} == {1}, "flags of an unchecked hash-based file"
 
 

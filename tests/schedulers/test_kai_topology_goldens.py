@@ -6,8 +6,6 @@ import gzip
 import json
 from typing import Any
 
-import pytest
-
 from krmfn import KubeObject
 from krmfn.result import Severity
 from packwise.schedulers.kai.podgroup_rules import Search, read_topology, searches
@@ -35,7 +33,6 @@ def answer_of(search: Search) -> dict[str, Any]:
     return {"subGroup": search.sub_group, "constrained": search.is_constrained, **said}
 
 
-@pytest.mark.client
 def test_which_topologies_are_taken() -> None:
     texts = {row["id"]: refusals(row["object"], row.get("old")) for row in rows("Topology")}
 
@@ -52,7 +49,6 @@ def test_which_topologies_are_taken() -> None:
     assert texts == expected
 
 
-@pytest.mark.client
 def test_which_levels_are_tried() -> None:
     for row in rows("Scheduler"):
         topologies = {topology.name: topology for topology in map(read_topology, row["topologies"])}

@@ -19,8 +19,6 @@ from packwise.schedulers.kueue.request import Request, read_request
 from packwise.select import Package, index_package
 from tests.golden.cases import GOLDEN
 
-pytestmark = pytest.mark.client
-
 GOLDENS = GOLDEN / "workloads" / "kueue.jsonl.gz"
 
 CONFIGURATION = """\
