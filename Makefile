@@ -80,10 +80,10 @@ demo: setup ## render examples/ and say what came out and where it is
 test: setup ## run the tests, but those of `make test-slow`, and say of what is reported to users whether it has a case
 	$(BIN)/python -m pytest -n $(JOBS) -p tests.reports -m "not ($(SLOW))"
 
-# Real clients, all goldens, and what takes seconds each; the others of these have commands of their own.
+# Real clients, all goldens, what starts processes or takes seconds; the others of these have commands of their own.
 SLOW := client or slow or e2e or image
 
-test-slow: setup ## run the tests of real clients and goldens, and those that take seconds each; missing clients are skipped outside CI (get them with `make tools`)
+test-slow: setup ## run the tests of real clients and goldens, and those that start processes or take seconds each; missing clients are skipped outside CI (get them with `make tools`)
 	$(BIN)/pytest -n $(JOBS) -m "(client or slow) and not (e2e or image)"
 
 # The tests of cases and tables, which start no processes.

@@ -13,6 +13,8 @@ import pytest
 
 from tests.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 CONFIGURATION = """\
 apiVersion: packwise.dev/v1alpha1
 kind: TopologyRender

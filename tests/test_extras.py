@@ -17,6 +17,8 @@ from tests.cli.calling import CONFIG, WORKLOAD, write
 from tests.cli.test_cli_crds import crd
 from tests.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def packwise(folder: Path, *words: str, absent: Extra | None = None) -> subprocess.CompletedProcess[str]:
     environment = without(*([] if absent is None else [absent.module]))

@@ -18,6 +18,8 @@ from tests.cli.calling import CONFIG, WORKLOAD, write
 from tests.forge import BOT, Forge, forge
 from tests.places import ROOT, TOOLS, missing, needs_command
 
+pytestmark = pytest.mark.slow
+
 PAGES = ROOT / "docs" / "how-to"
 RELEASE = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
 COMPONENT = (ROOT / "templates" / "check.yml").read_text(encoding="utf-8")

@@ -417,6 +417,7 @@ def test_what_git_does_not_track_is_ignored(call: Call, repository: Path) -> Non
     assert (ran.code, found(ran)) == (0, [])
 
 
+@pytest.mark.slow
 def test_a_submodule(call: Call, repository: Path, tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     write(inner, {"topology.yaml": CONFIG, "web.yaml": BROKEN})

@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.calling import Call
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("words", "completed"),

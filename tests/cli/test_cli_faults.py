@@ -15,6 +15,8 @@ from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.cli.test_cli_interrupted import BROKEN, state
 from tests.places import missing, needs_command
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = {
     "render -o": "render in -o out",
     "render --in-place": "render --in-place in",

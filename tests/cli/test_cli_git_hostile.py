@@ -12,6 +12,8 @@ import pytest
 from tests.cli.calling import Call, Ran, write
 from tests.cli.test_cli_git import git
 
+pytestmark = pytest.mark.slow
+
 TRAP = "touch {marker}; false"
 """A command of a shell; its mark is there once it ran."""
 

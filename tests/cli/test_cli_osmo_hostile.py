@@ -15,7 +15,10 @@ from packwise.frontends.osmo import document
 from packwise.frontends.osmo.template import Read, read_as_osmo
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits"),
+]
 
 LONG = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 LARGE = "{{ 'a' * 999999999 }}"
@@ -82,7 +85,6 @@ def fills(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return taken
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_many_long_templates_take_no_longer_than_two(
     command: str, call: Call, tmp_path: Path, fills: list[float]
@@ -138,7 +140,6 @@ def test_what_a_template_becomes_is_read_once_by_a_command(
         assert len(texts) == len(set(texts)) == PACKAGES
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["check", "render -o out", "diff --baseline before", "place --nodes nodes"])
 def test_each_package_of_a_fleet_has_the_limits_for_itself(
     verb: str, call: Call, tmp_path: Path, fills: list[float]

@@ -12,6 +12,8 @@ import pytest
 
 from tests.cli.calling import Call, Ran, write
 
+pytestmark = pytest.mark.slow
+
 FULL = 'error: <stdout>: must be a stream that can be written; got "No space left on device"\n'
 CLOSED = 'error: <stdout>: must be a stream that can be written; got "Bad file descriptor"\n'
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
@@ -132,7 +134,6 @@ def waiting(process: int) -> str:
     return "S" if "pipe" in place else ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", ["check in", "fn", "render in", "diff in in"])
 def test_too_little_memory_is_an_error(words: str, packwise: Path, tmp_path: Path) -> None:
     """10 MB of objects, fewer than the limit on nodes, and 120 MB to hold them, in which half of them find room."""

@@ -388,6 +388,7 @@ def test_wrong_usage(call: Call, tmp_path: Path, words: str, message: str) -> No
     assert message in ran.stderr
 
 
+@pytest.mark.slow
 def test_the_summary_of_two_thousand_packages_fits_one_screen(call: Call, tmp_path: Path) -> None:
     """Even where no two of them say the same."""
     for at in range(200):

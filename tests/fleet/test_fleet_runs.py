@@ -173,6 +173,7 @@ def test_an_answer_leads_to_no_file_outside(path: str) -> None:
         plan_of(payload(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["check", "render"])
 def test_two_processes_give_the_same_bytes(call: Call, log: Path, tmp_path: Path, verb: str) -> None:
     report = "--report" if verb == "render" else "-o"
@@ -186,6 +187,7 @@ def test_two_processes_give_the_same_bytes(call: Call, log: Path, tmp_path: Path
     assert builds(log) == 4 * NUMBER
 
 
+@pytest.mark.slow
 def test_a_lost_worker_loses_no_package(log: Path, tmp_path: Path) -> None:
     whole = packwise(tmp_path, "fleet", "check", "clusters", "-o", "json", "--no-cache")
     write_program(tmp_path, f"if [ ! -e {tmp_path}/killed ]; then : > {tmp_path}/killed; kill -9 $PPID; fi")
@@ -197,6 +199,7 @@ def test_a_lost_worker_loses_no_package(log: Path, tmp_path: Path) -> None:
     assert builds(log) > 2 * NUMBER
 
 
+@pytest.mark.slow
 def test_a_package_that_takes_every_worker_with_it_fails_alone(tmp_path: Path, log: Path) -> None:
     write_program(tmp_path, 'case "$2" in */3) kill -9 $PPID;; esac')
 
@@ -209,6 +212,7 @@ def test_a_package_that_takes_every_worker_with_it_fails_alone(tmp_path: Path, l
     assert log.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_after_a_kill_the_same_command_goes_on(log: Path, tmp_path: Path, jobs: str) -> None:
     kill = f"read -r driver < {tmp_path}/driver; kill -9 $driver; exec /bin/sleep 1"
@@ -225,6 +229,7 @@ def test_after_a_kill_the_same_command_goes_on(log: Path, tmp_path: Path, jobs: 
     assert builds(log) - before <= 2
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_with_a_word_and_the_same_command_goes_on(log: Path, tmp_path: Path) -> None:
     write_program(tmp_path, 'case "$2" in */2) kill -2 $PPID; exec /bin/sleep 60;; esac')
 
@@ -241,6 +246,7 @@ def test_ctrl_c_ends_it_with_a_word_and_the_same_command_goes_on(log: Path, tmp_
     assert builds(log) == 3 + 3
 
 
+@pytest.mark.slow
 def test_without_a_cache_nothing_goes_on(log: Path, tmp_path: Path) -> None:
     write_program(tmp_path, 'case "$2" in */2) kill -2 $PPID; exec /bin/sleep 60;; esac')
 

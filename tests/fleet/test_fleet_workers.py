@@ -25,6 +25,8 @@ from tests.cli.test_cli_osmo_hostile import LARGE, LONG, embedded
 from tests.fleet import tasks
 from tests.places import ROOT, missing
 
+pytestmark = pytest.mark.slow
+
 NUMBER = 12
 PACKAGES = {
     **{f"clusters/{at}/topology.yaml": CONFIG for at in range(NUMBER)},
@@ -160,7 +162,6 @@ def test_processes_give_the_same_bytes(fleet: Path) -> None:
     assert here.count("PodGang") >= NUMBER
 
 
-@pytest.mark.slow
 def test_dask_gives_the_same_bytes_with_a_worker_that_is_killed_and_without(fleet: Path, dask: Dask) -> None:
     here = rendered(fleet, "--no-cache")
     first = dask.add_worker()
@@ -174,7 +175,6 @@ def test_dask_gives_the_same_bytes_with_a_worker_that_is_killed_and_without(flee
     assert rendered(fleet, "--no-cache", "--scheduler", dask.address) == here
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
 def test_templates_of_strangers_meet_their_limits_on_a_dask_worker(fleet: Path, call: Call, dask: Dask) -> None:
     """A worker works on them in a thread beside Dask's own."""
@@ -189,7 +189,6 @@ def test_templates_of_strangers_meet_their_limits_on_a_dask_worker(fleet: Path, 
     assert worker.poll() is None
 
 
-@pytest.mark.slow
 def test_a_task_whose_dask_worker_is_killed_in_the_middle_runs_on_another(dask: Dask, tmp_path: Path) -> None:
     for _ in range(2):
         dask.add_worker()
@@ -209,7 +208,6 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path / "authority")
 
 
-@pytest.mark.slow
 def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes(
     fleet: Path, tmp_path_factory: pytest.TempPathFactory, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,7 +245,6 @@ def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes
             )
 
 
-@pytest.mark.slow
 def test_a_scheduler_with_a_certificate_of_another_authority_gets_nothing(
     tmp_path_factory: pytest.TempPathFactory, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,7 +338,6 @@ def test_a_damaged_entry_is_rendered_again(fleet: Path, call: Call) -> None:
 # --- What a cluster can lack ---
 
 
-@pytest.mark.slow
 def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Dask) -> None:
     dask.add_worker()
     lost = Lost("it ran out of memory; run it with fewer processes, or where there is more memory")
@@ -351,7 +347,6 @@ def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Da
     assert list(run([1], tasks.fill_memory, Cluster(dask.address))) == [(0, lost)]
 
 
-@pytest.mark.slow
 def test_a_worker_without_packwise_is_named(dask: Dask) -> None:
     dask.add_worker(without("packwise"))
 
@@ -359,7 +354,6 @@ def test_a_worker_without_packwise_is_named(dask: Dask) -> None:
         list(run([1], tasks.double, Cluster(dask.address)))
 
 
-@pytest.mark.slow
 def test_a_worker_with_another_packwise_is_named(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
     dask.add_worker()
     here = build()._replace(version="9.9.9", digest="other")
@@ -373,7 +367,6 @@ def test_a_worker_with_another_packwise_is_named(dask: Dask, monkeypatch: pytest
         list(run([1], tasks.double, Cluster(dask.address)))
 
 
-@pytest.mark.slow
 def test_a_cluster_without_workers_and_one_whose_scheduler_goes_are_errors(
     dask: Dask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

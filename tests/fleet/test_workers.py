@@ -22,7 +22,10 @@ from tests.absent import without
 from tests.fleet import tasks
 from tests.places import ROOT
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of processes are POSIX's")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of processes are POSIX's"),
+]
 
 HERE, TWO = Processes(1), Processes(2)
 EVERYWHERE = pytest.mark.parametrize("workers", [HERE, TWO, Processes(5)], ids=["here", "two", "five"])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 CONFIG = """\
 functionConfig:
@@ -125,7 +127,6 @@ INPUTS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("items", "code"), INPUTS.values(), ids=INPUTS)
 def test_a_list_is_answered_within_its_processor_time(packwise: Path, items: str, code: int) -> None:
     got, stderr = limited(packwise, ["fn"], HEAD + items + CONFIG, seconds=30, mib=1024)

@@ -224,6 +224,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "why"), HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_rule_ends_within_its_memory(rule: str, why: str | None) -> None:
     spec = {"a": "x" * 100_000, "set": [f"x{number}" for number in range(9_000)]}

@@ -33,6 +33,7 @@ def workloads(text: str) -> list[Any]:
     return [value for value in values if isinstance(value, dict) and value.get("kind") == "PodCliqueSet"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_it_is_a_schema(revision: str) -> None:
     assert schema_errors(json_schema(REVISIONS[revision]), jsonschema.Draft202012Validator.META_SCHEMA) == []

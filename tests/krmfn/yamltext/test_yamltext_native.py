@@ -31,6 +31,7 @@ def written(value: Any, indent: int | None = None) -> str:
         return write(value) if indent is None else write_entry(value, " " * indent)
 
 
+@pytest.mark.slow
 @needs_core
 @settings(max_examples=1500, deadline=None)
 @given(OBJECTS | VALUES | st.dictionaries(TEXT | KEYS | WORDS, TEXT | KEYS | WORDS), st.integers(0, 9))

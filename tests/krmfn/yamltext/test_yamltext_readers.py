@@ -37,6 +37,7 @@ def text_of(path: Path) -> str:
     return path.read_bytes().decode("utf-8", "replace")
 
 
+@pytest.mark.slow
 @needs_core
 def test_of_every_text_of_the_repository() -> None:
     assert len(FILES) > 900

@@ -13,7 +13,10 @@ from packwise import confined
 from packwise.account import Account
 from packwise.frontends.osmo.template import Filled, Unfilled, fill
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits"),
+]
 
 START = "must be a template that can be filled in: "
 EXCEEDED = START + (
@@ -220,7 +223,6 @@ def test_a_template_that_takes_too_much_is_one_error(name: str) -> None:
     assert fill(workflow(QUICK[name]), {}) == Unfilled(EXCEEDED, 2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
 def test_a_template_that_takes_too_long_is_the_same_error(name: str) -> None:
     assert fill(workflow(SLOW[name]), {}) == Unfilled(EXCEEDED, 2)

@@ -189,6 +189,7 @@ PARTS = st.one_of(
 VALUES: Mapping[str, Value] = {"n": 2, "t": "abc", "l": [1, "b", 3], "m": {"k": "v"}}
 
 
+@pytest.mark.slow
 @given(st.lists(PARTS, max_size=9).map("".join))
 def test_a_template_becomes_what_jinja_makes_of_it(body: str) -> None:
     text = f"workflow: x\n{body}\n"
