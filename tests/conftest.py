@@ -99,7 +99,7 @@ def crds() -> Path:
 
 
 @pytest.fixture
-def expect(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+def assert_expected(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Compare a whole text with the file of that name under testdata/; `--update` rewrites it and prints the change."""
     update = bool(request.config.getoption("--update"))
     changes = request.config.stash[CHANGES]

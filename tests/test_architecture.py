@@ -274,6 +274,38 @@ def test_patches_are_paid_for_where_they_are_asked_for(output: str, imports: boo
     assert (done.returncode, "| jsonpatch\n" in done.stderr) == (0, imports), done.stderr
 
 
+REFUSING = {"raises", "fail", "run_case"}
+"""What fails a test by another name than `assert…`: two of pytest's, and what krmfn.testing gives to everybody."""
+
+
+def says_what_it_expects(function: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(node, ast.Assert)
+        or (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute | ast.Name)
+            and (name := node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id)
+            and (name in REFUSING or name.startswith("assert_"))
+        )
+        for node in ast.walk(function)
+    )
+
+
+def test_every_test_says_what_it_expects() -> None:
+    """A reader sees it: a helper that fails the test is named `assert_…`, and does."""
+    functions = [
+        (path, node)
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith(("test_", "assert_"))
+    ]
+
+    assert len(functions) > 1000
+    assert [
+        f"{path.relative_to(ROOT)}: {node.name}" for path, node in functions if not says_what_it_expects(node)
+    ] == []
+
+
 CLOCKS = {"monotonic", "perf_counter", "process_time", "ru_stime", "ru_utime", "thread_time", "time", "timeit"}
 
 

@@ -41,7 +41,7 @@ def test_every_promise_names_a_test() -> None:
     assert [row for row in rows if not NAMED.search(row)] == []
 
 
-def test_no_promised_name_goes_unnoticed(expect: Callable[[str, str], None]) -> None:
+def test_no_promised_name_goes_unnoticed(assert_expected: Callable[[str, str], None]) -> None:
     """A line that is gone, or another, breaks what somebody relies on; a new line breaks nothing."""
     parts = {
         "Commands and options": commands(),
@@ -51,7 +51,9 @@ def test_no_promised_name_goes_unnoticed(expect: Callable[[str, str], None]) -> 
         "krmfn": api(),
     }
 
-    expect("contract.txt", "\n".join(f"# {title}\n" + "".join(f"{line}\n" for line in parts[title]) for title in parts))
+    assert_expected(
+        "contract.txt", "\n".join(f"# {title}\n" + "".join(f"{line}\n" for line in parts[title]) for title in parts)
+    )
 
 
 def commands() -> list[str]:

@@ -82,20 +82,20 @@ def without_origin(package: Package) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_all_origins_of_an_example(
-    example: Path, monkeypatch: pytest.MonkeyPatch, expect: Callable[[str, str], None]
+    example: Path, monkeypatch: pytest.MonkeyPatch, assert_expected: Callable[[str, str], None]
 ) -> None:
     monkeypatch.chdir(example.parent)
     rendered = render(read_inputs(Named((example.name,))).package)
 
-    expect(f"origins/{example.name}.txt", "\n".join([listed(generated) for generated in rendered.sources]))
+    assert_expected(f"origins/{example.name}.txt", "\n".join([listed(generated) for generated in rendered.sources]))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
-def test_all_origins_of_a_case(case: Path, expect: Callable[[str, str], None]) -> None:
+def test_all_origins_of_a_case(case: Path, assert_expected: Callable[[str, str], None]) -> None:
     read = ResourceList.parse(case_input(case))
     rendered = render(Package(read.items, read.function_config))
 
-    expect(f"origins/{case.name}.txt", "\n".join([listed(generated) for generated in rendered.sources]))
+    assert_expected(f"origins/{case.name}.txt", "\n".join([listed(generated) for generated in rendered.sources]))
 
 
 def listed(generated: Generated) -> str:

@@ -35,11 +35,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_all_that_is_to_be_said_of_a_change(call: Call, expect: Expect) -> None:
+def test_all_that_is_to_be_said_of_a_change(call: Call, assert_expected: Expect) -> None:
     ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
 
     assert (ran.code, ran.messages) == (1, "")
-    expect("place/comment.md", ran.stdout)
+    assert_expected("place/comment.md", ran.stdout)
 
 
 @pytest.mark.usefixtures("folder")

@@ -30,7 +30,7 @@ def sides(package: Path) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_case(case: str, call: Call, tmp_path: Path, expect: Expect) -> None:
+def test_case(case: str, call: Call, tmp_path: Path, assert_expected: Expect) -> None:
     for side in ("before", "after"):
         shutil.copytree(TESTDATA / "diff" / case / side, tmp_path / side)
 
@@ -39,10 +39,10 @@ def test_case(case: str, call: Call, tmp_path: Path, expect: Expect) -> None:
     as_patch = call("diff", "before", "after", "-o", "patch")
     as_markdown = call("diff", "before", "after", "-o", "markdown")
 
-    expect(f"diff/{case}/expected.txt", f"{ran.stdout}--- stderr\n{ran.stderr}--- exit {ran.code}\n")
-    expect(f"diff/{case}/expected.json", as_json.stdout)
-    expect(f"diff/{case}/expected.patch.json", as_patch.stdout)
-    expect(f"diff/{case}/expected.md", as_markdown.stdout)
+    assert_expected(f"diff/{case}/expected.txt", f"{ran.stdout}--- stderr\n{ran.stderr}--- exit {ran.code}\n")
+    assert_expected(f"diff/{case}/expected.json", as_json.stdout)
+    assert_expected(f"diff/{case}/expected.patch.json", as_patch.stdout)
+    assert_expected(f"diff/{case}/expected.md", as_markdown.stdout)
     assert (as_markdown.code, as_markdown.messages) == (ran.code, "")
     assert (as_json.code, as_json.messages, as_patch.code) == (ran.code, "", ran.code)
     refusals = [finding["message"] for finding in json.loads(as_json.stdout)["refusals"]]

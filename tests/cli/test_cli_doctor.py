@@ -57,7 +57,7 @@ MONOREPO = {
 
 
 @pytest.mark.usefixtures("on_path")
-def test_a_repository(call: Call, tmp_path: Path, expect: Expect) -> None:
+def test_a_repository(call: Call, tmp_path: Path, assert_expected: Expect) -> None:
     shutil.rmtree(tmp_path / "in", ignore_errors=True)
     write(tmp_path, MONOREPO)
 
@@ -66,8 +66,8 @@ def test_a_repository(call: Call, tmp_path: Path, expect: Expect) -> None:
     assert (text.code, text.messages, data.code) == (0, "", 0)
     schema: dict[str, Any] = json.loads((ROOT / "docs/reference/doctor.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(data.stdout), schema)
-    expect("doctor/repository.txt", text.stdout.replace(READER, "READER"))
-    expect("doctor/repository.json", data.stdout.replace(READER, "READER"))
+    assert_expected("doctor/repository.txt", text.stdout.replace(READER, "READER"))
+    assert_expected("doctor/repository.json", data.stdout.replace(READER, "READER"))
 
 
 RESOURCE = kustomization(resources=["topology.yaml", "web.yaml"])

@@ -57,16 +57,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_change_is_drawn_with_both_states(call: Call, folder: Path, expect: Expect) -> None:
+def test_a_change_is_drawn_with_both_states(call: Call, folder: Path, assert_expected: Expect) -> None:
     words = ["report", "in", "--nodes", "nodes.json", "--baseline", "before"]
 
     ran = call(*words, "-o", "out/report.html", "-o", "out/map.svg", "-o", "mermaid")
 
     assert ran.code == 1
     assert ran.messages.splitlines()[-1] == "2 of 3 gangs fit"
-    expect("report/change.json", json.dumps(data_of((folder / "out" / "report.html").read_text()), indent=1) + "\n")
-    expect("report/change.svg", (folder / "out" / "map.svg").read_text(encoding="utf-8"))
-    expect("report/change.mmd", ran.stdout)
+    assert_expected(
+        "report/change.json", json.dumps(data_of((folder / "out" / "report.html").read_text()), indent=1) + "\n"
+    )
+    assert_expected("report/change.svg", (folder / "out" / "map.svg").read_text(encoding="utf-8"))
+    assert_expected("report/change.mmd", ran.stdout)
 
 
 @pytest.mark.usefixtures("folder")

@@ -38,11 +38,11 @@ def examples(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", [example.name for example in EXAMPLES])
 @pytest.mark.usefixtures("examples")
-def test_an_example(name: str, call: Call, expect: Expect) -> None:
+def test_an_example(name: str, call: Call, assert_expected: Expect) -> None:
     ran, as_json = call("explain", name), call("explain", name, "-o", "json")
 
     assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
-    expect(f"cli/explain/{name}.txt", ran.stdout)
+    assert_expected(f"cli/explain/{name}.txt", ran.stdout)
     jsonschema.validate(json.loads(as_json.stdout), SCHEMA)
 
 
@@ -64,12 +64,12 @@ def test_an_example(name: str, call: Call, expect: Expect) -> None:
     ],
 )
 @pytest.mark.usefixtures("examples")
-def test_what_is_asked_about(target: str, paths: str, golden: str, call: Call, expect: Expect) -> None:
+def test_what_is_asked_about(target: str, paths: str, golden: str, call: Call, assert_expected: Expect) -> None:
     ran, as_json = call("explain", target, paths), call("explain", target, paths, "-o", "json")
 
     assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
-    expect(f"cli/explain/{golden}.txt", ran.stdout)
-    expect(f"cli/explain/{golden}.json", as_json.stdout)
+    assert_expected(f"cli/explain/{golden}.txt", ran.stdout)
+    assert_expected(f"cli/explain/{golden}.json", as_json.stdout)
     jsonschema.validate(json.loads(as_json.stdout), SCHEMA)
 
 
@@ -223,13 +223,13 @@ def explained(folder: Path) -> Explanation:
     return explanation_of(package, render(package))
 
 
-def test_a_narrow_and_a_wide_terminal(monkeypatch: pytest.MonkeyPatch, expect: Expect) -> None:
+def test_a_narrow_and_a_wide_terminal(monkeypatch: pytest.MonkeyPatch, assert_expected: Expect) -> None:
     monkeypatch.chdir(ROOT / "examples")
     explanation = explained(Path(GROVE))
     chosen = named(explanation, "PodGang/llm-0-prefill-0")
 
-    expect("cli/explain/narrow.txt", as_text([Explained(explanation, chosen=chosen)], 50, coloured=False))
-    expect("cli/explain/wide.txt", as_text([Explained(explanation, chosen=chosen)], 300, coloured=False))
+    assert_expected("cli/explain/narrow.txt", as_text([Explained(explanation, chosen=chosen)], 50, coloured=False))
+    assert_expected("cli/explain/wide.txt", as_text([Explained(explanation, chosen=chosen)], 300, coloured=False))
     narrow = as_text([Explained(explanation)], 40, coloured=False).splitlines()
     assert {line.strip(" │├─└") for line in narrow} >= {"7 pods", "queue inference", "as PodGang"}
 
@@ -269,7 +269,7 @@ def test_many_gangs_that_are_alike_are_shown_once(call: Call, package: Path) -> 
     assert len(call("explain", "PodCliqueSet/web", "in").stdout.splitlines()) > 4000
 
 
-def test_a_document_in_a_configmap(call: Call, tmp_path: Path, expect: Expect) -> None:
+def test_a_document_in_a_configmap(call: Call, tmp_path: Path, assert_expected: Expect) -> None:
     shutil.copytree(TESTDATA / "render" / "osmos-documents-travel-as-configmaps", tmp_path / "in")
     lines = (tmp_path / "in" / "osmo.yaml").read_text(encoding="utf-8").splitlines()
     line = next(number for number, text in enumerate(lines, 1) if "{key: rack}" in text)
@@ -277,10 +277,10 @@ def test_a_document_in_a_configmap(call: Call, tmp_path: Path, expect: Expect) -
     ran = call("explain", f"in/osmo.yaml:{line}", "in/osmo.yaml")
 
     assert (ran.code, ran.messages) == (0, "")
-    expect("cli/explain/line-in-a-configmap.txt", ran.stdout)
+    assert_expected("cli/explain/line-in-a-configmap.txt", ran.stdout)
 
 
-def test_a_line_of_a_template(call: Call, tmp_path: Path, expect: Expect) -> None:
+def test_a_line_of_a_template(call: Call, tmp_path: Path, assert_expected: Expect) -> None:
     """What is made of a template comes from its lines, which are no YAML."""
     case = TESTDATA / "osmo" / "a-template-is-filled-in-with-its-default-values"
     write(tmp_path, {f"in/{name}": (case / name).read_text(encoding="utf-8") for name in ("pool.yaml", "train.yaml")})
@@ -288,7 +288,7 @@ def test_a_line_of_a_template(call: Call, tmp_path: Path, expect: Expect) -> Non
     ran, nothing = call("explain", "in/train.yaml:16", "in"), call("explain", "in/train.yaml:1", "in")
 
     assert (ran.code, ran.messages, nothing.code) == (0, "", 0)
-    expect("cli/explain/line-of-a-template.txt", ran.stdout)
+    assert_expected("cli/explain/line-of-a-template.txt", ran.stdout)
     assert nothing.stdout.endswith("\nno value comes from this line\n")
 
 
@@ -315,11 +315,11 @@ def fleet(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("fleet")
-def test_each_file_is_explained_by_its_own_configuration(call: Call, expect: Expect) -> None:
+def test_each_file_is_explained_by_its_own_configuration(call: Call, assert_expected: Expect) -> None:
     ran, as_json = call("explain", "c"), call("explain", "c", "-o", "json")
 
     assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
-    expect("cli/explain/several.txt", ran.stdout)
+    assert_expected("cli/explain/several.txt", ran.stdout)
     answer = json.loads(as_json.stdout)
     jsonschema.validate(answer, SCHEMA)
     assert [each["files"] for each in answer["configurations"]] == [["c/east/topology.yaml"], ["c/west/topology.yaml"]]

@@ -25,14 +25,14 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def test_folder_holds_the_files_and_the_generated_objects(call: Call, package: Path, expect: Expect) -> None:
+def test_folder_holds_the_files_and_the_generated_objects(call: Call, package: Path, assert_expected: Expect) -> None:
     before = listing(package)
 
     ran = call("render", "in", "-o", "out/deep")
 
     assert (ran.code, ran.stdout, ran.messages) == (0, "", "wrote 6 files to out/deep (3 new objects)\n")
     assert listing(package) == before
-    expect("cli/folder.txt", listing(package.parent / "out" / "deep"))
+    assert_expected("cli/folder.txt", listing(package.parent / "out" / "deep"))
 
 
 def test_a_second_render_touches_no_file(call: Call, package: Path) -> None:

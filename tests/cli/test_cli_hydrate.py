@@ -258,7 +258,9 @@ def test_where_folders_cannot_change_places_files_change_one_by_one(
     assert sorted(path.name for path in package.parent.iterdir()) == ["in", "out"]
 
 
-def test_for_gitops_topologies_workloads_and_the_rest_have_folders(call: Call, package: Path, expect: Expect) -> None:
+def test_for_gitops_topologies_workloads_and_the_rest_have_folders(
+    call: Call, package: Path, assert_expected: Expect
+) -> None:
     mixed = f"# both\n{SERVICE.replace('web', 'both')}---\n# first\n{TOPOLOGY.replace('mine', 'other')}---\n{SERVICE}"
     crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b}\n"
     (package / "web/service.yaml").unlink()
@@ -269,7 +271,7 @@ def test_for_gitops_topologies_workloads_and_the_rest_have_folders(call: Call, p
     ran = call("render", "in", "-o", "out")
 
     assert (ran.code, ran.messages) == (0, "wrote 13 files to out (5 new objects)\n")
-    expect("cli/gitops.txt", listing(package.parent / "out"))
+    assert_expected("cli/gitops.txt", listing(package.parent / "out"))
     assert call("render", "in", "-o", "out", "--check").code == 0
     # A render of the render is that render.
     assert call("render", "out", "-o", "again").code == 0

@@ -119,18 +119,18 @@ def came_from(direct_url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dump", DUMPS)
 def test_a_dump_tells_levels_schedulers_release_and_operator(
-    dump: str, call: Call, tmp_path: Path, expect: Expect
+    dump: str, call: Call, tmp_path: Path, assert_expected: Expect
 ) -> None:
     write(tmp_path, {"dump.yaml": DUMPS[dump]})
 
     ran = call("init", "west", "--from", "dump.yaml")
 
     assert (ran.code, ran.stderr) == (0, "")
-    expect(f"init/{dump}.txt", listing(tmp_path / "west"))
+    assert_expected(f"init/{dump}.txt", listing(tmp_path / "west"))
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_each_target_has_its_files(target: str, call: Call, tmp_path: Path, expect: Expect) -> None:
+def test_each_target_has_its_files(target: str, call: Call, tmp_path: Path, assert_expected: Expect) -> None:
     ran = call("init", "clusters/west", "--for", target)
 
     assert (ran.code, ran.stderr) == (0, "")
@@ -141,7 +141,7 @@ def test_each_target_has_its_files(target: str, call: Call, tmp_path: Path, expe
         if (tmp_path / name).is_file() and Path(name).name not in ("topology.yaml", "example.yaml")
     )
     files = "".join(f"===== {name}\n{(tmp_path / name).read_text(encoding='utf-8')}" for name in new)
-    expect(f"init/for-{target}.txt", f"{ran.stdout}{files}")
+    assert_expected(f"init/for-{target}.txt", f"{ran.stdout}{files}")
 
 
 @pytest.mark.parametrize("folder", [".", "clusters/west"])
@@ -183,7 +183,7 @@ def test_what_a_dump_gives_passes_a_check(dump: str, call: Call, tmp_path: Path)
     assert (ran.code, [finding for finding in ran.findings if finding["severity"] != "info"]) == (0, [])
 
 
-def test_without_grove_kai_groups_the_example_itself(call: Call, tmp_path: Path, expect: Expect) -> None:
+def test_without_grove_kai_groups_the_example_itself(call: Call, tmp_path: Path, assert_expected: Expect) -> None:
     made = call(
         "init", "west", "--without-grove", "--level", "zone=example.com/zone", "--level", "rack=example.com/rack"
     )
@@ -191,7 +191,7 @@ def test_without_grove_kai_groups_the_example_itself(call: Call, tmp_path: Path,
     ran, explained = call("check", "west", "-o", "json"), call("explain", "west")
 
     assert (made.code, ran.code, ran.findings) == (0, 0, [])
-    expect("init/without-grove.txt", f"{listing(tmp_path / 'west')}===== explain\n{explained.stdout}")
+    assert_expected("init/without-grove.txt", f"{listing(tmp_path / 'west')}===== explain\n{explained.stdout}")
 
 
 @pytest.mark.parametrize("options", [["--apply"], ["--revision", "v0.1.0-alpha.13"]])

@@ -38,17 +38,17 @@ workflow:
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
-def test_case(folder: Path, call: Call, tmp_path: Path, expect: Callable[[str, str], None]) -> None:
+def test_case(folder: Path, call: Call, tmp_path: Path, assert_expected: Callable[[str, str], None]) -> None:
     names = [path.name for path in sorted(folder.iterdir()) if not path.name.startswith("_")]
     for name in names:
         shutil.copy(folder / name, tmp_path / name)
 
     ran = call("render", *names)
 
-    expect(f"osmo/{folder.name}/_stdout.yaml", ran.stdout)
-    expect(f"osmo/{folder.name}/_stderr.txt", ran.stderr)
+    assert_expected(f"osmo/{folder.name}/_stdout.yaml", ran.stdout)
+    assert_expected(f"osmo/{folder.name}/_stderr.txt", ran.stderr)
     # With what OSMO itself would say.
-    expect(f"osmo/{folder.name}/_findings.json", call("check", *names, "-o", "json").stdout)
+    assert_expected(f"osmo/{folder.name}/_findings.json", call("check", *names, "-o", "json").stdout)
     assert ran.code == int("error: " in ran.stderr)
 
 

@@ -78,24 +78,26 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_gang_that_fits_shows_its_nodes(call: Call, expect: Expect) -> None:
+def test_a_gang_that_fits_shows_its_nodes(call: Call, assert_expected: Expect) -> None:
     ran = call("place", "in", "--nodes", "nodes.json")
     as_json = call("place", "in", "--nodes", "nodes.json", "-o", "json")
 
     assert (ran.code, ran.messages, as_json.code) == (0, "", 0)
-    expect("place/fits.txt", ran.stdout)
-    expect("place/fits.json", as_json.stdout)
+    assert_expected("place/fits.txt", ran.stdout)
+    assert_expected("place/fits.json", as_json.stdout)
 
 
-def test_a_gang_that_does_not_fit_shows_what_is_missing_and_where(folder: Path, call: Call, expect: Expect) -> None:
+def test_a_gang_that_does_not_fit_shows_what_is_missing_and_where(
+    folder: Path, call: Call, assert_expected: Expect
+) -> None:
     write(folder, {"nodes.json": cluster(pod("busy-0", "n0"), pod("busy-1", "n2", 4))})
 
     ran = call("place", "in", "--nodes", "nodes.json")
     as_json = call("place", "in", "--nodes", "nodes.json", "-o", "json")
 
     assert (ran.code, as_json.code) == (1, 1)
-    expect("place/pending.txt", ran.stdout)
-    expect("place/pending.json", as_json.stdout)
+    assert_expected("place/pending.txt", ran.stdout)
+    assert_expected("place/pending.json", as_json.stdout)
 
 
 def test_a_gang_that_only_prefers_a_level_needs_room_in_the_cluster(tmp_path: Path, call: Call) -> None:
@@ -434,7 +436,9 @@ UNALIKE = (
 """Pods of 8 and of 2 GPUs: KAI counts three of 8."""
 
 
-def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(folder: Path, call: Call, expect: Expect) -> None:
+def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(
+    folder: Path, call: Call, assert_expected: Expect
+) -> None:
     pytest.importorskip(SOLVER.module, reason=SOLVER.advice)
     nodes = [*(node(f"n{number}", "a", "r0") for number in range(3)), node("m0", "b", "r1")]
     nodes += [pod("busy", "n2", 6), queue("default-queue")]
@@ -444,8 +448,8 @@ def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(folder: Path, ca
     as_json = call("place", "in", "--nodes", "nodes.json", "--exact", "-o", "json")
 
     assert ran.code == 1
-    expect("place/exact.txt", ran.stdout)
-    expect("place/exact.json", as_json.stdout)
+    assert_expected("place/exact.txt", ran.stdout)
+    assert_expected("place/exact.json", as_json.stdout)
 
 
 def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -503,12 +507,12 @@ def named(name: str, pods: int) -> str:
 
 
 @pytest.mark.usefixtures("changed")
-def test_what_a_change_moves(call: Call, expect: Expect) -> None:
+def test_what_a_change_moves(call: Call, assert_expected: Expect) -> None:
     words = ("place", "in", "--nodes", "nodes.json", "--baseline", "old")
     for output, suffix in (("text", "txt"), ("json", "json"), ("markdown", "md")):
         ran = call(*words, "-o", output)
         assert (ran.code, ran.messages) == (1, "")
-        expect(f"place/moves.{suffix}", ran.stdout)
+        assert_expected(f"place/moves.{suffix}", ran.stdout)
 
 
 def fates(call: Call) -> list[tuple[str, str, int]]:

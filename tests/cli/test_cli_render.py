@@ -16,11 +16,11 @@ Expect = Callable[[str, str], None]
 
 
 @pytest.mark.usefixtures("package")
-def test_stream_is_the_files_and_then_what_is_generated(call: Call, expect: Expect) -> None:
+def test_stream_is_the_files_and_then_what_is_generated(call: Call, assert_expected: Expect) -> None:
     ran = call("render", "in")
 
     assert (ran.code, ran.messages) == (0, "")
-    expect("cli/stream.yaml", ran.stdout)
+    assert_expected("cli/stream.yaml", ran.stdout)
 
 
 @pytest.mark.usefixtures("package")
@@ -125,7 +125,7 @@ def test_generated_objects_stay_in_their_place_without_a_path(call: Call, packag
     assert "config.kubernetes.io/path" not in ran.stdout
 
 
-def test_errors_print_nothing(call: Call, package: Path, expect: Expect) -> None:
+def test_errors_print_nothing(call: Call, package: Path, assert_expected: Expect) -> None:
     write(
         package, {"web/workload.yaml": WORKLOAD.replace("rack", "block").replace("minAvailable: 2", "minAvailable: 3")}
     )
@@ -133,7 +133,7 @@ def test_errors_print_nothing(call: Call, package: Path, expect: Expect) -> None
     ran = call("render", "in")
 
     assert (ran.code, ran.stdout) == (1, "")
-    expect("cli/errors.stderr", ran.stderr)
+    assert_expected("cli/errors.stderr", ran.stderr)
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,15 @@ NOTE = "note: without --baseline (as in --baseline git:main) the rules for updat
 
 
 @pytest.mark.parametrize("name", GOLDENS)
-def test_check(name: str, call: Call, package: Path, expect: Expect) -> None:
+def test_check(name: str, call: Call, package: Path, assert_expected: Expect) -> None:
     write(package, {"web/workload.yaml": BROKEN})
 
     ran = call("check", "in", "-o", name)
 
     assert (ran.code, ran.messages) == (1, "")
-    expect(f"cli/{GOLDENS[name]}", ran.stdout.replace(f'"version": "{version("packwise")}"', '"version": "VERSION"'))
+    assert_expected(
+        f"cli/{GOLDENS[name]}", ran.stdout.replace(f'"version": "{version("packwise")}"', '"version": "VERSION"')
+    )
 
 
 def test_text_is_what_a_check_prints_unless_another_format_is_asked_for(call: Call, package: Path) -> None:

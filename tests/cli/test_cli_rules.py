@@ -45,11 +45,11 @@ def test_the_list_as_json(call: Call) -> None:
         (["outside-link", "-o", "json"], "rule-in-words.json"),
     ],
 )
-def test_one_rule_explained(words: list[str], name: str, call: Call, expect: Expect) -> None:
+def test_one_rule_explained(words: list[str], name: str, call: Call, assert_expected: Expect) -> None:
     ran = call("rules", *words)
 
     assert (ran.code, ran.stderr) == (0, "")
-    expect(f"cli/{name}", ran.stdout)
+    assert_expected(f"cli/{name}", ran.stdout)
 
 
 def test_every_rule_has_a_page(call: Call) -> None:

@@ -49,15 +49,15 @@ status: {scheduledReplicas: 1}
 """
 
 
-def test_used_unused_missing_and_none(call: Call, package: Path, expect: Expect) -> None:
+def test_used_unused_missing_and_none(call: Call, package: Path, assert_expected: Expect) -> None:
     write(package, {"topologies.yaml": TOPOLOGIES, "ml.yaml": ML, "live.yaml": RUNNING})
 
     ran = call("topologies", "in")
     as_json = call("topologies", "in", "-o", "json")
 
     assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
-    expect("cli/topologies.txt", ran.stdout)
-    expect("cli/topologies.json", as_json.stdout)
+    assert_expected("cli/topologies.txt", ran.stdout)
+    assert_expected("cli/topologies.json", as_json.stdout)
     schema: dict[str, Any] = json.loads((ROOT / "docs/reference/topologies.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(as_json.stdout), schema)
 

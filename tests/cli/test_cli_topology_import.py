@@ -52,7 +52,7 @@ def test_nested_labels_become_levels_with_their_counts(call: Call) -> None:
     ]
 
 
-def test_the_whole_configuration(call: Call, expect: Expect) -> None:
+def test_the_whole_configuration(call: Call, assert_expected: Expect) -> None:
     nodes = fleet()
     nodes[0]["metadata"]["labels"][ZONE] = "z1"
     del nodes[5]["metadata"]["labels"]["example.com/rack"]
@@ -63,7 +63,7 @@ def test_the_whole_configuration(call: Call, expect: Expect) -> None:
     ran = call("topology", "import", "-", stdin=json.dumps({"kind": "List", "items": [*nodes, node("login", 0)]}))
 
     assert ran.code == 0
-    expect("place/import.yaml", ran.stdout)
+    assert_expected("place/import.yaml", ran.stdout)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ SwitchName=l4 Nodes=n[13-16]
 """
 
 
-def test_levels_of_what_topograph_writes(tmp_path: Path, call: Call, expect: Expect) -> None:
+def test_levels_of_what_topograph_writes(tmp_path: Path, call: Call, assert_expected: Expect) -> None:
     blocks = "".join([f"BlockName=b{number} Nodes=n[{number * 2 - 1:02}-{number * 2:02}]\n" for number in range(1, 9)])
     config_map = {"kind": "ConfigMap", "metadata": {"name": "slurm"}, "data": {"topology.conf": CONF}}
     write(tmp_path, {"tree.conf": CONF, "blocks.conf": blocks, "slurm.json": json.dumps(config_map)})
@@ -161,7 +161,7 @@ def test_levels_of_what_topograph_writes(tmp_path: Path, call: Call, expect: Exp
     both = call("topology", "import", "tree.conf", "blocks.conf")
 
     assert (both.code, both.stderr) == (0, "")
-    expect("place/topograph.yaml", both.stdout)
+    assert_expected("place/topograph.yaml", both.stdout)
     alone = call("topology", "import", "tree.conf").stdout
     assert call("topology", "import", "-", stdin=CONF).stdout == alone
     assert call("topology", "import", "slurm.json").stdout == alone

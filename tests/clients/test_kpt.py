@@ -55,11 +55,11 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def test_render_writes_the_package(package: Path, call: Kpt, expect: Expect) -> None:
+def test_render_writes_the_package(package: Path, call: Kpt, assert_expected: Expect) -> None:
     rendered = call("fn", "render", "inference", "--allow-exec")
 
     assert rendered.code == 0, rendered.stderr
-    expect("clients/kpt/render.txt", listing(files_of(package)))
+    assert_expected("clients/kpt/render.txt", listing(files_of(package)))
 
 
 def test_second_render_changes_no_byte(package: Path, call: Kpt) -> None:
@@ -118,17 +118,17 @@ def test_pipe_gives_what_render_gives(package: Path, call: Kpt, shell: Kpt, tmp_
     assert files_of(tmp_path / "rendered") == expected
 
 
-def test_render_to_stdout_touches_no_file(package: Path, call: Kpt, expect: Expect) -> None:
+def test_render_to_stdout_touches_no_file(package: Path, call: Kpt, assert_expected: Expect) -> None:
     before = files_of(package)
 
     printed = call("fn", "render", "inference", "--allow-exec", "-o", "unwrap")
 
     assert printed.code == 0, printed.stderr
     assert files_of(package) == before
-    expect("clients/kpt/unwrap.yaml", printed.stdout)
+    assert_expected("clients/kpt/unwrap.yaml", printed.stdout)
 
 
-def test_gangs_that_no_longer_belong_lose_their_files(package: Path, call: Kpt, expect: Expect) -> None:
+def test_gangs_that_no_longer_belong_lose_their_files(package: Path, call: Kpt, assert_expected: Expect) -> None:
     call("fn", "render", "inference", "--allow-exec")
     edit(package / "inference.yaml", "  replicas: 2 # one per model copy", "  replicas: 1 # one per model copy")
 
@@ -136,10 +136,12 @@ def test_gangs_that_no_longer_belong_lose_their_files(package: Path, call: Kpt, 
 
     assert rendered.code == 0, rendered.stderr
     assert "inference-1" not in listing(files_of(package))
-    expect("clients/kpt/fewer-replicas.txt", listing(files_of(package)))
+    assert_expected("clients/kpt/fewer-replicas.txt", listing(files_of(package)))
 
 
-def test_refused_workload_leaves_every_file_and_shows_the_results(package: Path, call: Kpt, expect: Expect) -> None:
+def test_refused_workload_leaves_every_file_and_shows_the_results(
+    package: Path, call: Kpt, assert_expected: Expect
+) -> None:
     edit(package / "inference.yaml", "packDomain: rack", "packDomain: block")
     before = files_of(package)
 
@@ -147,7 +149,7 @@ def test_refused_workload_leaves_every_file_and_shows_the_results(package: Path,
 
     assert rendered.code == 1
     assert files_of(package) == before
-    expect("clients/kpt/unknown-domain.stderr", without_times(rendered.stderr))
+    assert_expected("clients/kpt/unknown-domain.stderr", without_times(rendered.stderr))
 
 
 def test_refused_workload_fails_the_pipe_and_changes_nothing(package: Path, shell: Kpt, tmp_path: Path) -> None:
@@ -161,12 +163,12 @@ def test_refused_workload_fails_the_pipe_and_changes_nothing(package: Path, shel
     assert files_of(tmp_path / "rendered") == before
 
 
-def test_results_folder_holds_every_field(package: Path, call: Kpt, expect: Expect, tmp_path: Path) -> None:
+def test_results_folder_holds_every_field(package: Path, call: Kpt, assert_expected: Expect, tmp_path: Path) -> None:
     edit(package / "inference.yaml", "packDomain: rack", "packDomain: block")
 
     call("fn", "render", "inference", "--allow-exec", "--results-dir", "results")
 
-    expect("clients/kpt/results.yaml", (tmp_path / "results/results.yaml").read_text(encoding="utf-8"))
+    assert_expected("clients/kpt/results.yaml", (tmp_path / "results/results.yaml").read_text(encoding="utf-8"))
 
 
 def test_configuration_as_a_config_map(package: Path, call: Kpt) -> None:

@@ -44,12 +44,12 @@ def kinds(manifests: str) -> list[str]:
 
 @pytest.mark.parametrize(("folder", "expected"), [(".", "base"), ("overlays/team-a", "team-a")])
 def test_transformer_renders_the_workloads(
-    plugin: Path, build: Build, expect: Expect, folder: str, expected: str
+    plugin: Path, build: Build, assert_expected: Expect, folder: str, expected: str
 ) -> None:
     built = build(plugin / folder)
 
     assert (built.code, built.stderr) == (0, "")
-    expect(f"clients/kustomize/{expected}.yaml", built.stdout)
+    assert_expected(f"clients/kustomize/{expected}.yaml", built.stdout)
 
 
 def test_overlay_names_reach_every_derived_object(plugin: Path, build: Build) -> None:
@@ -100,22 +100,24 @@ def test_function_configuration_is_not_part_of_the_build(plugin: Path, build: Bu
     assert "TopologyRender" not in kinds(build(plugin).stdout)
 
 
-def test_refused_workload_fails_the_build_and_says_why(plugin: Path, build: Build, expect: Expect) -> None:
+def test_refused_workload_fails_the_build_and_says_why(plugin: Path, build: Build, assert_expected: Expect) -> None:
     edit(plugin / "workloads/training.yaml", "packDomain: rack", "packDomain: block")
 
     built = build(plugin)
 
     assert (built.code, built.stdout) == (1, "")
-    expect("clients/kustomize/unknown-domain.stderr", built.stderr)
+    assert_expected("clients/kustomize/unknown-domain.stderr", built.stderr)
 
 
-def test_unknown_field_in_the_configuration_names_the_nearest(plugin: Path, build: Build, expect: Expect) -> None:
+def test_unknown_field_in_the_configuration_names_the_nearest(
+    plugin: Path, build: Build, assert_expected: Expect
+) -> None:
     edit(plugin / "function/topology.yaml", "  scheduler:\n", "  schedular:\n")
 
     built = build(plugin)
 
     assert (built.code, built.stdout) == (1, "")
-    expect("clients/kustomize/unknown-field.stderr", built.stderr)
+    assert_expected("clients/kustomize/unknown-field.stderr", built.stderr)
 
 
 def test_validator_accepts_without_changing_anything(plugin: Path, build: Build) -> None:
@@ -126,17 +128,17 @@ def test_validator_accepts_without_changing_anything(plugin: Path, build: Build)
     assert validated.stdout == alone.stdout
 
 
-def test_validator_refuses_what_the_operator_would(plugin: Path, build: Build, expect: Expect) -> None:
+def test_validator_refuses_what_the_operator_would(plugin: Path, build: Build, assert_expected: Expect) -> None:
     edit(plugin / "workloads/serving.yaml", "packDomain: zone", "packDomain: host")
 
     built = build(plugin / "validate")
 
     assert (built.code, built.stdout) == (1, "")
-    expect("clients/kustomize/validator-hierarchy.stderr", built.stderr)
+    assert_expected("clients/kustomize/validator-hierarchy.stderr", built.stderr)
 
 
 def test_generator_renders_the_topology_and_says_that_it_sees_no_workloads(
-    plugin: Path, build: Build, expect: Expect
+    plugin: Path, build: Build, assert_expected: Expect
 ) -> None:
     edit(plugin / "kustomization.yaml", "transformers:", "generators:")
 
@@ -144,8 +146,8 @@ def test_generator_renders_the_topology_and_says_that_it_sees_no_workloads(
 
     assert built.code == 0
     assert "PodGang" not in kinds(built.stdout)
-    expect("clients/kustomize/generator.yaml", built.stdout)
-    expect("clients/kustomize/generator.stderr", built.stderr)
+    assert_expected("clients/kustomize/generator.yaml", built.stdout)
+    assert_expected("clients/kustomize/generator.stderr", built.stderr)
 
 
 @pytest.mark.parametrize("folder", [".", "overlays/team-a"])

@@ -358,7 +358,7 @@ SHOTS = {
 
 
 def test_pictures_of_the_docs(
-    show: Show, folder: Path, request: pytest.FixtureRequest, expect: Callable[[str, str], None]
+    show: Show, folder: Path, request: pytest.FixtureRequest, assert_expected: Callable[[str, str], None]
 ) -> None:
     """Each shows the page as it is today."""
     pages = [
@@ -371,7 +371,7 @@ def test_pictures_of_the_docs(
             page.evaluate("scrollTo(0, 0)")
             page.screenshot(path=IMAGES / name)
 
-    expect("report/pictures.txt", "".join(pages))
+    assert_expected("report/pictures.txt", "".join(pages))
     assert sorted(path.name for path in IMAGES.glob("*.png")) == sorted(SHOTS)
     assert [path.name for path in IMAGES.glob("*.png") if path.stat().st_size > MOST_BYTES] == []
 

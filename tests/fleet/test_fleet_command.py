@@ -52,14 +52,14 @@ def _no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("fleet")
 @pytest.mark.parametrize("verb", ["check", "render", "place"])
 @pytest.mark.parametrize("report", ["text", "json", "markdown"])
-def test_a_fleet_is_reported(call: Call, expect: Expect, tmp_path: Path, verb: str, report: str) -> None:
+def test_a_fleet_is_reported(call: Call, assert_expected: Expect, tmp_path: Path, verb: str, report: str) -> None:
     write(tmp_path, {"nodes.json": json.dumps({"kind": "List", "items": [node("n1", "a", "r1")]})})
     options = ["--nodes", "nodes.json"] if verb == "place" else []
 
     ran = call("fleet", verb, "clusters", "--report" if verb == "render" else "-o", report, *options)
 
     assert (ran.code, ran.stderr) == (1, "")
-    expect(f"fleet/{verb}.{SUFFIXES[report]}", ran.stdout)
+    assert_expected(f"fleet/{verb}.{SUFFIXES[report]}", ran.stdout)
 
 
 @pytest.mark.parametrize("name", ["check", "render", "place", "diff"])
@@ -211,7 +211,7 @@ def committed(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("committed")
 @pytest.mark.parametrize("report", ["text", "json", "markdown"])
-def test_a_change_is_reported(call: Call, expect: Expect, tmp_path: Path, report: str) -> None:
+def test_a_change_is_reported(call: Call, assert_expected: Expect, tmp_path: Path, report: str) -> None:
     write(
         tmp_path,
         {
@@ -228,7 +228,7 @@ def test_a_change_is_reported(call: Call, expect: Expect, tmp_path: Path, report
     ran = call("fleet", "diff", "clusters", "--baseline", "git:HEAD", "-o", report)
 
     assert (ran.code, ran.stderr) == (1, "")
-    expect(f"fleet/diff.{SUFFIXES[report]}", ran.stdout)
+    assert_expected(f"fleet/diff.{SUFFIXES[report]}", ran.stdout)
 
 
 @pytest.mark.usefixtures("committed")

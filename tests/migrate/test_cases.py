@@ -35,9 +35,9 @@ def test_case(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    expect: Callable[[str, str], None],
+    assert_expected: Callable[[str, str], None],
 ) -> None:
-    expect(f"migrate/{case.name}/expected.txt", migrated(case, tmp_path, capfd, monkeypatch))
+    assert_expected(f"migrate/{case.name}/expected.txt", migrated(case, tmp_path, capfd, monkeypatch))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

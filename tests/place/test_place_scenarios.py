@@ -16,11 +16,11 @@ SCENARIOS = sorted((TESTDATA / "place" / "scenarios").glob("[0-9][0-9].json"))
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(path, id=path.stem) for path in SCENARIOS])
-def test_the_answer_is_on_record(scenario: Path, expect: Callable[[str, str], None]) -> None:
+def test_the_answer_is_on_record(scenario: Path, assert_expected: Callable[[str, str], None]) -> None:
     session = allocate(read_scenario(json.loads(scenario.read_text(encoding="utf-8"))))
 
     answer = {"attempts": list(session.attempts), **answers(session)}
-    expect(f"place/scenarios/{scenario.stem}.answer.json", json.dumps(answer, indent=1) + "\n")
+    assert_expected(f"place/scenarios/{scenario.stem}.answer.json", json.dumps(answer, indent=1) + "\n")
 
 
 @pytest.mark.parametrize(("strategy", "fits"), [("mixed", False), ("single", True), ("", True)])

@@ -42,7 +42,7 @@ def test_scenario(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    expect: Callable[[str, str], None],
+    assert_expected: Callable[[str, str], None],
 ) -> None:
     folder = tmp_path / "package"
     folder.mkdir()
@@ -52,7 +52,7 @@ def test_scenario(
         if scenario["name"] == name:
             scenario["steps"] = [outcome(step, folder, capsys) for step in scenario["steps"]]
 
-    expect(file, HEAD + write(found))
+    assert_expected(file, HEAD + write(found))
 
 
 def outcome(step: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

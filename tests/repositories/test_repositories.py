@@ -24,7 +24,7 @@ OPTION = "$ packwise"
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_case(path: Path, tmp_path: Path, call: Call, expect: Callable[[Path, str], None]) -> None:
+def test_case(path: Path, tmp_path: Path, call: Call, assert_expected: Callable[[Path, str], None]) -> None:
     head, *rest = path.read_text(encoding="utf-8").split(f"\n{OPTION}")
     intro, *files = head.split("\n===== ")
     repository = tmp_path
@@ -37,4 +37,4 @@ def test_case(path: Path, tmp_path: Path, call: Call, expect: Callable[[Path, st
         stderr = "".join(f"stderr: {text}\n" for text in ran.stderr.splitlines())
         parts.append(f"{line}\n{ran.stdout}{stderr}exit code {ran.code}\n")
 
-    expect(path, f"\n{OPTION}".join(parts))
+    assert_expected(path, f"\n{OPTION}".join(parts))

@@ -64,8 +64,8 @@ ODD: list[list[Any]] = [
 """Levels with several problems, whose order shows too."""
 
 
-def test_all_that_is_reported(expect: Callable[[str, str], None]) -> None:
-    expect("kai/aliases.txt", "\n".join([whole(levels) for levels in (*TOPOLOGIES, *ODD)]))
+def test_all_that_is_reported(assert_expected: Callable[[str, str], None]) -> None:
+    assert_expected("kai/aliases.txt", "\n".join([whole(levels) for levels in (*TOPOLOGIES, *ODD)]))
 
 
 def whole(levels: list[Any]) -> str:

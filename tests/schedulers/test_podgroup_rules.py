@@ -251,10 +251,10 @@ ODD: list[tuple[str, dict[str, Any]]] = [
 """Values with several problems, whose order shows too."""
 
 
-def test_all_that_is_reported(expect: Callable[[str, str], None]) -> None:
+def test_all_that_is_reported(assert_expected: Callable[[str, str], None]) -> None:
     rows = [*((row[0], row[1]) for row in (*CRD, *WEBHOOK, *OTHERS)), *ODD]
 
-    expect("kai/podgroups.txt", "\n".join([whole(name, value) for name, value in rows]))
+    assert_expected("kai/podgroups.txt", "\n".join([whole(name, value) for name, value in rows]))
 
 
 SUITS = (Versions(12, 12), Versions(13, 14), Versions(15, 16), Versions(17, 17), Versions(18, 18), KNOWN)

@@ -116,14 +116,14 @@ def answer(settings: str, texts: str) -> str:
     return "".join(lines)
 
 
-def test_topologies_of_bindings(expect: Callable[[str, str], None]) -> None:
+def test_topologies_of_bindings(assert_expected: Callable[[str, str], None]) -> None:
     texts = [f"{name}\n{answer(settings, BINDINGS)}" for name, settings in WAYS.items()]
 
-    expect("kai/bindings.txt", "\n".join(texts))
+    assert_expected("kai/bindings.txt", "\n".join(texts))
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_topologies_of_a_configuration(section: str, expect: Callable[[str, str], None]) -> None:
+def test_topologies_of_a_configuration(section: str, assert_expected: Callable[[str, str], None]) -> None:
     keys = {"one level refused": "Example.com/rack", "every level taken": "example.com/rack"}
     configuration = f"  {section}: {{enabled: true, levels: [{{domain: rack, key: KEY}}]}}\n"
     texts = [
@@ -132,4 +132,4 @@ def test_topologies_of_a_configuration(section: str, expect: Callable[[str, str]
         for what, key in keys.items()
     ]
 
-    expect(f"kai/{section}.txt", "\n".join(texts))
+    assert_expected(f"kai/{section}.txt", "\n".join(texts))

@@ -110,13 +110,13 @@ def line(finding: Finding) -> str:
     return f"  {result.line_of_text()}{text}\n"
 
 
-def test_all_that_is_reported_of_users_objects(expect: Callable[[str, str], None]) -> None:
+def test_all_that_is_reported_of_users_objects(assert_expected: Callable[[str, str], None]) -> None:
     own = items(f"{TOPOLOGIES}---\n{PODGROUPS}")
     parts = [(name, found(settings, own)) for name, settings in WAYS.items()]
     parts.append(("they are there already", found("", own, own)))
     parts.append(("without a Topology of theirs", found("", items(PODGROUPS))))
 
-    expect("kai/users-objects.txt", "\n".join([f"{name}\n{''.join(lines)}" for name, lines in parts]))
+    assert_expected("kai/users-objects.txt", "\n".join([f"{name}\n{''.join(lines)}" for name, lines in parts]))
 
 
 def test_nothing_is_reported_where_there_are_none() -> None:

@@ -37,13 +37,15 @@ def answered(case: dict[str, Any]) -> dict[str, Any]:
     [(table, case["name"]) for table in TABLES for case in cases(table)],
     ids=lambda text: text.removeprefix("dynamo/").removesuffix(".yaml"),
 )
-def test_a_graph_is_answered_as_the_table_says(table: str, name: str, expect: Callable[[str, str], None]) -> None:
+def test_a_graph_is_answered_as_the_table_says(
+    table: str, name: str, assert_expected: Callable[[str, str], None]
+) -> None:
     table_cases = cases(table)
     for place, case in enumerate(table_cases):
         if case["name"] == name:
             table_cases[place] = answered(case)
 
-    expect(table, HEAD + write(table_cases))
+    assert_expected(table, HEAD + write(table_cases))
 
 
 def test_no_two_cases_have_one_name() -> None:

@@ -32,8 +32,8 @@ def answered(case: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_workload_is_answered_as_the_table_says(table: str, expect: Callable[[str, str], None]) -> None:
-    expect(table, HEAD + write([answered(case) for case in cases(table)]))
+def test_a_workload_is_answered_as_the_table_says(table: str, assert_expected: Callable[[str, str], None]) -> None:
+    assert_expected(table, HEAD + write([answered(case) for case in cases(table)]))
 
 
 def test_kai_may_have_another_name() -> None:
