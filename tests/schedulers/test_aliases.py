@@ -10,7 +10,7 @@ from packwise.findings.finding import Effect
 from packwise.schedulers.kai.allocate.domains import depth_of
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.users_objects import alias_problems
-from packwise.schedulers.kai.versions import suited
+from packwise.schedulers.kai.versions import versions_for
 
 TOPOLOGIES: list[list[Any]] = [
     [{"nodeLabel": "example.com/rack", "alias": "rack"}],
@@ -27,7 +27,7 @@ TOPOLOGIES: list[list[Any]] = [
 def told(levels: list[Any], version: str | None = None) -> list[tuple[str, str, Effect, str | None]]:
     """Field, who does what, effect and KAI's text."""
     value = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "spec": {"levels": levels}}
-    problems = alias_problems(value, suited(version))
+    problems = alias_problems(value, versions_for(version))
     return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in problems]
 
 
@@ -74,7 +74,7 @@ def whole(levels: list[Any]) -> str:
     lines = [f"{levels}\n"]
     for version, schema in (("v0.12", True), ("v0.12", False), ("v0.17", True), ("v0.17", False)):
         lines.append(f"  {version}{'' if schema else ' whose CRD is at hand'}\n")
-        for problem in alias_problems(value, suited(version), schema=schema):
+        for problem in alias_problems(value, versions_for(version), schema=schema):
             stage = problem.stage.value if problem.stage is not None else "-"
             lines.append(f"    {format_path(problem.path)}: {problem.full_message} ({problem.effect.name}, {stage})\n")
             lines += [f"      {problem.operator_message}\n"] if problem.operator_message is not None else []

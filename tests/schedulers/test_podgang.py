@@ -14,7 +14,7 @@ from packwise.schedulers.grove import podgang_value
 from packwise.schedulers.kai.podgroup import podgroup
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.topologies import annotated_topology
-from packwise.schedulers.kai.versions import KNOWN, Versions, suited
+from packwise.schedulers.kai.versions import KNOWN, Versions, versions_for
 from tests.golden.cases import GOLDEN
 from tests.schedulers.gangs import gang_of
 
@@ -68,7 +68,7 @@ def test_the_operators_podgroups(gangs: list[dict[str, Any]], groups: list[dict[
             by_name[group["metadata"]["name"]],
             group["spec"]["queue"],
             grouper=Grouper.OPERATOR,
-            suits=suited(None, counts_subgroups=True),
+            suits=versions_for(None, counts_subgroups=True),
         )
         for group in groups
     ]
@@ -89,7 +89,7 @@ def test_kai_takes_the_operators_podgroups_from_the_version_on_that_they_are_for
 ) -> None:
     assert gangs
     for version in ("v0.15", "v0.17"):
-        problems = [problem for group in groups for problem in podgroup_problems(group, suited(version))]
+        problems = [problem for group in groups for problem in podgroup_problems(group, versions_for(version))]
         # A group without cliques becomes a PodGroup without pods.
         assert {problem.path for problem in problems} <= {("spec", "minMember")}
         empty = [group for group in groups if not group["spec"].get("subGroups")]
@@ -100,7 +100,7 @@ def test_kai_takes_the_operators_podgroups_from_the_version_on_that_they_are_for
 @pytest.mark.parametrize("version", [None, *VERSIONS])
 def test_every_version_that_is_rendered_for_takes_the_podgroups(version: str | None, by_operator: bool) -> None:
     grouper = Grouper.OPERATOR if by_operator else Grouper.SCHEDULER
-    suits = suited(version, counts_subgroups=by_operator)
+    suits = versions_for(version, counts_subgroups=by_operator)
     refused: list[str] = []
     for gangs, groups in (parameters.values for parameters in pairs()):
         empty = {group["metadata"]["name"] for group in groups if not group["spec"].get("subGroups")}
@@ -165,7 +165,7 @@ def test_a_pod_groupers_podgroup_counts_no_subgroups_and_skips_nothing() -> None
     ("version", "count"), [(None, 1), ("v0.15", 1), ("v0.17", 1), ("v0.14", None), ("v0.12", None)]
 )
 def test_an_operators_podgroup_counts_subgroups_where_kai_knows_that(version: str | None, count: int | None) -> None:
-    suits = suited(version, counts_subgroups=True)
+    suits = versions_for(version, counts_subgroups=True)
 
     group = podgroup_of(GANG, "team-a", "gb200", grouper=Grouper.OPERATOR, suits=suits)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from krmfn.fieldpath import format_path
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
-from packwise.schedulers.kai.versions import KNOWN, Versions, suited
+from packwise.schedulers.kai.versions import KNOWN, Versions, versions_for
 
 OLD, NEW, ALL = "KAI v0.12 to v0.14", "KAI from v0.15 on", "KAI"
 REFUSED, IGNORED, UNKNOWN = Effect.REFUSED, Effect.IGNORED, Effect.UNKNOWN
@@ -309,7 +309,7 @@ def test_any_value_is_judged(spec: Any, update: bool) -> None:
     ("v0.16", False, Versions(16, 18)),
 ])  # fmt: skip
 def test_the_versions_that_the_output_suits(version: str | None, counts: bool, expected: Versions) -> None:
-    assert suited(version, counts_subgroups=counts) == expected
+    assert versions_for(version, counts_subgroups=counts) == expected
 
 
 @pytest.mark.parametrize(("versions", "other", "common"), [

@@ -1,4 +1,4 @@
-"""What the pipeline asks of a scheduler, or of an operator that hands gangs to one."""
+"""The protocol between the pipeline and a scheduler, or an operator that hands gangs to one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["QueuedPodsOf", "Scheduler", "SchedulerInput", "SchedulerObjects"]
 
 
 class SchedulerInput(NamedTuple):
-    """What a scheduler writes its objects from: the placements of all workloads, and the topologies that there are.
+    """The input of a scheduler's objects: the placements of all workloads, and the topologies that there are.
 
     `inventory` has the users' own objects of the scheduler's kinds, `definitions` their CRDs.
     """
@@ -72,7 +72,7 @@ class Scheduler(Protocol):
 
 
 class QueuedPodsOf(Protocol):
-    """What says which pods a scheduler queues and places itself, of workloads that no front end hands to it."""
+    """Finds the pods that a scheduler queues and places itself, of workloads that no front end hands to it."""
 
     def __call__(
         self, inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender

@@ -10,11 +10,11 @@ from krmfn.record import NamedTuple
 from packwise.objects.identity import gang_identities
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.domains import add_amounts
-from packwise.schedulers.kai.allocate.queues import taken_of
+from packwise.schedulers.kai.allocate.queues import usage_of
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Job, Scene
 from packwise.schedulers.kai.allocate.session import FITS
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
-from packwise.schedulers.kai.snapshot import evictable, eviction_notes, noted, with_use
+from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
 from packwise.schedulers.kai.versions import NO_TAINT_NAMES
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
         has_all_queues=snapshot.queues is not None,
         names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
     )
-    return Situation(noted(gangs, scene, snapshot), scene, words, evictable(others, snapshot))
+    return Situation(add_notes(gangs, scene, snapshot), scene, words, evictable(others, snapshot))
 
 
 def place_gangs(situation: Situation) -> Placing:
@@ -198,7 +198,7 @@ def _used_queues(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueSh
     kept: dict[str, dict[str, float]] = {}
     nodes = {node.name: node for node in scene.nodes}
     for job, answer in zip(scene.jobs, answers, strict=True):
-        asked = taken_of([(pod, nodes[node]) for pod in job.pods if (node := answer.nodes.get(pod.name)) in nodes])
+        asked = usage_of([(pod, nodes[node]) for pod in job.pods if (node := answer.nodes.get(pod.name)) in nodes])
         for total in (used, kept) if job.is_kept else (used,):
             own = total.setdefault(job.queue, {})
             for name, amount in asked.items():

@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.schedulers.kai.allocate.state import mig_strategy
-from packwise.schedulers.kai.snapshot import Snapshot, labelled
+from packwise.schedulers.kai.snapshot import Snapshot, nodes_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,7 +96,7 @@ def drained(snapshot: Snapshot, domain: str) -> Snapshot:
 
     Raises WhatIfError where there is no such node.
     """
-    gone = {node.name for node in labelled(snapshot.nodes, domain)}
+    gone = {node.name for node in nodes_within(snapshot.nodes, domain)}
     if not gone:
         raise WhatIfError(f'--drain must name a node, or label=value of some; got "{domain}", which no node has')
     if len(gone) == len(snapshot.nodes):

@@ -1,4 +1,4 @@
-"""What KAI passes over in silence where topologies, queues and priorities meet those of a cluster.
+"""Rules about what KAI passes over in silence where topologies, queues and priorities meet those of a cluster.
 
 Source: spec/placement.md#4a, #7, #9, spec/kai.md.
 
@@ -66,7 +66,7 @@ class _Listed(NamedTuple):
 
 
 def check_nodes(source: SchedulerInput) -> Iterator[Finding]:
-    """What the nodes have against the topologies of the render; nothing where no nodes are given."""
+    """Findings about nodes that do not suit the topologies of the render; none where no nodes are given."""
     try:
         snapshot = read_snapshot(source.cluster.nodes)
     except SnapshotError:
@@ -167,7 +167,7 @@ def _check_gangs(source: SchedulerInput, known: Mapping[str, KaiTopology]) -> It
             continue
         if topology is None:
             continue
-        for place, level in _unknown(gang, topology):
+        for place, level in _unknown_levels(gang, topology):
             if (place, level) not in reported:
                 reported.add((place, level))
                 message = (
@@ -178,7 +178,7 @@ def _check_gangs(source: SchedulerInput, known: Mapping[str, KaiTopology]) -> It
                 yield place.finding(STALE, message)
 
 
-def _unknown(gang: Gang, topology: KaiTopology) -> Iterator[tuple[Place, str]]:
+def _unknown_levels(gang: Gang, topology: KaiTopology) -> Iterator[tuple[Place, str]]:
     for bounds in (gang.bounds, *(pods.bounds for pods in gang.sets)):
         if bounds is None or bounds.origin is None:
             continue
@@ -208,7 +208,7 @@ _OF_CHART = (DEFAULT_QUEUE, "default-parent-queue")
 """The queues that KAI's chart makes."""
 
 _OTHERS = (None, "", PROFILE)
-"""How gangs that KAI schedules name their scheduler."""
+"""The scheduler names of gangs that KAI schedules."""
 
 
 def check_queues(source: SchedulerInput) -> Iterator[Finding]:
@@ -250,7 +250,7 @@ def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[F
 
 
 def _has_roots(shares: Sequence[QueueShare]) -> bool:
-    """Whether the tops of the tree are among the input, so that its queues may be all that there are."""
+    """True if the tops of the tree are among the input, so that its queues may be all that there are."""
     return any(not share.parent for share in shares)
 
 

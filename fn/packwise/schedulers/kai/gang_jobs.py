@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CHART_CLASSES", "MAX_PODS", "GangJob", "TooManyPodsError", "gang_jobs", "queues", "topologies"]
 
 MAX_PODS = 500_000
-"""How many pods are placed at most."""
+"""The largest number of pods that are placed."""
 
 _NEEDED = (
     ("", "ConfigMap"),
@@ -58,7 +58,7 @@ class GangJob(NamedTuple):
     job: Job
     notes: tuple[str, ...] = ()
 
-    def numbered(self, number: int) -> GangJob:
+    def with_number(self, number: int) -> GangJob:
         """One of several jobs that are alike."""
         name = f"{self.gang.name}-{number}"
         return self._replace(gang=self.gang._replace(name=name, alike=1), job=self.job._replace(name=name))
@@ -90,12 +90,12 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
         except MissingBindingError:
             topology = gang.topology
         job = make.job(gang, topology, manifests.get(gang.name, []))
-        jobs += [job] if gang.alike == 1 else [job.numbered(number) for number in range(gang.alike)]
+        jobs += [job] if gang.alike == 1 else [job.with_number(number) for number in range(gang.alike)]
     return tuple(jobs)
 
 
 class _Jobs:
-    """What the jobs of all gangs have in common."""
+    """Makes the jobs of all gangs, with what they have in common."""
 
     def __init__(
         self, source: SchedulerInput, snapshot: Snapshot, running: Mapping[tuple[str, str, str], Sequence[BoundPod]]

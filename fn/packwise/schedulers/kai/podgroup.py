@@ -197,7 +197,7 @@ def _own_sub_groups(gang: Gang, suits: Versions, *, writes_zero: bool) -> Iterat
 
 
 def _pods_below(gang: Gang, inner: PodSet) -> int:
-    """How many pods the gang needs of those in sets below an inner one: not more than others leave."""
+    """The number of pods that the gang needs of those in sets below an inner one: not more than others leave."""
     below = sum([each.members or 0 for each in gang.sets if each.parent == inner.name])
     beside = sum([each.members or 0 for each in gang.sets if each.parent is None])
     return below if gang.members is None else max(min(below, gang.members - beside), 0)

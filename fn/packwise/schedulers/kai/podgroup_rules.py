@@ -43,7 +43,7 @@ class _Field(NamedTuple):
     minimum: tuple[tuple[Versions, int], ...] = ()
     choices: tuple[str, ...] = ()
     named: bool = False
-    """Whether it must be a DNS label, from v0.15 on."""
+    """True if it must be a DNS label, from v0.15 on."""
 
 
 _NEWEST = Versions(17, KNOWN.last)
@@ -78,7 +78,7 @@ _CONSTRAINT: Mapping[str, _Field] = {
 }
 
 
-def refused(
+def refusal(
     path: FieldPath, message: str, by: Versions, operator: str | None = None, *, stage: Stage = Stage.SCHEMA
 ) -> Problem:
     """A problem for which the versions `by` refuse the object, rendered for or not; `operator` is their text."""
@@ -86,7 +86,7 @@ def refused(
 
 
 def schema_problems(value: Mapping[str, Value], suits: Versions) -> Iterator[Problem]:
-    """What the CRDs of the versions `suits` have against the PodGroup `value`, in the order of its fields."""
+    """Violations of the CRDs of the versions `suits` in the PodGroup `value`, in the order of its fields."""
     spec = value.get("spec")
     if spec is None:
         return
@@ -103,7 +103,7 @@ def schema_problems(value: Mapping[str, Value], suits: Versions) -> Iterator[Pro
             continue
         if group.get("name") is None:
             text = OperatorError(format_path((*path, "name")), ErrorType.REQUIRED).text()
-            yield refused((*path, "name"), "must be set", KNOWN, text)
+            yield refusal((*path, "name"), "must be set", KNOWN, text)
         yield from _mapping(path, group, _SUBGROUP, suits)
         yield from _constraint_errors(path, group, suits)
 
@@ -147,13 +147,13 @@ def _value(at: FieldPath, value: Value, field: _Field, suits: Versions) -> Itera
         if suits.within(versions) is not None and isinstance(value, int) and value < least:
             detail = f"{text} in body should be greater than or equal to {least}"
             error = OperatorError(text, ErrorType.INVALID, value, detail).text()
-            yield refused(at, f"must be at least {least}; got {value}", versions, error)
+            yield refusal(at, f"must be at least {least}; got {value}", versions, error)
     if field.choices and value not in field.choices:
         detail = f"supported values: {', '.join([go_quote(name) for name in field.choices])}"
         error = OperatorError(text, ErrorType.NOT_SUPPORTED, value, detail).text()
         near = closest(str(value), field.choices)
         message = f"must be one of {list_known(field.choices)}; got {describe(value)}{near}"
-        yield refused(at, message, field.known, error)
+        yield refusal(at, message, field.known, error)
     if field.named:
         yield from _label(at, str(value), suits)
 
@@ -162,18 +162,18 @@ def _label(at: FieldPath, value: str, suits: Versions) -> Iterator[Problem]:
     text = format_path(at)
     if not value and at[-1] == "name":
         error = OperatorError(text, ErrorType.INVALID, value, f"{text} in body should be at least 1 chars long").text()
-        yield refused(at, "must not be empty", KNOWN, error)
+        yield refusal(at, "must not be empty", KNOWN, error)
     elif suits.within(_NEW) is not None and not _NAMES.fullmatch(value):
         detail = f"{text} in body should match '{_NAME}'"
         message = (
             f"must be lower-case letters, digits and dashes, with a letter or digit at both ends; got {describe(value)}"
         )
-        yield refused(at, message, _NEW, OperatorError(text, ErrorType.INVALID, value, detail).text())
+        yield refusal(at, message, _NEW, OperatorError(text, ErrorType.INVALID, value, detail).text())
 
 
 def _wrong_type(at: FieldPath, value: Value, wanted: str, by: Versions) -> Problem:
     message, error = type_error(format_path(at), value, wanted, _type_of(value))
-    return refused(at, message, by, error.text())
+    return refusal(at, message, by, error.text())
 
 
 def _type_of(value: Value) -> str:
@@ -215,12 +215,12 @@ class Tree(NamedTuple):
         return cls(nodes, children)
 
     def is_leaf(self, node: Node) -> bool:
-        """Whether pods stand in it."""
+        """True if pods stand in it."""
         return node.name not in self.children
 
 
 def tree_problems(spec: Mapping[str, Value], tree: Tree, suits: Versions, *, update: bool) -> Iterator[Problem]:
-    """What the webhooks of the versions `suits` have against a PodGroup; `update` of one that is there.
+    """Violations of the webhooks of the versions `suits` in a PodGroup; `update`: of one that is there.
 
     Of problems of structure the webhook tells one, and then none of the others: those have no text of its own.
     """
@@ -332,7 +332,7 @@ def _too_many(path: FieldPath, wanted: int, there: int) -> Problem:
 
 
 def _by_webhook(path: FieldPath, message: str, by: Versions, text: str) -> Problem:
-    return refused(path, message, by, text, stage=Stage.WEBHOOK)
+    return refusal(path, message, by, text, stage=Stage.WEBHOOK)
 
 
 def _node(path: FieldPath, entry: Mapping[str, Value]) -> Node:
@@ -366,7 +366,7 @@ class Topologies(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What the scheduler does about one constraint: it tries `levels`, from the finest to the coarsest, or nothing.
+    """The scheduler's search under one constraint: it tries `levels`, from the finest to the coarsest, or nothing.
 
     Without levels and texts nothing is constrained. `pod_message` is what pods see, `log` what stands in the
     scheduler's log alone.
@@ -382,12 +382,12 @@ class Search(NamedTuple):
 
     @property
     def is_constrained(self) -> bool:
-        """Whether the scheduler looks at the constraint at all."""
+        """True if the scheduler looks at the constraint at all."""
         return bool(self.constraint.topology)
 
 
 def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology]) -> Iterator[Search]:
-    """What the scheduler does about the PodGroup's constraint, then about those of its subgroups in their order."""
+    """The scheduler's search for the PodGroup's constraint, then for those of its subgroups in their order."""
     _, _, namespace, name = identity(podgroup)
     for path, sub_group, holder in _holders(podgroup):
         constraint = _read_constraint(holder.get("topologyConstraint"))
@@ -475,13 +475,13 @@ def read_topology(value: Mapping[str, Value]) -> KaiTopology:
 
 
 def _level_names(topology: KaiTopology) -> list[str]:
-    """What a constraint may call the levels, from the broadest to the finest: node labels, each with its alias."""
+    """The names of levels in constraints, from the broadest to the finest: node labels, each with its alias."""
     by_label = {label: alias for alias, label in topology.aliases.items()}
     return [name for label in topology.levels for name in (label, by_label.get(label)) if name]
 
 
 def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Mapping[str, Value]]]:
-    """What may have a constraint: the PodGroup itself and its subgroups, each with its path and name."""
+    """The holders of a constraint: the PodGroup itself and its subgroups, each with its path and name."""
     spec = podgroup.get("spec")
     if not isinstance(spec, dict):
         return
@@ -521,7 +521,7 @@ def podgroup_problems(
     update: bool = False,
     schema: bool = True,
 ) -> list[Problem]:
-    """What the versions `suits` have against the PodGroup `value`, whoever wrote it, of whatever types its fields are.
+    """Violations of the versions `suits` in the PodGroup `value`, whoever wrote it, of whatever types its fields are.
 
     `topologies` are the Topologies that are known. `update` of one that is there. Without `schema` the CRDs are left
     out, for where the cluster's own is at hand.
@@ -531,7 +531,7 @@ def podgroup_problems(
         version = value.get("apiVersion")
         if version != PODGROUP.api_version:
             problems.append(
-                refused(("apiVersion",), f'must be "{PODGROUP.api_version}"; got {describe(version)}', KNOWN)
+                refusal(("apiVersion",), f'must be "{PODGROUP.api_version}"; got {describe(version)}', KNOWN)
             )
         problems += schema_problems(value, suits)
     spec = value.get("spec")

@@ -23,7 +23,7 @@ from packwise.revisions.kai import release_of
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
 from packwise.schedulers.kai.topologies import NAME, PROFILE, MissingBindingError, topology_names
-from packwise.schedulers.kai.versions import SUBGROUP_COUNTS, Versions, suited
+from packwise.schedulers.kai.versions import SUBGROUP_COUNTS, Versions, versions_for
 from packwise.validate.definitions import judge, no_table
 from packwise.wording import list_known
 
@@ -73,11 +73,11 @@ def scheduler_podgroups(
 
 def suited_versions(source: SchedulerInput) -> Versions:
     """The versions of KAI that the output must suit."""
-    return suited(source.settings.kai_version, counts_subgroups=source.cluster.revision.podgroups_by_operator)
+    return versions_for(source.settings.kai_version, counts_subgroups=source.cluster.revision.podgroups_by_operator)
 
 
 def describe_problem(value: Mapping[str, Value], problem: Problem) -> str:
-    """What a workload becomes, and what is wrong with that: a PodGroup, or one of its subgroups."""
+    """Describes a problem of the PodGroup that a workload becomes, or of one of its subgroups."""
     where, part = format_identity(identity(value)), _subgroup_name(value, problem.path)
     of = f'subgroup "{part}" of {where}' if part is not None else where
     field = f"{problem.path[-1]} " if isinstance(problem.path[-1], str) else ""
@@ -92,7 +92,7 @@ class _Workload(NamedTuple):
 
 
 class _Writer:
-    """What all workloads have in common."""
+    """Writes the PodGroups of all workloads, with what they have in common."""
 
     __slots__ = (
         "_definition",
@@ -181,7 +181,7 @@ class _Writer:
                 self.findings.append(Finding.of(IGNORED, workload.item, place, message))
 
     def _problems(self, value: Mapping[str, Value]) -> Iterator[Problem]:
-        """What KAI has against `value`: by the cluster's own CRD, where that is at hand."""
+        """Violations in `value`: of the cluster's own CRD where that is at hand, else of KAI's."""
         verdict = judge(value, self._definition, no_table, before=self._inventory.before(value))
         self.findings += verdict.unchecked
         for problem in verdict.problems:
@@ -244,7 +244,7 @@ def _place_of(gang: Gang, path: FieldPath) -> FieldPath:
 
 
 def _has_inner_groups(value: Mapping[str, Value]) -> bool:
-    """Whether the object has a subgroup of subgroups, which could be counted."""
+    """True if the object has a subgroup of subgroups, which could be counted."""
     return any(isinstance(group, dict) and "parent" in group for group in _subgroups(value))
 
 

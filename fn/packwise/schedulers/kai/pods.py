@@ -45,7 +45,7 @@ class KnownObjects(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a pod is made from."""
+    """The template of a pod: its namespace, spec, labels and annotations."""
 
     namespace: str
     spec: Mapping[str, Value]
@@ -63,7 +63,7 @@ class ReadPod(NamedTuple):
 def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> KnownObjects:
     """The objects that pods need among those of a cluster; a kind that is there was listed, also where it is empty."""
 
-    def listed(kind: str) -> dict[tuple[str, str], Mapping[str, Value]] | None:
+    def objects_of(kind: str) -> dict[tuple[str, str], Mapping[str, Value]] | None:
         if kind not in by_kind and f"{kind}List" not in by_kind:
             return None
         return {
@@ -71,10 +71,10 @@ def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> Known
             for value in by_kind.get(kind, ())
         }
 
-    config_maps, namespaces, classes = listed("ConfigMap"), listed("Namespace"), listed("RuntimeClass")
+    config_maps, namespaces, classes = objects_of("ConfigMap"), objects_of("Namespace"), objects_of("RuntimeClass")
     return KnownObjects(
         None if config_maps is None else frozenset(config_maps),
-        listed("PersistentVolumeClaim"),
+        objects_of("PersistentVolumeClaim"),
         None
         if namespaces is None
         else {name: _texts(_at(value, "metadata", "labels")) for (_, name), value in namespaces.items()},
@@ -94,7 +94,7 @@ def with_objects(known: KnownObjects, by_kind: Mapping[str, Iterable[Mapping[str
 
 
 def node_amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
-    """What a node has, as KAI counts it: GPUs of AMD are GPUs."""
+    """A node's amounts, as KAI counts them: GPUs of AMD are GPUs."""
     return _with_gpus(amounts(quantities))
 
 
@@ -271,7 +271,7 @@ def _config_maps(
         if shared is None or not name.startswith(shared)
     })  # fmt: skip
     if names and known.config_maps is None:
-        notes.append(f"need the ConfigMaps {_listed(names)}; the cluster's objects do not show whether they exist")
+        notes.append(f"need the ConfigMaps {_quote_all(names)}; the cluster's objects do not show whether they exist")
     elif names:
         yield f"ConfigMap: Missing required configmaps: [{' '.join(names)}]"
 
@@ -314,13 +314,14 @@ def _claims(
             there.append(name)
     if unknown:
         notes.append(
-            f"need the PersistentVolumeClaims {_listed(unknown)}; the cluster's objects do not show whether they exist"
+            f"need the PersistentVolumeClaims {_quote_all(unknown)}; "
+            "the cluster's objects do not show whether they exist"
         )
     if there:
-        notes.append(f"have the volumes {_listed(there)}; which nodes reach them is not counted")
+        notes.append(f"have the volumes {_quote_all(there)}; which nodes reach them is not counted")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quote_all(names: Iterable[str]) -> str:
     return ", ".join([f'"{name}"' for name in names])
 
 

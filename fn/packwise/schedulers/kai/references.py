@@ -91,8 +91,8 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
             findings += judgement.findings
             surely_valid = judgement.surely_valid
             if reference is None and is_applied:
-                findings.append(_unlisted(binding))
-        generated.append(_generated(binding, recreate=surely_valid))
+                findings.append(_unlisted_finding(binding))
+        generated.append(_generate(binding, recreate=surely_valid))
         keys.setdefault(name, read_keys(generated[-1].value))
         # The operator makes none that is listed.
         is_missing = reference is not None and not is_applied
@@ -102,29 +102,29 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
     unfollowed = revision.podgroups_by_operator and not revision.follows_references
     used = _topologies_used(source) if unfollowed else set[str]()
     findings += [
-        _unfollowed(binding, reference)
+        _unfollowed_finding(binding, reference)
         for binding, reference in compared
         if binding.topology.name in used and reference != binding.topology.name
     ]
     for binding, reference in compared:
         levels = keys.get(reference)
         if levels is None:
-            findings.append(_unseen(binding, reference))
+            findings.append(_unseen_finding(binding, reference))
         else:
             in_sync = levels == [level.key for level in binding.topology.levels]
             conditions[binding.item] = (_IN_SYNC if in_sync else _DRIFTED,)
-            findings += [] if in_sync else [_drifted(binding, reference, levels)]
+            findings += [] if in_sync else [_drift_finding(binding, reference, levels)]
     return KaiTopologies(tuple(generated), tuple(findings), {}, conditions)
 
 
-def _generated(binding: KnownTopology, *, recreate: bool) -> Generated:
+def _generate(binding: KnownTopology, *, recreate: bool) -> Generated:
     origins = partial(level_origins, binding.levels, binding.places, "key", "spec/grove.md#9.2")
     source = f"{CLUSTER_TOPOLOGY_BINDING.name} {binding.topology.name}"
     return Generated(value_of(binding.topology), source, binding.item, origins, recreate=recreate)
 
 
 def _is_applied(schedulers: Schedulers, settings: TopologyRender) -> bool:
-    """Whether KAI's Topologies are rendered to be applied."""
+    """True if KAI's Topologies are rendered to be applied."""
     return PROFILE in schedulers.names and settings.apply and settings.emits(TOPOLOGY.name)
 
 
@@ -144,7 +144,7 @@ def with_reference(item: KubeObject, schedulers: Schedulers, settings: TopologyR
     return item.set(REFERENCES, [*listed, entry])
 
 
-def _unlisted(binding: KnownTopology) -> Finding:
+def _unlisted_finding(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
         f'lists no topology of {PROFILE}, so the operator makes {TOPOLOGY.name} "{name}" itself '
@@ -161,7 +161,7 @@ def _topologies_used(source: SchedulerInput) -> set[str]:
     return {gang.topology for gang in gangs if gang.scheduler in ("", PROFILE) and gang.is_bounded}
 
 
-def _unfollowed(binding: KnownTopology, reference: str) -> Finding:
+def _unfollowed_finding(binding: KnownTopology, reference: str) -> Finding:
     name = binding.topology.name
     message = (
         f'lists {TOPOLOGY.name} "{reference}", but the PodGroups that this release of Grove makes name '
@@ -171,7 +171,7 @@ def _unfollowed(binding: KnownTopology, reference: str) -> Finding:
     return Finding.of(UNFOLLOWED, binding.item, REFERENCES, message)
 
 
-def _unseen(binding: KnownTopology, reference: str) -> Finding:
+def _unseen_finding(binding: KnownTopology, reference: str) -> Finding:
     message = (
         f'{TOPOLOGY.name} "{reference}" is not among the input, so its levels are not compared; '
         "it must have those of the binding, in their order"
@@ -189,7 +189,7 @@ def _missing(binding: KnownTopology) -> Finding:
     return Finding.of(DRIFT, binding.item, REFERENCES, message)
 
 
-def _drifted(binding: KnownTopology, reference: str, levels: Sequence[str]) -> Finding:
+def _drift_finding(binding: KnownTopology, reference: str, levels: Sequence[str]) -> Finding:
     wanted = ", ".join([level.key for level in binding.topology.levels])
     message = (
         f'{TOPOLOGY.name} "{reference}" must have the levels of the binding, {wanted}; it has '

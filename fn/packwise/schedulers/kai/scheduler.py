@@ -60,7 +60,7 @@ class _Kai:
 
 
 def _check_users_objects(source: SchedulerInput, topologies: KaiTopologies) -> Iterable[Finding]:
-    """What KAI refuses in users' own objects of its kinds; nothing is imported where there are none."""
+    """KAI's refusals of users' own objects of its kinds; nothing is imported where there are none."""
     if not any(source.inventory.items.of_kind(*kind.key) for kind in (TOPOLOGY, PODGROUP)):
         return ()
     from packwise.schedulers.kai.users_objects import check_users_objects
@@ -94,7 +94,7 @@ def _own_podgroups(source: SchedulerInput, topologies: KaiTopologies) -> tuple[l
 
 
 def _check_nodes(source: SchedulerInput) -> Iterable[Finding]:
-    """What nodes have against the topologies; nothing is imported where none are given."""
+    """Findings about nodes that do not suit the topologies; nothing is imported where no nodes are given."""
     if not source.cluster.nodes:
         return ()
     from packwise.schedulers.kai.cluster_rules import check_nodes
@@ -103,7 +103,7 @@ def _check_nodes(source: SchedulerInput) -> Iterable[Finding]:
 
 
 def _check_queues(source: SchedulerInput) -> Iterable[Finding]:
-    """What is named of Queues and PriorityClasses; nothing is imported where the input has none."""
+    """Findings about names of Queues and PriorityClasses; nothing is imported where the input has none."""
     if not any(source.inventory.items.of_kind(*kind) for kind in (QUEUE.key, _PRIORITY_CLASS)):
         return ()
     from packwise.schedulers.kai.cluster_rules import check_queues
@@ -112,7 +112,7 @@ def _check_queues(source: SchedulerInput) -> Iterable[Finding]:
 
 
 def _is_suspect(node: Node) -> bool:
-    """Whether the node is a gang, and the PodGroup that others make of it may be refused.
+    """True if the node is a gang, and the PodGroup that others make of it may be refused.
 
     Of names that Grove's webhook takes, KAI refuses those with dots; and the topology may be none of the cluster's.
     """
@@ -120,12 +120,12 @@ def _is_suspect(node: Node) -> bool:
 
 
 def _is_grouped(node: Node) -> TypeGuard[Gang]:
-    """Whether an operator or KAI itself makes a PodGroup for the node, once its PodGang is there."""
+    """True if an operator or KAI itself makes a PodGroup for the node, once its PodGang is there."""
     return isinstance(node, Gang) and node.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
 
 
 def _is_own(node: Node) -> bool:
-    """Whether KAI itself makes a PodGroup of the object that owns the node's pods."""
+    """True if KAI itself makes a PodGroup of the object that owns the node's pods."""
     return isinstance(node, Gang) and node.grouper is Grouper.OWNER
 
 

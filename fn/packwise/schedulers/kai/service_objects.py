@@ -135,7 +135,7 @@ def _origins(node: Node) -> Mapping[FieldPath, Origin]:
 
 
 def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source: SchedulerInput) -> Iterator[Finding]:
-    """What KAI has against the PodGroup `value` of a gang."""
+    """KAI's refusals of the PodGroup `value` of a gang, and the fields that it ignores."""
     rendered = source.settings.emits(PODGROUP.name, by_default=placement.emit_by_default)
     # The cluster's own CRD judges it where all rendered objects are judged.
     by_crd = source.definitions.of_kind(*PODGROUP.key) is not None
@@ -158,7 +158,7 @@ def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source:
 def _topology_findings(
     topology: NodeTopology, value: Mapping[str, Value], placement: Placement, source: SchedulerInput
 ) -> tuple[list[Finding], bool]:
-    """What KAI has against a topology's levels, and whether the Topology surely keeps every rule."""
+    """KAI's refusals of a topology's levels, and True if the Topology surely keeps every rule."""
     verdict = judge_topology(value, source)
     problems, findings = verdict.problems, list(verdict.unchecked)
     surely_valid = not problems and not findings

@@ -1,4 +1,4 @@
-"""What a cluster has: its nodes and pods, its KAI topologies, queues and priority classes, and their use.
+"""A cluster's nodes and pods, its KAI topologies, queues and priority classes, and their use.
 
 Source: spec/placement.md#9.
 
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.queues import existing_queues, taken_of
+from packwise.schedulers.kai.allocate.queues import existing_queues, usage_of
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     NOT_PREEMPTIBLE,
@@ -188,7 +188,7 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
         elif not pod.node and pod.group and not pod.is_ending:
             waiting.append((pod.pod.namespace, pod.group))
     pods.sort(key=lambda pod: (pod.pod.namespace, pod.pod.name))
-    shared = _shared(nodes, pods)
+    shared = _shared_memory(nodes, pods)
     return Snapshot(
         tuple([node._replace(shared=shared[node.name]) if node.name in shared else node for node in nodes]),
         tuple(pods),
@@ -219,7 +219,7 @@ def priorities(classes: Iterable[Mapping[str, Value]]) -> Priorities:
     return Priorities(by_name, default)
 
 
-def labelled(nodes: Iterable[Node], domain: str) -> list[Node]:
+def nodes_within(nodes: Iterable[Node], domain: str) -> list[Node]:
     """The nodes that `domain` names: a node's name, or `label=value`."""
     key, equals, value = domain.partition("=")
     return [node for node in nodes if (node.labels.get(key) == value if equals else node.name == domain)]
@@ -290,7 +290,7 @@ def _binding(value: Mapping[str, Value]) -> tuple[tuple[str, str], tuple[str, tu
     return (_text(_at(value, "metadata"), "namespace"), _text(spec, "podName")), (_text(spec, "selectedNode"), groups)
 
 
-def _shared(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str, dict[str, int]]:
+def _shared_memory(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str, dict[str, int]]:
     """The memory that is taken of shared GPUs, by node and group."""
     by_name = {node.name: node for node in nodes}
     shared: dict[str, dict[str, int]] = {}
@@ -393,7 +393,7 @@ def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot:
     for bound in others:
         if not bound.group or bound.is_ending:
             continue
-        asked = taken_of([(bound.pod, nodes[bound.node])])
+        asked = usage_of([(bound.pod, nodes[bound.node])])
         for total in (used, kept) if _is_kept(bound, snapshot) else (used,):
             own = total.setdefault(_queue(bound, snapshot), {})
             for name, amount in asked.items():
@@ -404,7 +404,7 @@ def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot:
 
 
 def evictable(others: Iterable[BoundPod], snapshot: Snapshot) -> int:
-    """How many other PodGroups run that KAI may evict."""
+    """The number of other PodGroups with running pods that KAI may evict."""
     return len({
         (bound.pod.namespace, bound.group)
         for bound in others
@@ -421,7 +421,7 @@ def eviction_notes(answer: JobAnswer, groups: int) -> Iterator[str]:
         )
 
 
-def noted(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tuple[GangJob, ...]:
+def add_notes(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tuple[GangJob, ...]:
     """The gangs, each with notes about what the cluster decides and the answer leaves out of account."""
     known = existing_queues(scene.queues)
     common = tuple(_common(gangs, snapshot))
@@ -451,7 +451,7 @@ def _common(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:
 
 
 def _is_of(key: tuple[str, str], gang: tuple[str, str]) -> bool:
-    """Whether the PodGroup is that of the gang: KAI's own pod-grouper puts the gang's UID behind its name."""
+    """True if the PodGroup is that of the gang: KAI's own pod-grouper puts the gang's UID behind its name."""
     namespace, name = gang
     return key == gang or (key[0] == namespace and key[1].startswith(f"pg-{name}-"))
 
@@ -511,7 +511,7 @@ def _queue(bound: BoundPod, snapshot: Snapshot) -> str:
 
 
 def _is_kept(bound: BoundPod, snapshot: Snapshot) -> bool:
-    """Whether the pod cannot be preempted."""
+    """True if the pod cannot be preempted."""
     group = _of(bound, snapshot)
     if group is None:
         return False

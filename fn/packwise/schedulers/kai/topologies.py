@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from packwise.validate.definitions import Verdict
 
 NAME = "KAI"
-"""What messages call the scheduler."""
+"""The scheduler's name in messages."""
 
 PROFILE = "kai-scheduler"
-"""What Grove's scheduler profiles, and pods, call it."""
+"""The scheduler's name in Grove's scheduler profiles and in pods."""
 
 
 def topology_value(name: str, keys: Sequence[str], labels: Mapping[str, str] | None = None) -> dict[str, Value]:
@@ -77,7 +77,7 @@ class MissingBindingError(ValueError):
 def topology_names(source: SchedulerInput) -> Callable[[Gang], str]:
     """The name for each gang, "" for none; raises MissingBindingError where the operator has none."""
     if source.cluster.revision.follows_references:
-        return partial(_referenced, source.topologies)
+        return partial(_topology_name, source.topologies)
     return annotated_topology
 
 
@@ -88,7 +88,7 @@ def annotated_topology(gang: Gang) -> str:
     return next((name for annotation in _ANNOTATIONS if (name := gang.annotations.get(annotation))), gang.topology)
 
 
-def _referenced(topologies: KnownTopologies, gang: Gang) -> str:
+def _topology_name(topologies: KnownTopologies, gang: Gang) -> str:
     """The Topology that the binding which the gang names refers to for KAI, else the one of the binding's name."""
     annotation = next((annotation for annotation in _ANNOTATIONS if gang.annotations.get(annotation)), None)
     if annotation is None or gang.grouper is not Grouper.OPERATOR:
@@ -103,7 +103,7 @@ def _referenced(topologies: KnownTopologies, gang: Gang) -> str:
 LABEL_PATTERN = (
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 )
-"""What a node label, and an alias, must match."""
+"""The pattern that a node label, and an alias, must match."""
 
 _LABEL = re.compile(LABEL_PATTERN.strip("^$"))
 _SPEC, _LEVELS = ("spec",), ("spec", "levels")
@@ -120,7 +120,7 @@ def topology_problems(
     minor: int = KNOWN.last,
     of_rules: Value = OMITTED,
 ) -> list[Problem]:
-    """What the CRD of KAI v0.`minor` refuses in the Topology `value`, which was `before` the change.
+    """Violations of the CRD of KAI v0.`minor` in the Topology `value`, which was `before` the change.
 
     `of_rules` is the value that texts about all levels print: older API servers print their type.
     """
@@ -141,11 +141,11 @@ def _of_spec(spec: Value) -> Iterator[Problem]:
     else:
         if not levels:
             detail = "spec.levels in body should have at least 1 items"
-            yield _refused(_LEVELS, "must hold at least one level; got none", ErrorType.INVALID, 0, detail)
+            yield _refusal(_LEVELS, "must hold at least one level; got none", ErrorType.INVALID, 0, detail)
         if len(levels) > _MAX_LEVELS:
             message = f"must hold at most {_MAX_LEVELS} levels; got {len(levels)}"
             detail = f"must have at most {_MAX_LEVELS} items"
-            problem = _refused(_LEVELS, message, ErrorType.TOO_MANY, len(levels), detail)
+            problem = _refusal(_LEVELS, message, ErrorType.TOO_MANY, len(levels), detail)
             yield problem._replace(cause=Cause.TYPE)
         for position, level in enumerate(levels):
             yield from _of_level((*_LEVELS, position), level)
@@ -162,19 +162,19 @@ def _of_level(at: FieldPath, level: Value) -> Iterator[Problem]:
         message = f'must be a label key with a prefix in lower case, if any; got "{label}"'
         text, detail = format_path(field), f"may not be more than {_MAX_LABEL} bytes"
         if len(label) > _MAX_LABEL:
-            yield _refused(field, message, ErrorType.TOO_LONG, label, detail)._replace(cause=Cause.TYPE)
+            yield _refusal(field, message, ErrorType.TOO_LONG, label, detail)._replace(cause=Cause.TYPE)
             return
         detail = f"{text} in body should " + (f"match '{LABEL_PATTERN}'" if label else "be at least 1 chars long")
-        yield _refused(field, message, ErrorType.INVALID, label, detail)
+        yield _refusal(field, message, ErrorType.INVALID, label, detail)
 
 
 def _of_rules(keys: Sequence[str], before: Sequence[str] | None, minor: int, shown: Value) -> Iterator[Problem]:
-    """What the rules in CEL say of all levels, in their order; each says it once, however many levels break it."""
+    """Violations of the rules in CEL about all levels, in their order; one a rule, however many levels break it."""
     has_aliases = minor >= LEVEL_ALIASES
     if before is not None and before != keys:
         text = "nodeLabel structure is immutable; only aliases may be edited" if has_aliases else "field is immutable"
         message = f"must stay as they are; they were {', '.join(before)}: delete the Topology and create it anew"
-        yield _refused(_LEVELS, message, ErrorType.INVALID, shown, text)
+        yield _refusal(_LEVELS, message, ErrorType.INVALID, shown, text)
     again = [
         (position, f'must be unique among the levels; got "{key}" again')
         for position, key in enumerate(keys)
@@ -198,14 +198,14 @@ def _told_once(levels: Iterable[tuple[int, str]], text: str, shown: Value) -> It
 
 def _wrong_type(at: FieldPath, value: Value, wanted: str) -> Problem:
     if value is None:
-        problem = _refused(at, "must be set", ErrorType.REQUIRED, None, "")
+        problem = _refusal(at, "must be set", ErrorType.REQUIRED, None, "")
     else:
         message, error = type_error(format_path(at), value, wanted)
         problem = Problem(at, message, error.text(), Stage.SCHEMA)
     return problem._replace(cause=Cause.TYPE)
 
 
-def _refused(at: FieldPath, message: str, kind: ErrorType, value: Value, detail: str) -> Problem:
+def _refusal(at: FieldPath, message: str, kind: ErrorType, value: Value, detail: str) -> Problem:
     return Problem(at, message, OperatorError(format_path(at), kind, value, detail).text(), Stage.SCHEMA)
 
 
@@ -228,7 +228,7 @@ class KaiTopologies(NamedTuple):
 
 
 def scheduler_topologies(source: SchedulerInput) -> KaiTopologies:
-    """What is made of every topology; nothing of one that KAI refuses where that is no error."""
+    """The Topologies made of all topologies, without those that KAI refuses where that is no error."""
     if source.cluster.schedulers is not None and source.cluster.revision.topology_backends:
         # Only one API lets others keep the scheduler's objects.
         from packwise.schedulers.kai.references import referenced_topologies
@@ -252,11 +252,11 @@ def scheduler_topologies(source: SchedulerInput) -> KaiTopologies:
             if judgement.answer is not None:
                 refused[name] = judgement.answer
         if makes and (fatal or name not in refused):
-            generated.append(_generated(known, f"ClusterTopology {name}", recreate=surely_valid))
+            generated.append(_generate(known, f"ClusterTopology {name}", recreate=surely_valid))
     return KaiTopologies(tuple(generated), tuple(findings), refused)
 
 
-def _generated(known: KnownTopology, source: str, *, recreate: bool) -> Generated:
+def _generate(known: KnownTopology, source: str, *, recreate: bool) -> Generated:
     origins = partial(level_origins, known.levels, known.places, "key", "spec/grove.md#9.2")
     return Generated(value_of(known.topology), source, known.item, origins, recreate=recreate)
 
@@ -276,7 +276,7 @@ def level_origins(levels: Place, places: tuple[Place, ...], field: str, rule: st
 
 
 class Judgement(NamedTuple):
-    """What KAI's API server says of a Topology: its `answer`, None where it takes it.
+    """The answer of KAI's API server to a Topology: its `answer`, None where it takes it.
 
     `surely_valid`: every rule of its CRD was checked, and is kept.
     """
@@ -287,7 +287,7 @@ class Judgement(NamedTuple):
 
 
 def judge_known(known: KnownTopology, source: SchedulerInput, *, way_out: str | None, fatal: bool = True) -> Judgement:
-    """What KAI's API server says of the Topology made of `known`.
+    """The answer of KAI's API server to the Topology made of `known`.
 
     Refusals are errors, which say how else to have none rendered, `way_out` first; warnings where there is none anyway
     (None), or where the operator goes on without it (not `fatal`).
@@ -300,7 +300,7 @@ def judge_known(known: KnownTopology, source: SchedulerInput, *, way_out: str | 
 
 
 def _answer(name: str, problems: Iterable[Problem]) -> str:
-    """What the API server answers to the object: each of its texts once."""
+    """The error of the API server for the object: each of its texts once."""
     texts = list(dict.fromkeys([problem.operator_message for problem in problems if problem.operator_message]))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return f'{TOPOLOGY.name}.{TOPOLOGY.group} "{name}" is invalid: {text}'
@@ -338,7 +338,7 @@ def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fat
 
 
 def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
-    """What KAI refuses in Topologies that users wrote."""
+    """KAI's refusals of Topologies that users wrote."""
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
         before = source.inventory.before(item.value)
         verdict = judge_object(

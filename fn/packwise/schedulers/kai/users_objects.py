@@ -1,4 +1,4 @@
-"""What KAI refuses or ignores in the Topologies and PodGroups that users wrote, aliases of levels among them.
+"""Rules about Topologies and PodGroups that users wrote, aliases of levels among them: refused or ignored by KAI.
 
 Source: spec/kai.md#1.
 """
@@ -14,7 +14,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refused
+from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal
 from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
 from packwise.schedulers.kai.topologies import LABEL_PATTERN, NAME
 from packwise.schedulers.kai.topologies import REFUSED as TOPOLOGY_REFUSED
@@ -36,7 +36,7 @@ _ALIAS = re.compile(LABEL_PATTERN)
 
 
 def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool = True) -> Iterator[Problem]:
-    """What the versions `suits` have against the aliases of the Topology `value`."""
+    """Violations of the versions `suits` in the aliases of the Topology `value`."""
     levels = _levels(value)
     aliases = {index: level["alias"] for index, level in levels if level.get("alias") is not None}
     known = suits.within(_KNOWN) is not None
@@ -54,16 +54,16 @@ def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool 
 def _schema(index: int, alias: Value) -> Iterator[Problem]:
     text = format_path(_path(index))
     if not isinstance(alias, str):
-        yield refused(_path(index), f"must be a string; got {describe(alias)}", _KNOWN)
+        yield refusal(_path(index), f"must be a string; got {describe(alias)}", _KNOWN)
     elif len(alias) > _LONGEST:
         error = OperatorError(text, ErrorType.TOO_LONG, alias, f"may not be more than {_LONGEST} bytes").text()
-        yield refused(_path(index), f"must not be longer than {_LONGEST} characters; got {len(alias)}", _KNOWN, error)
+        yield refusal(_path(index), f"must not be longer than {_LONGEST} characters; got {len(alias)}", _KNOWN, error)
     elif not alias:
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should be at least 1 chars long").text()
-        yield refused(_path(index), "must not be empty", _KNOWN, error)
+        yield refusal(_path(index), "must not be empty", _KNOWN, error)
     elif not _ALIAS.fullmatch(alias):
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should match '{LABEL_PATTERN}'").text()
-        yield refused(_path(index), f"must look like a label key; got {describe(alias)}", _KNOWN, error)
+        yield refusal(_path(index), f"must look like a label key; got {describe(alias)}", _KNOWN, error)
 
 
 def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Problem]:
@@ -73,17 +73,17 @@ def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Pr
     taken = [(index, alias) for index, alias in aliases.items() if alias in labels]
     parts: list[str] = []
     if twice:
-        parts.append(f"aliases must be unique within the topology; duplicated: {_listed(twice)}")
+        parts.append(f"aliases must be unique within the topology; duplicated: {_go_list(twice)}")
     if taken:
-        parts.append(f"an alias must not equal a nodeLabel; conflicting: {_listed(taken)}")
+        parts.append(f"an alias must not equal a nodeLabel; conflicting: {_go_list(taken)}")
     answer: str | None = f"invalid topology aliases: {'; '.join(parts)}"
     for entries, rule in ((twice, "must be unique among the aliases"), (taken, "must not be the nodeLabel of a level")):
         for index, alias in entries:
-            yield refused(_path(index), f"{rule}; got {describe(alias)}", _KNOWN, answer, stage=Stage.WEBHOOK)
+            yield refusal(_path(index), f"{rule}; got {describe(alias)}", _KNOWN, answer, stage=Stage.WEBHOOK)
             answer = None
 
 
-def _listed(entries: Sequence[tuple[int, str]]) -> str:
+def _go_list(entries: Sequence[tuple[int, str]]) -> str:
     return f"[{' '.join(sorted([alias for _, alias in entries]))}]"
 
 
@@ -99,7 +99,7 @@ def _levels(value: Mapping[str, Value]) -> list[tuple[int, Mapping[str, Value]]]
 
 
 def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -> Iterator[Finding]:
-    """What KAI has against users' Topologies and PodGroups; `rendered` are the Topologies of the render."""
+    """KAI's refusals of users' Topologies and PodGroups; `rendered` are the Topologies of the render."""
     suits, items = suited_versions(source), source.inventory.items
     topologies = items.of_kind(*TOPOLOGY.key)
     by_crd = source.definitions.of_kind(*TOPOLOGY.key) is not None

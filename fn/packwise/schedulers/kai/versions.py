@@ -12,7 +12,7 @@ __all__ = [
     "SUBGROUP_COUNTS",
     "Versions",
     "minor_of",
-    "suited",
+    "versions_for",
 ]
 
 
@@ -23,7 +23,7 @@ class Versions(NamedTuple):
     last: int
 
     def within(self, other: Versions) -> Versions | None:
-        """What both have in common; None where that is nothing."""
+        """The versions that both have in common; None where there are none."""
         shared = Versions(max(self.first, other.first), min(self.last, other.last))
         return shared if shared.first <= shared.last else None
 
@@ -60,8 +60,8 @@ def minor_of(version: str | None) -> int:
     return KNOWN.last if version is None else int(version.removeprefix("v0."))
 
 
-def suited(version: str | None, *, counts_subgroups: bool = False) -> Versions:
-    """What the output must suit: `version` (`v0.15`, as in `kai.version`) and newer ones; None: all.
+def versions_for(version: str | None, *, counts_subgroups: bool = False) -> Versions:
+    """The versions that the output must suit: `version` (`v0.15`, as in `kai.version`) and newer ones; None: all.
 
     A PodGroup that counts subgroups suits none before v0.15, whatever is asked. Source: spec/packwise.md#2.
     """

@@ -65,18 +65,20 @@ def _template_changes(value: Mapping[str, Value], before: Mapping[str, Value]) -
         new, old = now.get(name), then.get(name)
         if name == "leaderTemplate" and (new is None) != (old is None):
             word = "come" if old is None else "go"
-            yield _changed(
-                path if new is not None else _LWS_TEMPLATE, field, _mutated(new, value), f"{name} cannot {word}"
+            yield _immutability_problem(
+                path if new is not None else _LWS_TEMPLATE, field, _mutate(new, value), f"{name} cannot {word}"
             )
         elif new is not None or old is not None:
             spec = (value_at(new, "spec"), value_at(old, "spec"))
             yield from _spec_problems(mapping(spec[0]), mapping(spec[1]), (*path, "spec"), f"{field}.spec")
     size, was = integer(now.get("size"), 1), integer(then.get("size"), 1)
     if size != was:
-        yield _changed((*_LWS_TEMPLATE, "size"), f"{_LWS_FIELD}.size", size, f"cannot change: was {was}, is {size}")
+        yield _immutability_problem(
+            (*_LWS_TEMPLATE, "size"), f"{_LWS_FIELD}.size", size, f"cannot change: was {was}, is {size}"
+        )
 
 
-def _mutated(template: Value, owner: Mapping[str, Value]) -> Value:
+def _mutate(template: Value, owner: Mapping[str, Value]) -> Value:
     """A leader's template as Kueue's mutating webhook leaves it, in the order of Go's fields."""
     if template is None:
         return None
@@ -90,15 +92,15 @@ def _mutated(template: Value, owner: Mapping[str, Value]) -> Value:
         f"{PREFIX}pod-group-serving": "true",
     }
     rest = {key: part for key, part in metadata.items() if key not in ("labels", "annotations")}
-    whole: dict[str, Value] = {**rest, "labels": _sorted(labels), "annotations": _sorted(annotations)}
+    whole: dict[str, Value] = {**rest, "labels": _sort_keys(labels), "annotations": _sort_keys(annotations)}
     return {"metadata": whole, "spec": mapping(template).get("spec")}
 
 
-def _sorted(value: Mapping[str, Value]) -> dict[str, Value]:
+def _sort_keys(value: Mapping[str, Value]) -> dict[str, Value]:
     return {key: value[key] for key in sorted(value)}
 
 
-def _changed(path: FieldPath, field: str, value: Value, message: str) -> Problem:
+def _immutability_problem(path: FieldPath, field: str, value: Value, message: str) -> Problem:
     shown = Unquoted("null") if value is None else value
     if isinstance(value, (dict, list)):
         shown = Unquoted(go_json(value))
@@ -115,7 +117,7 @@ def _spec_problems(
         if (new.get(name) or None) != (old.get(name) or None):
             at = (*path, name) if name in new else path
             message = f"{name} cannot change while Kueue manages the workload"
-            yield _changed(at, f"{field}.{name}", new.get(name), message)
+            yield _immutability_problem(at, f"{field}.{name}", new.get(name), message)
 
 
 def _containers(new: Value, old: Value, path: FieldPath, field: str) -> Iterator[Problem]:
@@ -127,16 +129,16 @@ def _containers(new: Value, old: Value, path: FieldPath, field: str) -> Iterator
             for each in now
         ]
         message = f"must be as many as before, {len(then)}; got {len(now)}"
-        yield _changed(path, field, shape or None, message)
+        yield _immutability_problem(path, field, shape or None, message)
         return
     for index, (container, before) in enumerate(zip(now, then, strict=True)):
         at, name = (*path, index), f"{field}[{index}]"
         requests, were = (value_at(each, "resources", "requests") or None for each in (container, before))
         if requests != were:
             message = "requests cannot change while Kueue manages the workload"
-            yield _changed((*at, "resources"), f"{name}.resources.requests", requests, message)
+            yield _immutability_problem((*at, "resources"), f"{name}.resources.requests", requests, message)
         if (container.get("ports") or None) != (before.get("ports") or None):
-            yield _changed((*at, "ports"), f"{name}.ports", container.get("ports"), "ports cannot change")
+            yield _immutability_problem((*at, "ports"), f"{name}.ports", container.get("ports"), "ports cannot change")
 
 
 QUEUE_NAME = f"{PREFIX}queue-name"
@@ -162,7 +164,7 @@ RULES = (REFUSED,)
 
 @dataclass(frozen=True, slots=True)
 class _Review:
-    """What a webhook is asked: a job, new or an update of `before`."""
+    """The subject of a webhook's review: a job, new or an update of `before`."""
 
     job: Job
     before: Mapping[str, Value] | None
@@ -186,20 +188,20 @@ class _Webhook:
     rules: tuple[Callable[[_Review], Iterable[Problem]], ...]
 
     checks_groups: bool = False
-    """Whether it checks groups of pod sets."""
+    """True if it checks groups of pod sets."""
 
     builds_first: bool = False
-    """Whether it builds the pod sets before it checks anything: what cannot be parsed hides all other errors."""
+    """True if it builds the pod sets before it checks anything: what cannot be parsed hides all other errors."""
 
     sorts: bool = False
-    """Whether its messages are in the order of their fields."""
+    """True if its messages are in the order of their fields."""
 
     skips_unmanaged: bool = False
-    """Whether it does not look at updates of jobs that Kueue manages neither before nor after."""
+    """True if it does not look at updates of jobs that Kueue manages neither before nor after."""
 
 
 def check_jobs(jobs: Iterable[Job], inventory: Inventory, release: KueueRelease) -> Iterator[Finding]:
-    """What the webhooks refuse, in their order."""
+    """The webhooks' refusals, in their order."""
     for job in jobs:
         problems = _admission_problems(_Review(job, inventory.before(job.item.value), release))
         for order, problem in enumerate(problems):
@@ -207,7 +209,7 @@ def check_jobs(jobs: Iterable[Job], inventory: Inventory, release: KueueRelease)
 
 
 def checks_groups(kind: WorkloadKind) -> bool:
-    """Whether the webhook of a kind checks groups of pod sets."""
+    """True if the webhook of a kind checks groups of pod sets."""
     webhook = _webhook_of(kind)
     return webhook is not None and webhook.checks_groups
 
@@ -217,7 +219,7 @@ def _webhook_of(kind: WorkloadKind) -> _Webhook | None:
 
 
 def _admission_problems(review: _Review) -> list[Problem]:
-    """What the webhook of the job's kind says, each text once."""
+    """The errors of the webhook of the job's kind, each text once."""
     webhook = _webhook_of(review.job.kind)
     if webhook is None:
         return []
@@ -252,7 +254,7 @@ def _annotations(value: Mapping[str, Value]) -> Mapping[str, str]:
 
 
 def _is_managed(value: Mapping[str, Value]) -> bool:
-    """Whether the job names a queue, so that Kueue manages it by its defaults."""
+    """True if the job names a queue, so that Kueue manages it by its defaults."""
     return bool(_labels(value).get(QUEUE_NAME))
 
 
@@ -284,7 +286,7 @@ def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[
             yield _label(key, labels[key], f'must be the name of {title}; got "{labels[key]}"', wrong)
 
 
-def _created(review: _Review) -> Iterator[Problem]:
+def _creation_problems(review: _Review) -> Iterator[Problem]:
     """The rules of new objects that most kinds share; updates keep to them, too."""
     labels = _labels(review.value)
     yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
@@ -296,7 +298,7 @@ def _created(review: _Review) -> Iterator[Problem]:
 
 def _created_once(review: _Review) -> Iterator[Problem]:
     """The same of a webhook that does not repeat them for updates."""
-    return _created(review) if review.before is None else iter(())
+    return _creation_problems(review) if review.before is None else iter(())
 
 
 def _max_time(text: str) -> Iterator[Problem]:
@@ -315,7 +317,7 @@ def _elastic_kind(review: _Review) -> Iterator[Problem]:
         yield _annotation(_ELASTIC, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
 
 
-def _updated(review: _Review) -> list[Problem]:
+def _update_problems(review: _Review) -> list[Problem]:
     """The rules of updates that all kinds share; none for a new object."""
     kind, value, before = review.job.kind, review.value, review.before
     if before is None:
@@ -415,7 +417,7 @@ def _unread(review: _Review) -> list[Problem]:
 
 
 def group_problems_of(sets: Sequence[PodSet], release: KueueRelease) -> Iterator[Problem]:
-    """What is wrong with the groups of pod sets, in their order."""
+    """Violations in the groups of pod sets, in the order of the groups."""
     members: dict[str, list[PodSet]] = {}
     for each in sets:
         request = read_request(each.template.annotations, release)
@@ -677,26 +679,32 @@ def _spark(review: _Review) -> Iterator[Problem]:
         yield refusal(("spec", "dynamicAllocation", "enabled"), "must be false for a job with a queue", error)
 
 
-_OF_MOST = (_updated, _created, _pod_sets)
+_OF_MOST = (_update_problems, _creation_problems, _pod_sets)
 _WEBHOOKS: Mapping[Integration, _Webhook] = {
-    Integration.JOB: _Webhook((_created, _partial, _sync, _updated, _partial_update, _job_template)),
+    Integration.JOB: _Webhook((_creation_problems, _partial, _sync, _update_problems, _partial_update, _job_template)),
     Integration.JOB_SET: _Webhook(_OF_MOST, checks_groups=True, builds_first=True),
     Integration.LEADER_WORKER_SET: _Webhook(
         (_leader_worker_set, _pod_sets, _leader_worker_set_update), checks_groups=True
     ),
     Integration.POD: _Webhook((_created_once, _pod)),
-    Integration.KUBEFLOW: _Webhook((_updated, _created_once, _pod_sets)),
+    Integration.KUBEFLOW: _Webhook((_update_problems, _created_once, _pod_sets)),
     Integration.MPI: _Webhook(_OF_MOST, checks_groups=True, builds_first=True, sorts=True),
     Integration.RAY_CLUSTER: _Webhook(
-        (_updated, _ray_cluster, _created, _ray_cluster_pod_sets), checks_groups=True, skips_unmanaged=True
+        (_update_problems, _ray_cluster, _creation_problems, _ray_cluster_pod_sets),
+        checks_groups=True,
+        skips_unmanaged=True,
     ),
     Integration.RAY_JOB: _Webhook(
-        (_updated, _ray_job, _created, _ray_job_pod_sets), checks_groups=True, skips_unmanaged=True
+        (_update_problems, _ray_job, _creation_problems, _ray_job_pod_sets), checks_groups=True, skips_unmanaged=True
     ),
     Integration.RAY_SERVICE: _Webhook(
-        (_updated, _inner_ray_cluster, _created, _ray_job_pod_sets), checks_groups=True, skips_unmanaged=True
+        (_update_problems, _inner_ray_cluster, _creation_problems, _ray_job_pod_sets),
+        checks_groups=True,
+        skips_unmanaged=True,
     ),
-    Integration.SPARK: _Webhook((_updated, _spark, _created, _pod_sets), builds_first=True, skips_unmanaged=True),
+    Integration.SPARK: _Webhook(
+        (_update_problems, _spark, _creation_problems, _pod_sets), builds_first=True, skips_unmanaged=True
+    ),
     Integration.TRAIN_JOB: _Webhook(_OF_MOST, builds_first=True),
 }
 """The webhooks that judge jobs from their pod sets."""

@@ -180,7 +180,7 @@ def _by_name(values: Iterable[Mapping[str, Value]]) -> dict[str, Mapping[str, Va
 def check_chain(
     source: SchedulerInput, jobs: Sequence[Job], generated: Iterable[Generated], release: KueueRelease
 ) -> Iterator[Finding]:
-    """What is missing between the jobs of the input and the topologies of their flavors, and what does not match."""
+    """Findings about what is missing or does not match between the jobs of the input and their flavors."""
     chain = Chain(source.inventory.items, [each.value for each in generated], source.cluster.nodes)
     yield from _queues(chain)
     yield from _without_nodes(source.inventory.items.of_kind(*RESOURCE_FLAVOR.key), chain)
@@ -277,7 +277,7 @@ def _job(job: Job, chain: Chain, release: KueueRelease) -> Iterator[Finding]:
     if cluster_queue is not None:
         groups = chain.resources(cluster_queue)
         for each in job.sets:
-            yield from _unmatched(job, each, groups, chain, release)
+            yield from _no_flavor(job, each, groups, chain, release)
 
 
 def _false(job: Job, each: PodSet, release: KueueRelease) -> Iterator[Finding]:
@@ -292,10 +292,10 @@ def _false(job: Job, each: PodSet, release: KueueRelease) -> Iterator[Finding]:
         yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
 
 
-def _unmatched(
+def _no_flavor(
     job: Job, each: PodSet, groups: Sequence[_Resources], chain: Chain, release: KueueRelease
 ) -> Iterator[Finding]:
-    """That no flavor takes the pod set, by one of its resources; nothing where a flavor or its Topology is unknown."""
+    """A finding where no flavor takes the pod set, by one of its resources; none where a flavor is unknown."""
     annotations = each.template.annotations
     if unparsable(annotations, release):
         return
@@ -305,7 +305,7 @@ def _unmatched(
         return
     is_asked = request is not None and request.is_asked
     is_implied = not is_asked and all(flavor.topology is not None for flavor in flavors)
-    resources = _requested(each.pod_spec)
+    resources = _requested_resources(each.pod_spec)
     for group in groups:
         if not group.flavors or is_implied or (resources and group.covered.isdisjoint(resources)):
             continue
@@ -332,7 +332,7 @@ def _is_known(flavor: _Flavor, chain: Chain) -> bool:
     return flavor.value is not None and (flavor.topology is None or chain.levels.get(flavor.topology) is not None)
 
 
-def _requested(pod_spec: Mapping[str, Value]) -> set[str]:
+def _requested_resources(pod_spec: Mapping[str, Value]) -> set[str]:
     """The resources that pods request, and limits where they have no requests."""
     names: set[str] = set()
     for part in ("initContainers", "containers"):

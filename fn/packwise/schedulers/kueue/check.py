@@ -27,7 +27,7 @@ RULES = (
 
 
 def check(source: SchedulerInput, generated: Sequence[Generated], release: KueueRelease) -> Iterator[Finding]:
-    """What Kueue refuses or ignores in users' objects; `generated` are those of its kinds that are rendered."""
+    """Findings about what Kueue refuses or ignores; `generated` are the rendered objects of its kinds."""
     yield from check_objects(source, release)
     jobs = jobs_of(source.inventory.items)
     yield from check_jobs(jobs, source.inventory, release)

@@ -1,4 +1,4 @@
-"""What Kueue passes over in silence: keys that nobody reads where they stand, and requests that nobody checks.
+"""Rules about what Kueue passes over in silence: keys that nobody reads where they stand, requests that nobody checks.
 
 Source: spec/kueue.md#1, #3 and #8.
 """
@@ -72,7 +72,7 @@ _OTHERS = frozenset({
 """The names of Kueue's other keys."""
 _WORD = "kueue"
 _FEW = 2
-"""How many letters of a name may be wrong for it to be a slip."""
+"""The number of wrong letters in a name up to which it counts as a slip."""
 _LONGEST = 100
 
 _UNCHECKED = tuple(
@@ -121,7 +121,7 @@ class _Owner:
 
 
 def check_ignored(index: Index, jobs: Sequence[Job], release: KueueRelease, kai_name: str) -> Iterator[Finding]:
-    """What Kueue reads otherwise than its author means, or not at all; pods ask for KAI by the `kai_name`."""
+    """Keys that Kueue reads otherwise than their author means, or not at all; pods ask for KAI by the `kai_name`."""
     for owner in _owners(index, jobs):
         yield from _keys(owner)
         yield from _schedulers(owner, kai_name)
@@ -219,7 +219,7 @@ def _nearest(key: str) -> str:
 
 
 def _is_near_domain(domain: str) -> bool:
-    """Whether somebody meant Kueue's domain: a slip away, or another one with its name."""
+    """True if somebody meant Kueue's domain: a slip away, or another one with its name."""
     own = PREFIX.rstrip("/")
     return _WORD in domain.partition(".")[0] or letters_apart(domain.casefold(), own) <= _FEW
 
@@ -258,7 +258,7 @@ def _unchecked_groups(job: Job, release: KueueRelease) -> Iterator[Finding]:
 
 
 def _unchecked_template(item: KubeObject, kind: WorkloadKind, release: KueueRelease) -> Iterator[Finding]:
-    """What is refused in each pod, where the webhooks do not see the template."""
+    """Refusals of each pod of a template that the webhooks do not see."""
     (path,) = [each.path for each in kind.templates]
     template = Template(path, "metadata", mapping(item.get(path)))
     each = "Job" if kind.integration is Integration.JOBS else "pod"
@@ -291,12 +291,12 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
     first: dict[str, KubeObject] = {}
     for pod in pods:
         before = first.setdefault(repr([value_at(pod.value, "spec", each) for each in _ROLE_FIELDS]), pod)
-        ours, theirs = _asked(pod), _asked(before)
+        ours, theirs = _topology_annotations(pod), _topology_annotations(before)
         if ours != theirs:
             key = next(key for key in TOPOLOGY_KEYS if ours.get(key) != theirs.get(key))
             message = (
                 f'must ask for the same topology as the pod "{before.name}" of the group "{name}", which counts for '
-                f"all pods like it: {key} is {_shown(ours.get(key))} here and {_shown(theirs.get(key))} there"
+                f"all pods like it: {key} is {_quote(ours.get(key))} here and {_quote(theirs.get(key))} there"
             )
             path = ("metadata", "annotations", *((key,) if key in ours else ()))
             yield Finding.of(PODS, pod, path, message)
@@ -309,10 +309,10 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
         yield Finding.of(PODS, pods[0], ("metadata", "annotations", _TOTAL), message)
 
 
-def _asked(pod: KubeObject) -> dict[str, str]:
+def _topology_annotations(pod: KubeObject) -> dict[str, str]:
     annotations = annotations_of(pod.get("metadata"))
     return {key: annotations[key] for key in TOPOLOGY_KEYS if key in annotations}
 
 
-def _shown(text: str | None) -> str:
+def _quote(text: str | None) -> str:
     return "not there" if text is None else f'"{text}"'

@@ -49,7 +49,7 @@ __all__ = [
     "check_objects",
     "flavor_problems",
     "node_labels",
-    "rendered",
+    "render_objects",
     "rendered_values",
     "topology_problems",
     "webhook_problems",
@@ -93,7 +93,7 @@ _TOLERATION_RULES = (
 
 
 def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    """What is refused in users' own Topologies and ResourceFlavors, by their CRDs where these are at hand."""
+    """Refusals of users' own Topologies and ResourceFlavors, by their CRDs where these are at hand."""
     for kind in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR):
         for item in source.inventory.items.of_kind(*kind.key):
             yield from _of_item(kind, item, source, release)
@@ -112,10 +112,10 @@ def _of_item(kind: Kind, item: KubeObject, source: SchedulerInput, release: Kueu
         problems = webhook_problems(item.value)
         yield from (Finding.about(problem, item, OBJECT, order=order) for order, problem in enumerate(problems))
     if kind is KUEUE_TOPOLOGY:
-        yield from _dropped(item)
+        yield from _dropped_fields(item)
 
 
-def _dropped(item: KubeObject) -> Iterator[Finding]:
+def _dropped_fields(item: KubeObject) -> Iterator[Finding]:
     """KAI's alias of a level, which Kueue's API server drops without a word."""
     levels = item.get(_LEVELS)
     for position, level in enumerate(levels if isinstance(levels, list) else []):
@@ -132,7 +132,7 @@ def _schema(path: FieldPath, message: str, error: OperatorError) -> Problem:
 
 
 def _rule(path: FieldPath, field: str, message: str, text: str) -> Problem:
-    """What a rule in CEL refuses."""
+    """The problem of a value that a rule in CEL refuses."""
     return _schema(path, message, OperatorError(field, ErrorType.INVALID, Unquoted(text)))
 
 
@@ -147,7 +147,7 @@ def node_labels(value: Mapping[str, Value] | None) -> list[str]:
 def topology_problems(
     value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
 ) -> list[Problem]:
-    """What the CRD of Topologies refuses: its schema, then its rules."""
+    """Violations of the CRD of Topologies: of its schema, else of its rules."""
     if not isinstance(value_at(value, *_LEVELS), list):
         text = OperatorError("spec.levels", ErrorType.REQUIRED)
         return [_schema(("spec",), "must have `levels`, the node labels from the broadest to the narrowest", text)]
@@ -202,7 +202,7 @@ def _level_rules(
 def flavor_problems(
     value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
 ) -> list[Problem]:
-    """What the CRD of ResourceFlavors refuses: its schema, then its rules."""
+    """Violations of the CRD of ResourceFlavors: of its schema, else of its rules."""
     spec = mapping(value.get("spec"))
     return list(_flavor_structure(spec)) or list(_flavor_rules(spec, before, release))
 
@@ -295,7 +295,7 @@ def _broken_rules(toleration: Mapping[str, Value]) -> Iterator[str]:
 
 
 def webhook_problems(value: Mapping[str, Value]) -> Iterator[Problem]:
-    """What the webhook refuses in a ResourceFlavor that the CRD takes."""
+    """Violations of the webhook of ResourceFlavors in one that the CRD takes."""
     spec = mapping(value.get("spec"))
     for key, text in mapping(spec.get("nodeLabels")).items():
         path = ("spec", "nodeLabels", key)
@@ -337,15 +337,15 @@ def _wrong(path: FieldPath, field: str, value: str, errors: Iterable[str], title
         yield refusal(path, f'must be {title}; got "{value}"', text)
 
 
-def rendered(source: SchedulerInput, release: KueueRelease) -> tuple[list[Generated], list[Finding]]:
-    """The Topologies and ResourceFlavors, and what the API server refuses in them."""
+def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[Generated], list[Finding]]:
+    """The Topologies and ResourceFlavors, and the API server's refusals of them."""
     generated: list[Generated] = []
     findings: list[Finding] = []
     for known in source.topologies.by_name.values():
         if known.valid:
-            problems = _judged(_topology(known), source, release)
+            problems = _judge(_topology(known), source, release)
             findings += [_finding(known, problem) for problem in problems]
-            generated.append(_generated(known, recreate=not problems and _is_fixed(known, release)))
+            generated.append(_generate(known, recreate=not problems and _is_fixed(known, release)))
     for position, flavor in enumerate(source.settings.kueue.flavors):
         place = settings_place(source.settings).below("kueue", "flavors", position)
         topology = _topology_of_flavors(source.topologies, source.settings)
@@ -383,7 +383,7 @@ def _topology(known: KnownTopology) -> dict[str, Value]:
     }
 
 
-def _judged(value: Mapping[str, Value], source: SchedulerInput, release: KueueRelease) -> tuple[Problem, ...]:
+def _judge(value: Mapping[str, Value], source: SchedulerInput, release: KueueRelease) -> tuple[Problem, ...]:
     # A GitOps tool creates it anew, so that nothing need be the same as before.
     before = None if source.settings.gitops else source.inventory.before(value)
     own = partial(topology_problems, value, before, release)
@@ -391,7 +391,7 @@ def _judged(value: Mapping[str, Value], source: SchedulerInput, release: KueueRe
 
 
 def _is_fixed(known: KnownTopology, release: KueueRelease) -> bool:
-    """Whether the API server lets no level of it change, so that it is deleted and created instead."""
+    """True if the API server lets no level of it change, so that it is deleted and created instead."""
     return not release.mutable_levels or known.topology.levels[-1].key != "kubernetes.io/hostname"
 
 
@@ -402,7 +402,7 @@ def _finding(known: KnownTopology, problem: Problem) -> Finding:
     return place.finding(REFUSED, message, operator_message=problem.operator_message, stage=problem.stage)
 
 
-def _generated(known: KnownTopology, *, recreate: bool) -> Generated:
+def _generate(known: KnownTopology, *, recreate: bool) -> Generated:
     origins = partial(_level_origins, known)
     return Generated(_topology(known), f"ClusterTopology {known.topology.name}", known.item, origins, recreate=recreate)
 

@@ -219,7 +219,7 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
     Integration.RAY_SERVICE: _ray_cluster,
     Integration.SPARK: _spark,
 }
-"""What makes the pod sets from the object alone; those of a TrainJob are its runtime's."""
+"""The builders of pod sets from the object alone; the pod sets of a TrainJob are its runtime's."""
 
 
 @dataclass(frozen=True, slots=True)

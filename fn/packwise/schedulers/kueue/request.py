@@ -1,4 +1,4 @@
-"""What one pod template asks of Kueue: the annotations, and what its webhooks refuse in them.
+"""The annotations by which a pod template asks Kueue for a topology, and the refusals of its webhooks.
 
 Source: spec/kueue.md#1 and #2; Kueue's jobframework/tas_validation.go and tas.go.
 """
@@ -79,7 +79,7 @@ class Template:
     field: str
     metadata: Mapping[str, Value]
     suffix: str = ""
-    """What the operator puts after each message, of a template that another object has: `path` is what names that."""
+    """The operator's suffix to each message about a template that another object has: `path` is what names that."""
 
     @property
     def annotations(self) -> Mapping[str, str]:
@@ -125,7 +125,7 @@ class Request:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the pod set asks for topology-aware scheduling."""
+        """True if the pod set asks for topology-aware scheduling."""
         return bool(self.required or self.preferred or self.layers) or self.unconstrained is not None
 
     @property
@@ -155,7 +155,7 @@ def parse_int32(text: str) -> int | None:
 
 
 def refusal(path: FieldPath, message: str, error: OperatorError | Sentence, *, at_key: bool = False) -> Problem:
-    """What a webhook refuses, in its own words and in packwise's."""
+    """The refusal of a webhook, in its own words and in packwise's."""
     return Problem(path, message, error.text(), Stage.WEBHOOK, at_key=at_key)
 
 
@@ -224,7 +224,7 @@ def _entries(text: str) -> tuple[Layer, ...] | str:
     error = go_json_error(text)
     if error:
         return error
-    value = _loaded(text)
+    value = _load_json(text)
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -234,7 +234,7 @@ def _entries(text: str) -> tuple[Layer, ...] | str:
     return errors[0] if errors else tuple([layer for layer in layers if isinstance(layer, Layer)])
 
 
-def _loaded(text: str) -> Value:
+def _load_json(text: str) -> Value:
     try:
         return cast("Value", json.loads(text))
     except (RecursionError, ValueError):
@@ -265,7 +265,7 @@ def _layer(entry: Value) -> Layer | str:
 
 
 def _go_kind(value: Value, *, show: bool = False) -> str:
-    """What Go calls the type of a JSON value; of a number with what it is, where asked to `show` it."""
+    """Go's name of the type of a JSON value; of a number with its value, where asked to `show` it."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, (int, float)):
@@ -274,7 +274,7 @@ def _go_kind(value: Value, *, show: bool = False) -> str:
 
 
 def template_problems(template: Template, release: KueueRelease) -> list[Problem]:
-    """What every webhook refuses in the annotations of one pod template, in its order."""
+    """The refusals that every webhook shares of the annotations of one pod template, in its order."""
     annotations = template.annotations
     if not any(key.startswith(PREFIX) for key in annotations):
         return []
@@ -282,7 +282,7 @@ def template_problems(template: Template, release: KueueRelease) -> list[Problem
         *_several(template, annotations),
         *_levels(template, annotations),
         *_group(template, annotations, release),
-        *_unconstrained(template, annotations, release),
+        *_unconstrained_problems(template, annotations, release),
         *_slice_size(template, annotations),
         *_slice_layers(template, annotations, release),
     ]
@@ -333,7 +333,9 @@ def _forbidden(template: Template, key: str, detail: str, message: str) -> Probl
     return _at(template, key, message, detail, kind=ErrorType.FORBIDDEN)
 
 
-def _unconstrained(template: Template, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
+def _unconstrained_problems(
+    template: Template, annotations: Mapping[str, str], release: KueueRelease
+) -> Iterator[Problem]:
     text = annotations.get(UNCONSTRAINED)
     if text is not None and parse_bool(text) is None:
         message = f'must be "true", or not be there; got "{text}"{near_miss(text, ["true"])}'

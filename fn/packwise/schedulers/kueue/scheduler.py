@@ -31,10 +31,10 @@ class _Kueue:
         if not (writes or any(is_meant(each) for each in (inventory.items, inventory.baseline) if each is not None)):
             return SchedulerObjects()
         from packwise.schedulers.kueue.check import check
-        from packwise.schedulers.kueue.objects import rendered
+        from packwise.schedulers.kueue.objects import render_objects
 
         release = kueue_release(source.settings.kueue.version)
-        generated, refused = rendered(source, release) if writes else ([], [])
+        generated, refused = render_objects(source, release) if writes else ([], [])
         known = [item for kind in WORKLOAD_KINDS.values() for item in inventory.items.of_kind(*kind.key)]
         queued = tuple([item for item in known if is_queued(item)])
         return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)), workloads=queued)
@@ -52,7 +52,7 @@ class _Kueue:
 
 
 def is_meant(index: Index) -> bool:
-    """Whether an object of the input speaks of Kueue, in whatever words."""
+    """True if some text of the input names Kueue."""
     # Entries of one list share its text.
     texts = {item.source.text for item in index.users.values() if item.written}
     return any(_WORD in text for text in texts)

@@ -14,9 +14,9 @@ from packwise.schedulers.kai.allocate.domains import ROOT, Levels, Silent, depth
 from packwise.schedulers.kai.allocate.fit_errors import (
     FitError,
     Shortage,
+    constraint_error,
     few_pods,
     insufficient,
-    unsatisfied,
     unschedulable,
 )
 from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, PODS
@@ -56,27 +56,27 @@ class Accounting:
         )
         self._orders = cluster.orders(tree, (tuple(self._asked), self.largest, len(pods)))
 
-    def held(self, domain: Domain) -> int | None:
-        """How many of the pods the domain has room for; None where sums are compared."""
-        return self._held(domain) if domain.is_within(self.start) else None
+    def pods_that_fit(self, domain: Domain) -> int | None:
+        """The number of the pods that the domain has room for; None where KAI compares sums of resources instead."""
+        return self._pods_that_fit(domain) if domain.is_within(self.start) else None
 
-    def _held(self, domain: Domain) -> int | None:
+    def _pods_that_fit(self, domain: Domain) -> int | None:
         if self.largest is None:
             return None
         return self._holds[domain] if self._holds is not None else len(domain.nodes) * self._pods
 
     def fits(self, domain: Domain) -> bool:
-        """Whether KAI counts the pods into the domain."""
+        """True if KAI counts the pods into the domain."""
         return self.fits_below(domain) if domain.is_within(self.start) else self._asks_nothing
 
     def fits_below(self, domain: Domain) -> bool:
-        """Whether KAI counts the pods into a domain of the start."""
-        held = self._held(domain)
+        """True if KAI counts the pods into a domain of the start."""
+        held = self._pods_that_fit(domain)
         return held >= self._pods if held is not None else self._ratio(domain.idle) <= 1
 
     def error(self, domain: Domain, sub_group: str) -> FitError:
         """Why the pods do not fit into the domain."""
-        held = self.held(domain)
+        held = self.pods_that_fit(domain)
         error = (
             few_pods(domain.id, held, self._pods, sub_group)
             if held is not None
@@ -85,8 +85,8 @@ class Accounting:
         return error._replace(shortage=self.shortage(domain, sub_group))
 
     def shortage(self, domain: Domain, sub_group: str) -> Shortage:
-        """What lacks in the domain, by KAI's own accounting."""
-        held = self.held(domain)
+        """The resources that the domain lacks, by KAI's own accounting."""
+        held = self.pods_that_fit(domain)
         if held is not None and self.largest is not None:
             missing = [(name, amount * (self._pods - held)) for name, amount in self.largest]
         else:
@@ -105,7 +105,7 @@ class Accounting:
         )
 
     def ratio(self, domain: Domain) -> float:
-        """How full the domain would be: the largest share of what is left that the pods ask for of any resource."""
+        """The largest share that the pods would take of what is left of any resource; above 1 they do not fit."""
         return self._ratio(self._idle(domain))
 
     def _ratio(self, idle: Mapping[str, int]) -> float:
@@ -127,7 +127,7 @@ class Accounting:
         levels = {self.start.depth: [self.start]}
         known = self._orders.children
         for depth in range(self.start.depth + 1, deepest + 1):
-            ordered = [known.get(domain) or self._ordered(domain) for domain in levels[depth - 1]]
+            ordered = [known.get(domain) or self._order_children(domain) for domain in levels[depth - 1]]
             levels[depth] = list(chain.from_iterable(ordered))
         return levels
 
@@ -139,19 +139,19 @@ class Accounting:
         fitting = [known[domain] if domain in known else self._fitting(domain) for domain in levels[depth - 1]]
         return list(chain.from_iterable(fitting))
 
-    def _ordered(self, domain: Domain) -> list[Domain]:
+    def _order_children(self, domain: Domain) -> list[Domain]:
         # Children stand in order of their ids, which decides among equals.
         ordered = sorted(domain.children, key=lambda child: -self._ratio(child.idle))
         self._orders.children[domain] = ordered
         return ordered
 
     def _fitting(self, domain: Domain) -> list[Domain]:
-        ordered = self._orders.children.get(domain) or self._ordered(domain)
+        ordered = self._orders.children.get(domain) or self._order_children(domain)
         fitting = self._orders.fitting[domain] = [child for child in ordered if self.fits_below(child)]
         return fitting
 
 
-def _counted(pod: Pod) -> CountedRequest:
+def _counted_request(pod: Pod) -> CountedRequest:
     """The request of the pod with the portions of GPUs that it shares."""
     if pod.share is None or not portion_of(pod.share):
         return pod.request
@@ -161,7 +161,7 @@ def _counted(pod: Pod) -> CountedRequest:
 def _total(pods: Sequence[Pod]) -> dict[str, float]:
     total: dict[str, float] = {}
     for pod in pods:
-        for name, amount in _counted(pod):
+        for name, amount in _counted_request(pod):
             total[name] = total.get(name, 0) + amount
     total[PODS] = len(pods)
     return total
@@ -170,16 +170,16 @@ def _total(pods: Sequence[Pod]) -> dict[str, float]:
 def _largest(pods: Sequence[Pod]) -> CountedRequest:
     largest: dict[str, float] = {}
     for pod in pods:
-        for name, amount in _counted(pod):
+        for name, amount in _counted_request(pod):
             largest[name] = max(largest.get(name, 0), amount)
     return tuple(sorted(largest.items()))
 
 
 def _is_alike(pods: Sequence[Pod]) -> bool:
-    """Whether each resource beyond CPU and memory is asked for by all of the pods or by none."""
+    """True if each resource beyond CPU and memory is asked for by all of the pods or by none."""
     asked: dict[str, int] = {}
     for pod in pods:
-        for name, _ in _counted(pod):
+        for name, _ in _counted_request(pod):
             if name not in (CPU, MEMORY):
                 asked[name] = asked.get(name, 0) + 1
     return all(count == len(pods) for count in asked.values())
@@ -214,7 +214,7 @@ def _scores(count: int) -> tuple[int, ...]:
 
 
 class Candidates(NamedTuple):
-    """What comes of a constraint: the sets of nodes to try, or `errors`, or a mistake that KAI keeps to itself.
+    """The sets of nodes to try under a constraint, or `errors`, or a mistake that KAI keeps to itself.
 
     `scores` are those of nodes, where a level is preferred.
     """
@@ -227,7 +227,7 @@ class Candidates(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is to be placed: `pods` of `sub_group`, which `constraint` bounds.
+    """The pods to place: `pods` of `sub_group`, which `constraint` bounds.
 
     `running` are the nodes of pods that run already and pin the others.
     """
@@ -248,10 +248,10 @@ def candidates(cluster: ClusterState, wanted: Wanted, nodes: Sequence[NodeState]
     if tree is None:
         missing = unschedulable(no_such_topology(constraint.topology))
         return Candidates(errors=(missing,))
-    return _bounded(cluster, tree, wanted, constraint, nodes) if wanted.pods else Candidates((nodes,))
+    return _candidates_within(cluster, tree, wanted, constraint, nodes) if wanted.pods else Candidates((nodes,))
 
 
-def _bounded(
+def _candidates_within(
     cluster: ClusterState, tree: DomainTree, wanted: Wanted, constraint: Constraint, nodes: Sequence[NodeState]
 ) -> Candidates:
     job, sub_group = wanted.job, wanted.sub_group
@@ -262,17 +262,17 @@ def _bounded(
     levels = levels_of(tree.topology, constraint, sub_group)
     if not accounting.fits(start):
         where = "the cluster" if start.id == ROOT else start.id
-        error = unsatisfied(job, sub_group, constraint, where)
+        error = constraint_error(job, sub_group, constraint, where)
         return Candidates(start=start, errors=(error._replace(shortage=_nearest(accounting, tree, levels, sub_group)),))
     if isinstance(levels, Silent):
         return Candidates(start=start, silent=levels)
     ordered = accounting.levels(levels.finest)
-    pinned = _pinned(tree, levels, wanted.running)
+    pinned = _pinned_domains(tree, levels, wanted.running)
     fitting = _fitting(accounting, tree, levels, ordered, pinned)
     if not fitting:
         bounds = sorted(tree.at(levels.coarsest), key=lambda domain: domain.id)
         errors = [accounting.error(domain, sub_group) for domain in bounds if pinned is None or domain in pinned]
-        return Candidates(start=start, errors=(*errors, unsatisfied(job, sub_group, constraint)))
+        return Candidates(start=start, errors=(*errors, constraint_error(job, sub_group, constraint)))
     scores = None if levels.preferred is None else Scores(tree, levels.preferred, ordered.get(levels.preferred, ()))
     return Candidates(_cut(fitting, tree, valid), start, scores)
 
@@ -294,11 +294,11 @@ def _nearest(accounting: Accounting, tree: DomainTree, levels: Levels | Silent, 
     below = [domain for domain in tree.at(depth) if domain.is_within(accounting.start)]
     nearest = min(below or [accounting.start], key=lambda domain: (accounting.ratio(domain), domain.id))
     if accounting.largest is not None and below:
-        nearest = min(below, key=lambda domain: (-(accounting.held(domain) or 0), domain.id))
+        nearest = min(below, key=lambda domain: (-(accounting.pods_that_fit(domain) or 0), domain.id))
     return accounting.shortage(nearest, sub_group)
 
 
-def _pinned(tree: DomainTree, levels: Levels, running: Iterable[str]) -> set[Domain] | None:
+def _pinned_domains(tree: DomainTree, levels: Levels, running: Iterable[str]) -> set[Domain] | None:
     """The required domains that hold running pods; None where no pod runs or no level is required."""
     if levels.required is None:
         return None

@@ -35,7 +35,7 @@ class Domain:
         self.idle: dict[str, int] = {}
 
     def is_within(self, other: Domain) -> bool:
-        """Whether the domain is `other` or stands below it."""
+        """True if the domain is `other` or below it."""
         domain: Domain | None = self
         while domain is not None and domain.depth > other.depth:
             domain = domain.parent
@@ -144,11 +144,11 @@ def levels_of(topology: KaiTopology, constraint: Constraint, sub_group: str) -> 
     for kind, level in (("required", constraint.required), ("preferred", constraint.preferred)):
         depths[kind] = depth_of(topology, level) if level else None
         if level and depths[kind] is None:
-            return _unknown(topology, sub_group, kind, level)
+            return _unknown_level(topology, sub_group, kind, level)
     required, preferred = depths["required"], depths["preferred"]
     if required is not None and preferred is not None and preferred < required:
         # The search from the finest level up ends at the required one, and never sees the other.
-        return _unknown(topology, sub_group, "preferred", constraint.preferred)
+        return _unknown_level(topology, sub_group, "preferred", constraint.preferred)
     finest = preferred if preferred is not None else required
     if finest is None:
         return Silent(
@@ -168,7 +168,7 @@ def no_such_topology(name: str) -> str:
     return f"Requested topology {name} does not exist"
 
 
-def _unknown(topology: KaiTopology, sub_group: str, kind: str, level: str) -> Silent:
+def _unknown_level(topology: KaiTopology, sub_group: str, kind: str, level: str) -> Silent:
     return Silent(
         f"topology constraint error: sub-group {sub_group} specified '{level}' as the {kind} topology constraint "
         f"level, but the topology tree '{topology.name}' does not contain a level with this name"

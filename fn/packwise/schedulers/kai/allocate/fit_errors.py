@@ -24,6 +24,7 @@ __all__ = [
     "OVER_QUOTA",
     "FitError",
     "Shortage",
+    "constraint_error",
     "few_pods",
     "insufficient",
     "missing_queue",
@@ -32,12 +33,11 @@ __all__ = [
     "over_quota",
     "summary",
     "unmet_conditions",
-    "unsatisfied",
     "unschedulable",
 ]
 
 JOINT = ". \n"
-"""What KAI writes between the reasons of a message."""
+"""KAI's separator between the reasons of a message."""
 
 _NO_ROOM = "Not enough resources for the workload"
 _UNPLACED = "PodSchedulingErrors"
@@ -121,8 +121,8 @@ def _in_domain(domain: str, sub_group: str, details: Iterable[str]) -> str:
     return f"<{domain}>: {whose}{', '.join(details)}"
 
 
-def unsatisfied(job: Job, sub_group: str, constraint: Constraint, start: str | None = None) -> FitError:
-    """No domain satisfies a constraint; `start` is the domain that is too small as a whole, None where it is not."""
+def constraint_error(job: Job, sub_group: str, constraint: Constraint, start: str | None = None) -> FitError:
+    """The error where no domain satisfies a constraint; `start` is the domain that is too small as a whole, if any."""
     of = f", subgroup {sub_group}" if sub_group not in ("", DEFAULT_POD_SET) else ""
     where = "" if start is None else f": not enough resources in {start} to allocate the job"
     return unschedulable(
@@ -212,7 +212,7 @@ def _too_large(namespace: str, pod: Pod, largest: Mapping[str, int]) -> str | No
 
 
 def node_shortages(pod: Pod, node: Node, idle: Mapping[str, int]) -> list[str] | None:
-    """What a node has too little of for a pod, one text each; None where KAI's sums show room for it."""
+    """A text for each resource of which a node has too little for a pod; None where KAI's sums show room for it."""
     request: dict[str, float] = dict(pod.request)
     share = pod.share
     portion = 0.0

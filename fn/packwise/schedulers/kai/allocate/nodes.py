@@ -71,7 +71,7 @@ def _wrong_kind(pod: Pod, node: Node, *, wants_slices: bool) -> str:
 
 
 def selects(rules: PodRules, labels: Mapping[str, str], name: str) -> bool:
-    """Whether a node with these labels is one that the pod asks for."""
+    """True if the pod's node selector and affinity allow a node with these labels."""
     if any(labels.get(key) != value for key, value in rules.selector):
         return False
     if rules.affinity is None:
@@ -137,7 +137,7 @@ class Rankings:
         return min(taking, key=_Order(pod, scored_nodes(nodes, scores), scores).key, default=None)
 
     def is_plain(self, pod: Pod) -> bool:
-        """Whether no other pod, and no shared GPU, has a say in which node the pod goes to."""
+        """True if no other pod and no shared GPU decides which node the pod goes to."""
         if pod.share is not None or self._cluster.neighbours.concern(pod):
             return False
         return not self._cluster.shares_gpus or any(name == GPU for name, _ in pod.request)
@@ -167,9 +167,7 @@ def scored_nodes(nodes: Sequence[NodeState], scores: Scores | None) -> Sequence[
     return nodes if scores is None else [node for node in nodes if scores.of(node) is not None]
 
 
-def visited_before(
-    pod: Pod, nodes: Sequence[NodeState], scores: Scores | None, taker: NodeState
-) -> Iterator[NodeState]:
+def nodes_before(pod: Pod, nodes: Sequence[NodeState], scores: Scores | None, taker: NodeState) -> Iterator[NodeState]:
     """The nodes that KAI looked at for the pod before the one that took it."""
     scored = scored_nodes(nodes, scores)
     key = _Order(pod, scored, scores).key
@@ -228,7 +226,7 @@ class Ranking:
         return (-score, -is_cpu_node, left, node.rank, node)
 
     def serves(self, pod: Pod) -> bool:
-        """Whether the ranking is that of the pod too."""
+        """True if the ranking holds for the pod too: it has the same request and rules."""
         return pod.request == self._pod.request and pod.rules == self._pod.rules
 
     def update(self, changed: Sequence[NodeState]) -> None:

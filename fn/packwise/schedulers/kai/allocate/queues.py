@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.fit_errors import FitError
     from packwise.schedulers.kai.allocate.scene import Job, Node, Pod, Scene, Share
 
-__all__ = ["Queues", "asked_of", "existing_queues", "taken_of"]
+__all__ = ["Queues", "existing_queues", "requests_of", "usage_of"]
 
 _CHECKED = (CPU, MEMORY, GPU)
 """The resources that a queue bounds, in KAI's order."""
@@ -43,12 +43,12 @@ class Queues:
         return missing_queue(name) if self._has_all and name not in self._by_name else None
 
     def is_tried(self, name: str) -> bool:
-        """Whether KAI tries the jobs of the queue: it exists, and no queue is below it."""
+        """True if KAI tries the jobs of the queue: it exists, and no queue is below it."""
         return self.missing(name) is None and name not in self._parents
 
     def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
         """The bound of its queue, or of one above, that the pods of the job would exceed."""
-        asked = asked_of(pods, self._memory)
+        asked = requests_of(pods, self._memory)
         lineage = list(self._lineage(job.queue))
         for queue in lineage:
             for name in _CHECKED:
@@ -64,7 +64,7 @@ class Queues:
 
     def count(self, job: Job, placed: Iterable[tuple[Pod, str]]) -> None:
         """Takes in that the pods of the job run on these nodes."""
-        asked = taken_of([(pod, self._nodes[node]) for pod, node in placed if node in self._nodes])
+        asked = usage_of([(pod, self._nodes[node]) for pod, node in placed if node in self._nodes])
         names = [queue.name for queue in self._lineage(job.queue)] or [job.queue]
         for name in names:
             _add(self.used.setdefault(name, {}), asked)
@@ -90,8 +90,8 @@ def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
     return known
 
 
-def asked_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
-    """What pods ask for of the resources that queues bound; `gpu_memory` is that of the largest GPU."""
+def requests_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
+    """The sum of the pods' requests of the resources that queues bound; `gpu_memory` is that of the largest GPU."""
     asked: dict[str, float] = dict.fromkeys(_CHECKED, 0)
     for pod in pods:
         for name, amount in pod.request:
@@ -101,8 +101,8 @@ def asked_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
     return asked
 
 
-def taken_of(placed: Iterable[tuple[Pod, Node]]) -> dict[str, float]:
-    """What pods take of the resources that queues bound, on their nodes."""
+def usage_of(placed: Iterable[tuple[Pod, Node]]) -> dict[str, float]:
+    """The sum of what pods use, on their nodes, of the resources that queues bound."""
     taken: dict[str, float] = dict.fromkeys(_CHECKED, 0)
     for pod, node in placed:
         for name, amount in pod.request:

@@ -1,4 +1,4 @@
-"""What a session starts from: nodes, topologies, queues, and jobs with their pods; all frozen.
+"""The input of a session: nodes, topologies, queues, and jobs with their pods; all frozen.
 
 Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, bytes of `memory`, else units.
 """
@@ -54,7 +54,7 @@ NOT_PREEMPTIBLE = 100
 """The priority from which on pods are not preempted."""
 
 Request = tuple[tuple[str, int], ...]
-"""What a pod asks for, by resource, sorted; only amounts above 0. It takes one of `pods` too."""
+"""A pod's request by resource, sorted; only amounts above 0. The pod takes one of `pods` too."""
 
 CountedRequest = tuple[tuple[str, float], ...]
 """A request with the portions of GPUs that a pod shares."""
@@ -97,7 +97,7 @@ class Node(NamedTuple):
 
     @property
     def has_gpu_memory(self) -> bool:
-        """Whether a label says how much memory a GPU has."""
+        """True if a label states the memory of a GPU."""
         return self._labelled_memory is not None
 
     @property
@@ -194,7 +194,7 @@ class HostPort(NamedTuple):
 
 
 class PodRules(NamedTuple):
-    """What else a pod asks of its node: `spec.nodeSelector`, required node affinity, tolerations, ports, other pods.
+    """A pod's constraints on its node: `spec.nodeSelector`, required node affinity, tolerations, ports, other pods.
 
     `affinity` are the terms, of which one must hold; each is a tuple of requirements, which all must hold. None: no
     affinity is required. Of `near` and `apart`, the terms about pods that must, or must not, be there, all must hold.
@@ -253,7 +253,7 @@ class Job(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether the job cannot be preempted."""
+        """True if the job cannot be preempted."""
         return self.priority >= NOT_PREEMPTIBLE
 
 

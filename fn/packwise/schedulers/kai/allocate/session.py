@@ -12,8 +12,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.schedulers.kai.allocate.candidates import Wanted, candidates
 from packwise.schedulers.kai.allocate.fit_errors import JOINT, node_shortages, summary, unmet_conditions, unschedulable
-from packwise.schedulers.kai.allocate.nodes import Rankings, refusals, scored_nodes, visited_before
-from packwise.schedulers.kai.allocate.queues import Queues, asked_of
+from packwise.schedulers.kai.allocate.nodes import Rankings, nodes_before, refusals, scored_nodes
+from packwise.schedulers.kai.allocate.queues import Queues, requests_of
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY
 from packwise.schedulers.kai.allocate.state import ClusterState
 
@@ -45,17 +45,17 @@ class PodPart:
 
     @property
     def is_satisfied(self) -> bool:
-        """Whether as many pods run as must."""
+        """True if the minimum of pods runs."""
         return len(self.placed) >= self.minimum
 
     @property
     def is_beyond(self) -> bool:
-        """Whether more pods run than must."""
+        """True if more pods run than the minimum."""
         return len(self.placed) > self.minimum
 
     @property
     def is_ready(self) -> bool:
-        """Whether there are as many pods as must run."""
+        """True if there are enough pods for the minimum."""
         return self.size >= self.minimum
 
     @property
@@ -83,7 +83,7 @@ class SetPart:
 
     @property
     def minimum(self) -> int:
-        """How many of the children must run."""
+        """The number of children that must run."""
         return len(self.children) if self._minimum is None else self._minimum
 
     @property
@@ -92,12 +92,12 @@ class SetPart:
 
     @property
     def is_satisfied(self) -> bool:
-        """Whether as many children run as must."""
+        """True if the minimum of children runs."""
         return self._running >= self.minimum
 
     @property
     def is_ready(self) -> bool:
-        """Whether as many children as must run have their pods."""
+        """True if enough children for the minimum have their pods."""
         return sum(child.is_ready for child in self.children) >= self.minimum
 
     @property
@@ -105,7 +105,7 @@ class SetPart:
         """Children that run, by those that must."""
         return self._running / self.minimum if self.minimum else float("inf")
 
-    def ordered(self) -> list[Part]:
+    def order_children(self) -> list[Part]:
         """The children: those below their minimum by name, then by how far they are above it."""
         return sorted(
             self.children,
@@ -117,7 +117,7 @@ class SetPart:
         lacking = self.minimum - self._running
         due: list[Pod] = []
         taken = 0
-        for child in self.ordered():
+        for child in self.order_children():
             pods = child.due()
             if not pods or not child.is_ready:
                 continue
@@ -169,17 +169,17 @@ class JobTree:
 
     @property
     def waits(self) -> bool:
-        """Whether pods are left to place."""
+        """Violations of the rules in CEL about all levels, in their order; one a rule, however many levels break it."""
         return any(leaf.waiting for leaf in self.leaves.values())
 
     @property
     def is_gated(self) -> bool:
-        """Whether gates keep pods back."""
+        """True if scheduling gates hold pods back."""
         return any(leaf.gated for leaf in self.leaves.values())
 
     @property
     def is_gang(self) -> bool:
-        """Whether some subgroup needs more than one pod."""
+        """True if some subgroup needs more than one pod."""
         return any(leaf.minimum > 1 for leaf in self.leaves.values())
 
     @property
@@ -222,7 +222,7 @@ class Attempt:
         self.silent: list[Silent] = []
 
     def place(self, pods: Sequence[Pod]) -> bool:
-        """Whether all of the pods found a node; without that the cluster is as before."""
+        """True if all of the pods found a node; otherwise the cluster is as before."""
         return self._place(self._tree.root, pods, self._cluster.nodes, (), is_tried_again=False)
 
     def _place(
@@ -265,7 +265,8 @@ class Attempt:
     ) -> bool:
         if isinstance(part, SetPart):
             return all(
-                self._place(child, pods, nodes, lineage, is_tried_again=is_tried_again) for child in part.ordered()
+                self._place(child, pods, nodes, lineage, is_tried_again=is_tried_again)
+                for child in part.order_children()
             )
         scores = next((self._scores[name] for name in lineage if name in self._scores), None)
         ranking: Ranking | None = None
@@ -294,7 +295,7 @@ class Attempt:
             nodes, scores = self._visits.pop()
             self._cluster.roll_back(len(self._cluster.placed) - 1)
             if is_counted:
-                self._reject(pod, visited_before(pod, nodes, scores, node))
+                self._reject(pod, nodes_before(pod, nodes, scores, node))
 
     def _leaf_name(self, pod: Pod) -> str:
         return pod.sub_group if self._job.sub_groups else next(iter(self._tree.leaves))
@@ -348,7 +349,7 @@ FITS = ("allocated", "partial")
 
 
 class JobAnswer(NamedTuple):
-    """What becomes of a job. `nodes` is that of each pod by name, "" where there is none.
+    """The result for one job. `nodes` has the node of each pod by the pod's name, "" where there is none.
 
     `state`: `allocated`, `partial` (the minimum runs, further pods do not), `pending` (nothing new runs) or `notready`
     (KAI does not try it: there are too few pods). `silent` are mistakes that KAI only logs. `before` is how many pods
@@ -487,7 +488,7 @@ class _Turns:
 
     def _rank(self, queue: str) -> tuple[float, float, int, str]:
         used = self._used.get(queue, {})
-        asked = asked_of(self._waiting[queue][0][-1].root.due(), 0)
+        asked = requests_of(self._waiting[queue][0][-1].root.due(), 0)
         wanted = {name: used.get(name, 0) + amount for name, amount in asked.items()}
         order = self._order.get(queue, len(self._order))
         return self._share(wanted), self._share(used), order, queue

@@ -37,7 +37,7 @@ _ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 _EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _Values = Counter[tuple[str, str]]
-"""How many pods count for a term, by topology key and its value on their nodes."""
+"""The number of pods that count for a term, by topology key and its value on their nodes."""
 
 
 class Neighbours:
@@ -76,7 +76,7 @@ class Neighbours:
             _count(values, terms, pod, place, sign)
 
     def concern(self, pod: Pod) -> bool:
-        """Whether which node the pod may go to depends on the pods that are there."""
+        """True if the pods that are there decide which nodes the pod may go to."""
         rules = pod.rules
         return bool(rules.ports or rules.near or rules.apart) or any(self._keeping_away(pod))
 
@@ -121,7 +121,7 @@ class Neighbours:
         )
 
     def _values(self, terms: tuple[AffinityTerm, ...]) -> _Values:
-        """How many pods all of the terms select, for each of their topology keys by its value."""
+        """The number of pods that all of the terms select, for each of their topology keys by its value."""
         if not terms:
             return Counter()
         if terms not in self._counted:
@@ -168,7 +168,7 @@ def _conflict(port: HostPort, other: HostPort) -> bool:
 
 
 MIG = "nvidia.com/mig-"
-"""How the names of resources begin that are slices of GPUs."""
+"""The prefix of the names of resources that are slices of GPUs."""
 
 _MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
 _MIG_STRATEGY = "nvidia.com/mig.strategy"
@@ -205,7 +205,7 @@ def gpus_taken(pod: Pod, node: Node) -> float:
 
 
 def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
-    """Whether KAI prefers the node, since a GPU that is shared there has room for the pod: one without GPUs has it."""
+    """True if KAI prefers the node, since a GPU that is shared there has room for the pod: one without GPUs has it."""
     if pod.share is None and any(name == GPU for name, _ in pod.request):
         return False
     memory = 0 if pod.share is None else memory_of(pod.share, node)
@@ -213,13 +213,13 @@ def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
 
 
 def _slices(name: str) -> int:
-    """How many slices of a GPU the profile of a resource has, as in `nvidia.com/mig-3g.20gb`."""
+    """The number of slices in the profile that a resource names, as in `nvidia.com/mig-3g.20gb`."""
     number = name.removeprefix(MIG).partition("g.")[0]
     return int(number) if number.isdigit() else 0
 
 
 def is_gpu_pod(pod: Pod) -> bool:
-    """Whether the pod asks for a GPU, for a share of one, or for a slice."""
+    """True if the pod asks for a GPU, for a share of one, or for a slice."""
     return pod.share is not None or any(name == GPU or name.startswith(MIG) for name, _ in pod.request)
 
 
@@ -249,7 +249,7 @@ def fitting_gpus(share: GpuShare, node: Node, shared: Mapping[str, int], idle: i
 
 
 def free_portions(node: Node, shared: Mapping[str, int]) -> float:
-    """What is left of the GPUs that pods share already, in GPUs."""
+    """The free part of the GPUs that pods share already, in GPUs."""
     return sum([max(0, node.gpu_memory - used) / node.gpu_memory for used in shared.values() if used > 0])
 
 
@@ -276,7 +276,7 @@ class NodeState:
             self.idle[GPU] = self.idle.get(GPU, 0) - sum(used > 0 for used in self.shared.values())
 
     def fits(self, pod: Pod) -> bool:
-        """Whether the node has all that the pod asks for left, the place of the pod itself included."""
+        """True if the node has all that the pod asks for left, the place of the pod itself included."""
         idle = self.idle
         if idle.get(PODS, 0) < 1:
             return False
@@ -289,7 +289,7 @@ class NodeState:
         return fitting_gpus(share, self.node, self.shared, self.idle.get(GPU, 0))
 
     def holds(self, request: CountedRequest) -> int:
-        """How many pods of `request` the node has room for."""
+        """The number of pods of `request` that the node has room for."""
         idle = self.idle
         counts = [idle.get(PODS, 0)]
         for name, amount in request:
@@ -301,7 +301,7 @@ class NodeState:
 
 
 class Holds:
-    """How many pods of one request each domain of a tree has room for: the sum over its nodes."""
+    """The number of pods of one request that each domain of a tree has room for: the sum over its nodes."""
 
     def __init__(self, tree: DomainTree, request: CountedRequest) -> None:
         self._tree = tree
@@ -377,7 +377,7 @@ class ClusterState:
         self._orders: OrderedDict[Hashable, Orders] = OrderedDict()
 
     def total(self) -> Mapping[str, int]:
-        """What all nodes have together, whether in use or not."""
+        """The sum of what all nodes can allocate, whether in use or not."""
         total: dict[str, int] = {}
         for node in self.nodes:
             add_amounts(total, node.node.allocatable.items())
@@ -417,7 +417,7 @@ class ClusterState:
 
     @property
     def changes(self) -> int:
-        """How many changes there were."""
+        """The number of changes so far."""
         return len(self._changed)
 
     def changed_since(self, seen: int) -> list[NodeState]:
@@ -425,15 +425,15 @@ class ClusterState:
         return self._changed[seen:]
 
     def holds(self, tree: DomainTree, request: CountedRequest) -> Holds:
-        """How many pods of `request` each domain of the tree has room for."""
-        return self._kept(self._holds, (tree.topology.name, request), lambda: Holds(tree, request))
+        """The number of pods of `request` that each domain of the tree has room for."""
+        return self._keep(self._holds, (tree.topology.name, request), lambda: Holds(tree, request))
 
     def orders(self, tree: DomainTree, group: Hashable) -> Orders:
         """The orders of the tree's domains for pods; `group` is all by which they depend on the pods."""
-        return self._kept(self._orders, (tree.topology.name, group), lambda: Orders(tree))
+        return self._keep(self._orders, (tree.topology.name, group), lambda: Orders(tree))
 
-    def _kept(self, kept: OrderedDict[Hashable, _Known], key: Hashable, make: Callable[[], _Known]) -> _Known:
-        """What is kept by that key, the last few that were asked for, with all changes since."""
+    def _keep(self, kept: OrderedDict[Hashable, _Known], key: Hashable, make: Callable[[], _Known]) -> _Known:
+        """The value of that key, made or brought up to date with all changes since; only the last few keys are kept."""
         known = kept.pop(key, None)
         if known is None:
             known = make()
