@@ -30,7 +30,6 @@ NOT_TOLD = {
     "jobset-legacy-inorder": "the PodGroup of an earlier KAI is the input's, and stays as it is",
     "lws-leaderready": "the group of the leader alone, which the next moment is the one that is shown",
     "mpi-wait-launcher": "the group once the launcher is there; that of the workers is shown, which start first",
-    "pytorch-field-missing": "the object has no pod template that would name a scheduler",
     "ray-legacy": "the PodGroup of an earlier KAI is the input's, and stays as it is",
     "rayservice-no-status": "the cluster is made a moment later",
     "volcano-job": "the object has no pod template that would name a scheduler",

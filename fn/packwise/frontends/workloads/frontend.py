@@ -10,8 +10,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
+from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.recognition import candidates
-from packwise.frontends.workloads.rules import advice, refusal, unscheduled
+from packwise.frontends.workloads.rules import advice, no_group, unscheduled
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import RefusedError, read_workloads
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from packwise.frontends.workloads.workload import Workload
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster
+    from packwise.revisions.kai import KaiRelease
     from packwise.revisions.revision import Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
@@ -65,6 +67,9 @@ class _Workloads:
         groups = inventory.items.of_kind(*PODGROUP.key)
         for item in _sorted(candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, release, settings.kai_name, classes)
+            if not workloads and settings.kai_version is not None and (error := without_types(item.value)) is not None:
+                # Nothing tells whose pods they would be; those of no scheduler are none either.
+                yield WorkloadPlan(item, _as_sure((no_group(item, error),), release))
             outer = train_job_of(item, inventory.items)
             plans: list[WorkloadPlan] = []
             for workload in workloads:
@@ -147,9 +152,9 @@ def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
     return plan._replace(workload=item, findings=tuple(findings), placements=placements)
 
 
-def _as_sure(findings: Iterable[Finding], workload: Workload) -> tuple[Finding, ...]:
+def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding, ...]:
     """The findings, each no worse than a warning where nobody ran the release that says so."""
-    if workload.release.is_run:
+    if release.is_run:
         return tuple(findings)
     return tuple([
         finding._replace(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
@@ -195,9 +200,9 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
             message = excess(f"{number} gangs and sets of pods", 0, most)
             return WorkloadPlan(item, (Finding.of(LIMIT, item, ("spec",), message),))
         groups = shapes(workload) if pods_in_order(workload) else []
-        findings = _as_sure(advice(workload), workload)
+        findings = _as_sure(advice(workload), workload.release)
     except RefusedError as error:
-        return WorkloadPlan(item, _as_sure((refusal(workload, error),), workload))
+        return WorkloadPlan(item, _as_sure((no_group(item, error),), workload.release))
     key = identity(item.value)
     source = f"{key[1]} {key[2]}/{workload.name}"
     placements = [Placement(gang, source, item) for gang in gangs(workload, groups)] if groups else []

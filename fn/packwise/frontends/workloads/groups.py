@@ -23,6 +23,7 @@ from packwise.frontends.workloads.workload import (
     SKIP,
     SUFFIX,
     TOPOLOGY,
+    RefusedError,
     annotation_path,
     bounds_of,
     count,
@@ -53,13 +54,33 @@ _SHAPES: Mapping[Grouping, Callable[[Workload], list[Shape]]] = {
     Grouping.REPLICA_TYPES: replica_types,
     Grouping.RAY: ray_cluster,
 }
+_OWNER = ("apiVersion", "kind", "name", "uid")
+"""The fields of an owner's reference, as KAI prints them."""
 _INTERNAL = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "packwise.dev/")
 """Annotations that never reach a cluster."""
 
 
 def shapes(workload: Workload) -> list[Shape]:
     """The shapes of its groups. Raises RefusedError where KAI makes none."""
+    _check_owners(workload)
     return _SHAPES.get(workload.grouping, single)(workload)
+
+
+def _check_owners(workload: Workload) -> None:
+    """Raises RefusedError where a workload has several owners: only of a Pod KAI takes the first."""
+    path: FieldPath = ("metadata", "ownerReferences")
+    written = workload.item.get(path)
+    if workload.grouping is Grouping.POD or not isinstance(written, list) or len(written) < 2:
+        return
+    owners = [mapping(each) for each in written]
+    values = [" ".join([str(each.get(field, "")) for field in _OWNER]) for each in owners]
+    text = (
+        f"found {workload.item.kind} <{workload.name} in namespace {workload.namespace}> with multiple owners: "
+        f"[{' '.join([f'{{{value} <nil> <nil>}}' for value in values])}]"
+    )
+    # Of a flag KAI prints the address.
+    is_told = not any(flag in each for each in owners for flag in ("controller", "blockOwnerDeletion"))
+    raise RefusedError(path, f"must be one owner; got {len(owners)}", text if is_told else "")
 
 
 def weight(workload: Workload) -> int:

@@ -22,13 +22,16 @@ from packwise.frontends.workloads.workload import (
     pod_set,
 )
 from packwise.kubernetes.quantities import atoi
+from packwise.objects.identity import identity
 from packwise.objects.place import Origin
+from packwise.objects.workload_kinds import Grouping, workload_kind
 from packwise.placement import Bounds, PodSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
     from packwise.frontends.workloads.workload import Template, Workload
 
 __all__ = [
@@ -48,6 +51,7 @@ __all__ = [
     "size_of",
     "template_of",
     "waits_for_workers",
+    "without_types",
     "worker_groups",
     "worker_template",
 ]
@@ -219,6 +223,20 @@ def replica_types(workload: Workload) -> list[Shape]:
     sets = tuple(_pytorch(workload, members) if is_pytorch else _unnamed(workload, members))
     fields: dict[str, FieldPath] = {"members": path} if path else {}
     return [Shape(sets, Origin(workload.at(), _TYPES_RULE, fields), members)]
+
+
+def without_types(value: Mapping[str, Value]) -> RefusedError | None:
+    """KAI's refusal of a job without its replicas by type; None for anything else."""
+    kind = workload_kind(value)
+    if kind.grouping is not Grouping.REPLICA_TYPES or value.get("apiVersion") not in kind.api_versions:
+        return None
+    field = kind.body[-1]
+    spec = mapping(value.get("spec"))
+    policy = mapping(mapping(spec.get("runPolicy")).get("schedulingPolicy"))
+    if field in spec or isinstance(policy.get("minAvailable"), int):
+        return None
+    text = f"the type of the job {identity(value)[3]} doesn't have a {field} field. Please fix the replica field"
+    return RefusedError(("spec",), f"must have {field}", text)
 
 
 def template_of(workload: Workload, name: str) -> Template | None:

@@ -16,6 +16,8 @@ __all__ = ["candidates", "has_candidates"]
 _OF_OTHERS = frozenset([kind.key for kind in KINDS if kind is not POD])
 _WORDS = ("schedulerName", "kai.scheduler/")
 """One of these stands in the text of each workload that names a scheduler, or has a key of KAI's."""
+_TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
+"""The group whose jobs have replicas by type, and what the fields of these end with: without, no pod has a template."""
 
 
 def candidates(index: Index) -> Iterator[KubeObject]:
@@ -25,7 +27,7 @@ def candidates(index: Index) -> Iterator[KubeObject]:
         if key in _OF_OTHERS:
             continue
         for item in items:
-            if not item.written:
+            if not item.written or (key[0] == _TYPED and _TYPES not in item.source.text):
                 yield item
                 continue
             # The objects of a file share its text.

@@ -53,10 +53,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
 
-__all__ = ["RULES", "advice", "refusal", "unscheduled"]
+__all__ = ["RULES", "advice", "no_group", "unscheduled"]
 
 _REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
 _DEADLOCK = Rule("workload-deadlock", "A gang waits for no pod that is made only once it runs.", "spec/podgrouper.md#6")
@@ -88,11 +89,11 @@ _LEVELS = (REQUIRED, PREFERRED)
 _SEGMENT_LEVELS = (SEGMENT_REQUIRED, SEGMENT_PREFERRED)
 
 
-def refusal(workload: Workload, error: RefusedError) -> Finding:
+def no_group(item: KubeObject, error: RefusedError) -> Finding:
     """That KAI makes no group of a workload."""
     message = f"{error.message}; KAI makes no PodGroup, and schedules no pod"
     stage = Stage.SCHEDULER if error.text else None
-    return Finding.of(_REFUSED, workload.item, error.path, message, operator_message=error.text or None, stage=stage)
+    return Finding.of(_REFUSED, item, error.path, message, operator_message=error.text or None, stage=stage)
 
 
 def unscheduled(workload: Workload) -> Iterator[Finding]:
