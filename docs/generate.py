@@ -464,6 +464,7 @@ KAI_ROWS: list[tuple[str, Callable[[KaiRelease], str]]] = [
     ("segments of LeaderWorkerSets and PyTorchJobs",
      lambda r: "work" if r.counts_segments or r.minor < SUBGROUP_COUNTS else "its own webhook refuses them"),
     ("topology keys of Ray groups are read", lambda r: yes(r.ray_group_topology)),
+    ("pods of a TrainJob and of a Workflow have the defaults of that type", lambda r: yes(r.passes_defaults)),
 ]  # fmt: skip
 
 

@@ -47,6 +47,9 @@ class KaiRelease(NamedTuple):
     ray_group_topology: bool = True
     """Whether topology keys of a Ray group's pod template are read."""
 
+    passes_defaults: bool = True
+    """Whether what is made of a TrainJob or a Workflow has the defaults of that type."""
+
 
 _17 = KaiRelease(name="v0.17", minor=17, source="v0.17.0, run")
 _18 = _17._replace(name="v0.18", minor=18, source="read, not run: taken for v0.17", is_run=False)
@@ -54,7 +57,8 @@ _16 = _17._replace(name="v0.16", minor=16, source="v0.16.8, run", delays=False)
 _15 = _16._replace(name="v0.15", minor=15, source="v0.15.3, run", job_sets="flat", counts_segments=False)
 _14 = _15._replace(name="v0.14", minor=14, source="v0.14.7, run", skips_by_annotation=False, job_sets="counted")
 _13 = _14._replace(
-    name="v0.13", minor=13, source="v0.13.4, run", groups_jobs=False, batch_min_member=False, ray_group_topology=False
+    name="v0.13", minor=13, source="v0.13.4, run", groups_jobs=False, batch_min_member=False, ray_group_topology=False,
+    passes_defaults=False,
 )  # fmt: skip
 
 RELEASES = (_13, _14, _15, _16, _17, _18)

@@ -37,14 +37,20 @@ NOT_TOLD = {
 """Rows that no manifest tells apart from another one."""
 
 LATEST = "v0.17.0"
+CONFIG_MAP = ("ConfigMapName", "ConfigMapNamespace")
 UID = re.compile(r"uid-[a-z]+-[a-z0-9.-]+")
+
+
+def all_rows() -> list[dict[str, Any]]:
+    with gzip.open(FILE, "rt") as lines:
+        return [json.loads(line) for line in lines]
 
 
 def rows() -> list[dict[str, Any]]:
     """The rows whose objects a user writes; flags of the pod-grouper are told in none of these."""
-    with gzip.open(FILE, "rt") as lines:
-        read = [json.loads(line) for line in lines]
-    return [row for row in read if not row.get("flags") and not row.get("then") and row["kind"] not in OF_CONTROLLERS]
+    return [
+        row for row in all_rows() if not row.get("flags") and not row.get("then") and row["kind"] not in OF_CONTROLLERS
+    ]
 
 
 def bare(value: Any) -> Any:
@@ -116,3 +122,20 @@ def test_the_groups_and_the_refusals_are_kais_own(version: str) -> None:
 
     assert different - IN_ORDER == set(NOT_TOLD)
     assert (different & IN_ORDER == set()) is (version in (LATEST, "v0.16.8"))
+
+
+def with_config(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with KAI's Config, of which the operator makes the flags of the pod-grouper."""
+    args = {f"defaultPriorities{name}": row["flags"][f"defaultPriorities{name}"] for name in CONFIG_MAP}
+    config = {"apiVersion": "kai.scheduler/v1", "kind": "Config", "metadata": {"name": "kai-config"}}
+    return {**row, "cluster": [*row["cluster"], {**config, "spec": {"podGrouper": {"args": args}}}]}
+
+
+@pytest.mark.client
+@pytest.mark.parametrize("version", [LATEST, "v0.16.8", "v0.15.3", "v0.14.7", "v0.13.4"])
+def test_the_defaults_by_type_are_kais_own(version: str) -> None:
+    configured = [with_config(row) for row in all_rows() if f"defaultPriorities{CONFIG_MAP[0]}" in row.get("flags", {})]
+    answers = [(row, row.get("differs", {}).get(version, [row["answer"]])[0]) for row in configured]
+
+    assert len(answers) > 5
+    assert [row["id"] for row, answer in answers if not same(row, answer, version)] == []

@@ -9,13 +9,14 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding
+from packwise.frontends.workloads.defaults import classes_of
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, no_group, unscheduled
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
-from packwise.frontends.workloads.workload import RefusedError, read_workloads
+from packwise.frontends.workloads.workload import Classes, RefusedError, read_workloads
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
@@ -45,11 +46,7 @@ __all__ = ["WORKLOADS"]
 _GROVE = "grove.io"
 _RUNTIME = ("spec", "runtimeRef")
 """The field of a TrainJob that names what it becomes."""
-_PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
-_KNOWN_CLASSES = (
-    "train", "build-preemptible", "build", "inference", "system-cluster-critical", "system-node-critical",
-)  # fmt: skip
-"""The PriorityClasses of KAI's chart, and of Kubernetes itself."""
+_ANY_CLASS = Classes()
 
 
 class _Workloads:
@@ -62,8 +59,7 @@ class _Workloads:
     ) -> Iterable[WorkloadPlan]:
         """What becomes of each workload whose pods KAI schedules, or that has its keys, by namespace and name."""
         release = release_of(settings.kai_version)
-        written = [item.name for item in inventory.items.of_kind(*_PRIORITY_CLASS)]
-        classes = frozenset([*written, *_KNOWN_CLASSES]) if written else None
+        classes = classes_of(inventory.items)
         groups = inventory.items.of_kind(*PODGROUP.key)
         for item in _sorted(candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, release, settings.kai_name, classes)
@@ -106,7 +102,7 @@ class _Workloads:
         """The workloads whose pods KAI schedules, each with the Topology of the input that it names."""
         existing = {item.name for item in inventory.items.of_kind(*TOPOLOGY.key)}
         for item in _sorted(candidates(inventory.items)):
-            workloads = () if _is_of_another(item) else read_workloads(item, NEWEST, settings.kai_name, None)
+            workloads = () if _is_of_another(item) else read_workloads(item, NEWEST, settings.kai_name, _ANY_CLASS)
             named = [each.owner.annotations.get(TOPOLOGY_KEY) for each in workloads if each.scheduled]
             for name in dict.fromkeys([name if name in existing else None for name in named]):
                 yield Use(name, item)

@@ -143,7 +143,7 @@ def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> 
     # Of a revision, KAI reads a queue and a priority alone.
     reads_all = workload.grouping is not Grouping.REVISION
     reads_delays = reads_all and release.delays
-    preempted = preemptibility(owner, last) if reads_all else None
+    preempted = preemptibility(workload, owner, last) if reads_all else None
     delays = [delay(owner, last, key) for key in (PREEMPTION_DELAY, GRACE_PERIOD)] if reads_delays else []
     annotations: Mapping[str, str] = owner.annotations if reads_all else {}
     reads = {"queue": in_queue, "priorityClassName": priority}
@@ -187,7 +187,7 @@ def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> 
 
 
 def _places(workload: Workload, reads: Mapping[str, Read]) -> dict[str, Place]:
-    return {field: workload.at(*read.path) for field, read in reads.items() if read.path}
+    return {field: read.place or workload.at(*read.path) for field, read in reads.items() if read.place or read.path}
 
 
 def _made_for(shape: Shape, owner: Owner) -> GangOwner:

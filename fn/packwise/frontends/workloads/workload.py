@@ -38,11 +38,13 @@ __all__ = [
     "SKIP",
     "SUFFIX",
     "TOPOLOGY",
+    "Classes",
     "Owner",
     "Read",
     "RefusedError",
     "Shape",
     "Template",
+    "TypeDefault",
     "Workload",
     "annotation_path",
     "bounds_of",
@@ -120,11 +122,34 @@ class Template(NamedTuple):
         return (*self.path, "metadata")
 
 
+class TypeDefault(NamedTuple):
+    """What KAI is configured to give workloads of a type that say nothing themselves; "" for nothing."""
+
+    priority_class: str
+    preemptibility: str
+    place: Place
+
+
+class Classes(NamedTuple):
+    """The PriorityClasses that there are, None where nobody says; the `defaults` by type, `Kind.group` or `Kind`."""
+
+    names: frozenset[str] | None = None
+    defaults: Mapping[str, TypeDefault] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a class."""
+        return bool(name) and (self.names is None or name in self.names)
+
+    def default_of(self, api_version: str, kind: str) -> TypeDefault | None:
+        """The default of a type; None where there is none."""
+        group, slash, _ = api_version.partition("/")
+        return self.defaults.get(f"{kind}.{group}" if slash else kind) or self.defaults.get(kind)
+
+
 class Workload(NamedTuple):
     """One workload; `grouping` is the rule by which its pods become groups, `kind` its row where it has one.
 
     `templates` stand in the order in which their pods are made. `body` is what is counted, at the path `body_path`.
-    `classes` are the PriorityClasses that there are, None where nobody says.
     """
 
     item: KubeObject
@@ -136,7 +161,7 @@ class Workload(NamedTuple):
     body_path: FieldPath
     release: KaiRelease
     scheduler: str
-    classes: frozenset[str] | None
+    classes: Classes
     stays_flat: bool = False
     """Whether its PodGroup is in the cluster already, made by a KAI that knew no subgroups of it."""
     made_from: Place | None = None
@@ -172,11 +197,21 @@ class Workload(NamedTuple):
         return Place(self.item, path) if self.made_from is None else self.made_from
 
     def below(self, outer: KubeObject) -> Workload:
-        """The workload with what it lacks of the labels and annotations of the object that it is made of."""
+        """The workload with what it lacks of the labels and annotations of the object that it is made of.
+
+        Where it lacks those, too, it has the labels that say the default of that object's type.
+        """
         metadata, owner = mapping(outer.value.get("metadata")), self.owner
-        labels = {**_texts(metadata, "labels"), **owner.labels}
+        labels = {**self._labels_by_type(outer), **_texts(metadata, "labels"), **owner.labels}
         annotations = {**_texts(metadata, "annotations"), **owner.annotations}
         return self._replace(owner=owner._replace(labels=labels, annotations=annotations))
+
+    def _labels_by_type(self, outer: KubeObject) -> Mapping[str, str]:
+        default = self.classes.default_of(outer.api_version or "", outer.kind) if self.release.passes_defaults else None
+        if default is None:
+            return {}
+        labels = {_PRIORITY: default.priority_class, PREEMPTIBILITY: default.preemptibility}
+        return {key: text for key, text in labels.items() if text}
 
 
 def mapping(value: Value) -> Mapping[str, Value]:
@@ -190,9 +225,7 @@ def count(holder: Mapping[str, Value], field: str, default: int) -> int:
     return number if isinstance(number, int) and not isinstance(number, bool) else default
 
 
-def read_workloads(
-    item: KubeObject, release: KaiRelease, scheduler: str, classes: frozenset[str] | None
-) -> tuple[Workload, ...]:
+def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classes: Classes) -> tuple[Workload, ...]:
     """The workload that `item` is; none for an object without pods that anybody finds.
 
     Where each pod is on its own, and the object has several templates of them, each is a workload.
@@ -214,15 +247,17 @@ def read_workloads(
     is_alone = grouping in (Grouping.EACH_POD, Grouping.WORKFLOW)
     path = kind.body if kind is not None else ("spec",)
     body = mapping(_at(value, path))
-    return tuple(
-        [
-            Workload(
-                item, kind, grouping, _owner(value, grouping, own, kind, is_one_of=len(templates) > len(own)), own,
-                body, path, release, scheduler, classes,
-            )
-            for own in ([(each,) for each in templates] if is_alone else [tuple(templates)] if templates else [])
-        ]
-    )  # fmt: skip
+    workloads = [
+        Workload(
+            item, kind, grouping, _owner(value, grouping, own, kind, is_one_of=len(templates) > len(own)), own,
+            body, path, release, scheduler, classes,
+        )
+        for own in ([(each,) for each in templates] if is_alone else [tuple(templates)] if templates else [])
+    ]  # fmt: skip
+    if grouping is Grouping.WORKFLOW:
+        # Each pod is below the workflow.
+        workloads = [each.below(item) for each in workloads]
+    return tuple(workloads)
 
 
 def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
@@ -276,8 +311,7 @@ def _owner(
     labels, annotations = _texts(own, "labels"), _texts(own, "annotations")
     pod = f"{name}-{template.part}-{SUFFIX}" if is_one_of else f"{name}-{SUFFIX}"
     if grouping is Grouping.WORKFLOW:
-        labels, annotations = {**labels, **template.labels}, {**annotations, **template.annotations}
-        return Owner("v1", "Pod", pod, _OWN, labels, annotations)
+        return Owner("v1", "Pod", pod, _OWN, template.labels, template.annotations)
     if grouping is Grouping.EACH_POD and kind is None:
         return Owner("v1", "Pod", pod, template.metadata, template.labels, template.annotations)
     return Owner(version, word, name, _OWN, labels, annotations)
@@ -345,10 +379,14 @@ def _at(value: Value, path: FieldPath) -> Value:
 
 
 class Read(NamedTuple):
-    """A value, and the path of the field that it is read from; () where nobody wrote it."""
+    """A value, and the path of the field that it is read from; () where nobody wrote it.
+
+    `place` is that of a field in another object.
+    """
 
     value: str
     path: FieldPath = ()
+    place: Place | None = None
 
 
 def annotation_path(metadata: FieldPath, key: str) -> FieldPath:
@@ -377,8 +415,12 @@ def priority_class(workload: Workload, owner: Owner, pod: Template) -> Read:
     if ray is not None:
         return Read(ray, (*owner.path, "labels", RAY_CLASS))
     named = _named_class(owner, pod)
-    exists = workload.classes is None or named.value in workload.classes
-    return named if named.value and exists else Read(workload.fallback_class)
+    if workload.classes.has(named.value):
+        return named
+    default = workload.classes.default_of(owner.api_version, owner.kind)
+    if default is not None and workload.classes.has(default.priority_class):
+        return Read(default.priority_class, place=default.place)
+    return Read(workload.fallback_class)
 
 
 def _named_class(owner: Owner, pod: Template) -> Read:
@@ -389,11 +431,14 @@ def _named_class(owner: Owner, pod: Template) -> Read:
     return Read(name, (*pod.path, "spec", _PRIORITY)) if isinstance(name, str) else Read("")
 
 
-def preemptibility(owner: Owner, pod: Template) -> Read:
-    """Whether a group may be preempted, in the words of its label; "" where neither owner nor pod says."""
+def preemptibility(workload: Workload, owner: Owner, pod: Template) -> Read:
+    """Whether a group may be preempted, in the words of its label; "" where neither owner, pod nor type says."""
     for labels, path in _labels(owner, pod):
         if labels.get(PREEMPTIBILITY) in _PREEMPTIBILITIES:
             return Read(labels[PREEMPTIBILITY], (*path, "labels", PREEMPTIBILITY))
+    default = workload.classes.default_of(owner.api_version, owner.kind)
+    if default is not None and default.preemptibility in _PREEMPTIBILITIES:
+        return Read(default.preemptibility, place=default.place)
     return Read("")
 
 
