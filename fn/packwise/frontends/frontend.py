@@ -1,4 +1,4 @@
-"""What the pipeline asks of a front end: an API of workloads."""
+"""The protocol between the pipeline and a front end: an API of workloads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FrontEnd", "OmissionsOf"]
 
 
 class OmissionsOf(Protocol):
-    """What says why values are missing in the objects of a front end's workloads."""
+    """Finds values that are missing in the objects of a front end's workloads, and says why."""
 
     def __call__(
         self, plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
@@ -35,7 +35,7 @@ class FrontEnd(Protocol):
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
     ) -> Iterable[WorkloadPlan]:
-        """What becomes of each of its workloads, in order of namespace and name."""
+        """The plan of each of its workloads, in order of namespace and name."""
         ...
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:
@@ -53,7 +53,7 @@ class FrontEnd(Protocol):
         ...
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
-        """Which topology each of its workloads uses: named, by default, or none."""
+        """The topology that each of its workloads uses: named, by default, or none."""
         ...
 
     def topologies(

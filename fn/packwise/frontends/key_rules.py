@@ -95,7 +95,7 @@ class KeyTable:
         return "" if len(key) > _LONGEST or is_placeholder(key) else self._nearest(key)
 
     def is_of_closed(self, key: str) -> bool:
-        """Whether the key is of the domain all of whose keys are known."""
+        """True if the key is of the domain all of whose keys are known."""
         return bool(self._closed) and key.startswith(f"{self._closed}/") and not is_placeholder(key)
 
     def closest(self, key: str) -> str:
@@ -147,7 +147,7 @@ def key_findings(
 
 
 def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """What is wrong with the keys of a pod that KAI schedules, whoever makes it."""
+    """Problems of the keys of a pod that KAI schedules, whoever makes it."""
     # Few inputs have pods.
     from packwise.frontends.workloads.keys import WORKLOAD_KEYS
 
@@ -171,7 +171,7 @@ class KeyPlace(NamedTuple):
         return keys if isinstance(keys, dict) else {}
 
     def has_beside(self, form: str, key: str) -> bool:
-        """Whether the same part has a label, or an annotation, of that key."""
+        """True if the same part has a label, or an annotation, of that key."""
         keys = self.holder.get(form)
         return isinstance(keys, dict) and bool(keys.get(key))
 
@@ -204,7 +204,7 @@ def holders(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Itera
 def findings_at(
     item: KubeObject, place: KeyPlace, table: KeyTable, releases: Callable[[Key, KeyPlace], str]
 ) -> Iterator[Finding]:
-    """What is wrong with the keys at a place of an object; `releases` says which others than this release read."""
+    """Findings about the keys at a place of an object; `releases` says which others than this release read."""
     for rule, problem in key_problems(place, table, releases):
         yield Finding.about(problem, item, rule)
 
@@ -212,7 +212,7 @@ def findings_at(
 def key_problems(
     place: KeyPlace, table: KeyTable, releases: Callable[[Key, KeyPlace], str]
 ) -> Iterator[tuple[Rule, Problem]]:
-    """What is wrong with the keys at a place, each with its rule."""
+    """Problems of the keys at a place, each with its rule."""
     for name, value in place.keys.items():
         key, at = table.keys.get(name), (*place.path, name)
         if key is None:
@@ -221,7 +221,7 @@ def key_problems(
                 near = f'; did you mean "{right}"?' if right else table.closest(name)
                 yield _SPELLING, Problem(at, f"is a key that nobody is known to read{near}", at_key=True)
             continue
-        misplaced = _misplaced(key, place) or ("" if is_written(key, place) else releases(key, place))
+        misplaced = _misplacement(key, place) or ("" if is_written(key, place) else releases(key, place))
         if misplaced:
             yield _PLACE, Problem(at, misplaced, at_key=True)
         elif isinstance(value, str):
@@ -232,29 +232,29 @@ def key_problems(
 
 
 def is_written(key: Key, place: KeyPlace) -> bool:
-    """Whether nobody judges where the key stands."""
+    """True if nobody judges where the key stands."""
     return key.is_written or place.part.takes_any or bool(key.successor)
 
 
-def _misplaced(key: Key, place: KeyPlace) -> str:
-    """Why a key is not read where it stands; "" where it is."""
+def _misplacement(key: Key, place: KeyPlace) -> str:
+    """The reason why a key is not read where it stands; "" where it is."""
     if key.is_written or place.part.takes_any:
         return ""
     if key.successor:
         is_for_both = any(place.has_beside(form, key.successor) for form in FORMS)
         return "" if is_for_both else f"is read by {key.reader} alone; later ones read {key.successor}"
-    return "" if is_read_at(key, place) else _moved(key, place)
+    return "" if is_read_at(key, place) else _other_place(key, place)
 
 
 def is_read_at(key: Key, place: KeyPlace) -> bool:
-    """Whether the key is read at the place, as what it stands there."""
+    """True if the key is read at the place, as what it stands there."""
     others = key.only_beside.get(place.part)
     beside = others is None or any(place.has_beside(place.form, other) for other in others)
     return place.part in parts_of(key, place.form) and beside
 
 
 def _of_other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> str:
-    """Which releases read a key that this one does not read; "" where it does, or where nobody names it."""
+    """The releases that read a key which this one does not read; "" where it does, or where nobody names it."""
     if revision is None:
         return ""
     only = key.annotation_releases if place.form == "annotations" else None
@@ -267,8 +267,8 @@ def _of_other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> 
     return f"is read by {releases.words}, and this is {revision.name}{why}"
 
 
-def _moved(key: Key, place: KeyPlace) -> str:
-    """Where a key is read that is not read at this place; "" where another rule says so."""
+def _other_place(key: Key, place: KeyPlace) -> str:
+    """The place where a key is read that is not read at this one; "" where another rule says so."""
     if place.part == GRAPH and place.form == "annotations" and key.name.startswith(_MOVED):
         return ""
     if place.part in key.instead:
@@ -305,7 +305,7 @@ def parts_of(key: Key, form: str) -> tuple[Part, ...]:
 
 
 def _wrong_value(key: Key, value: str) -> str:
-    """What is wrong with a value; "" where it counts, or is still to be filled in."""
+    """The problem of a value; "" where it counts, or is still to be filled in."""
     taken = value.casefold() if key.any_case else value
     if not key.values or taken in key.values or is_placeholder(value):
         return ""

@@ -28,10 +28,10 @@ class Part(NamedTuple):
     """The steps to it; `*` is every entry of a list or a mapping."""
 
     title: str
-    """How messages and pages call it."""
+    """The part's name in messages and pages."""
 
     takes_any: bool = False
-    """Whether others copy keys there, so that none is in the wrong place."""
+    """True if others copy keys there, so that none is in the wrong place."""
 
 
 _COMPONENT_TITLE = "components of a DynamoGraphDeployment"
@@ -54,10 +54,10 @@ PARTS = (
 """All parts in which keys are looked at."""
 
 _SETS = (_SET, _GRAPH_SET)
-"""What becomes the metadata of a PodCliqueSet."""
+"""The parts that become the metadata of a PodCliqueSet."""
 _COMPONENTS = (_COMPONENT, _SERVICE, _SERVICE_POD)
 _PODS = (_CLIQUE, *_COMPONENTS)
-"""What becomes the metadata of pods."""
+"""The parts that become the metadata of pods."""
 
 
 class Releases(NamedTuple):
@@ -66,7 +66,7 @@ class Releases(NamedTuple):
     words: str
     read: Callable[[Revision], bool]
     otherwise: str = ""
-    """What holds for the others."""
+    """The consequence in all other releases."""
 
 
 class Key(NamedTuple):
@@ -80,13 +80,13 @@ class Key(NamedTuple):
     """The values that count; empty: any."""
 
     any_case: bool = False
-    """Whether the case of a value's letters does not matter."""
+    """True if the case of a value's letters does not matter."""
 
     otherwise: str = ""
-    """What becomes of another value."""
+    """The consequence of any other value."""
 
     is_refused: bool = False
-    """Whether Dynamo's webhook refuses a graph that has another value itself."""
+    """True if Dynamo's webhook refuses a graph that has another value itself."""
 
     releases: Releases | None = None
     """The releases that read it; None: all."""
@@ -95,7 +95,7 @@ class Key(NamedTuple):
     """The releases that read it as an annotation, where others read it as a label alone."""
 
     is_written: bool = False
-    """Whether an operator or KAI writes it itself: where it stands is not judged."""
+    """True if an operator or KAI writes it itself: where it stands is not judged."""
 
     elsewhere: str = ""
     """Where it is read of workloads that have no parts here, in words."""

@@ -1,4 +1,4 @@
-"""What the API server refuses in a pod that an operator creates, and what no node of a cluster answers to.
+"""Rules of the API server about pods that an operator creates, and requests that no node of a cluster meets.
 
 Source: Kubernetes v1.34, pkg/apis/core/validation (ValidateContainerResourceRequirements,
 validateContainerCommon, ValidateTolerations).
@@ -39,7 +39,7 @@ _OTHER_PROCESSOR = re.compile(r"[a-z]{1,2}pu")
 """Another letter before `pu` is another kind of device: an LPU, a DPU, a pGPU."""
 
 _FAMILIES = ("nvidia.com/mig-", "nvidia.com/gpu-")
-"""What the names begin with that a plugin makes by the profile of the device."""
+"""The prefixes of resources that a device plugin names by the profile of the device."""
 
 _VENDORS = ("nvidia", "amd", "intel")
 """Words of a domain that tell whose device is meant, where its last part is that of a GPU."""
@@ -109,7 +109,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """What is wrong with a part of a pod's spec that is laid over others, which may hold what is missing in it."""
+    """Problems of a part of a pod's spec that is laid over others, which may hold what is missing in it."""
     for rule, problem in pod_problems(spec):
         if ": Required value" not in (problem.operator_message or ""):
             # The fields that the API server names are those of the whole pod.
@@ -117,7 +117,7 @@ def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
 
 
 def pod_problems(spec: Mapping[str, Value], image_of: str = "") -> Iterator[tuple[Rule, Problem]]:
-    """What is wrong with a pod of this spec, by path in it; texts are those about the pod.
+    """Problems of a pod of this spec, by path in it; texts are those about the pod.
 
     `image_of` is the name of the container to which an operator brings the image; "": to none.
     """
@@ -134,16 +134,16 @@ def _container(container: Mapping[str, Value], path: FieldPath, image_of: str) -
     name, image = container.get("name"), container.get("image")
     # What is still to be filled in is judged afterwards.
     if not name:
-        yield _CONTAINER, _refused(path, ErrorType.REQUIRED, None, "", "must have a name", field=(*path, "name"))
+        yield _CONTAINER, _refusal(path, ErrorType.REQUIRED, None, "", "must have a name", field=(*path, "name"))
     elif isinstance(name, str) and not is_placeholder(name):
         for wrong in dns_label(name):
             message = f'must be a DNS label; got "{name}": {wrong}'
-            yield _CONTAINER, _refused((*path, "name"), ErrorType.INVALID, name, wrong, message)
+            yield _CONTAINER, _refusal((*path, "name"), ErrorType.INVALID, name, wrong, message)
     if not image and (not name or name != image_of):
-        yield _CONTAINER, _refused(path, ErrorType.REQUIRED, None, "", "must have an image", field=(*path, "image"))
+        yield _CONTAINER, _refusal(path, ErrorType.REQUIRED, None, "", "must have an image", field=(*path, "image"))
     elif isinstance(image, str) and image != image.strip():
         detail = "must not have leading or trailing whitespace"
-        yield _CONTAINER, _refused((*path, "image"), ErrorType.INVALID, image, detail, detail)
+        yield _CONTAINER, _refusal((*path, "image"), ErrorType.INVALID, image, detail, detail)
     resources = container.get("resources")
     if isinstance(resources, dict):
         yield from _resources(resources, (*path, "resources"))
@@ -166,7 +166,7 @@ def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tupl
                     )
                     yield _NAME, Problem(at, message, at_key=True)
     for name, requested in requests.items():
-        problem = _requested(name, requested, limits.get(name), path)
+        problem = _request_problem(name, requested, limits.get(name), path)
         if problem is not None:
             # KAI's own answers hold pods with huge pages in requests alone, of which it says where they would go.
             is_huge = name.startswith(_HUGE_PAGES) and name not in limits
@@ -174,9 +174,9 @@ def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tupl
 
 
 def _resource_name(name: str, at: FieldPath) -> Iterator[Problem]:
-    """What is wrong with the name of a resource; only the first text of several is told."""
+    """Problems of the name of a resource; only the first text of several is told."""
     for wrong in qualified_name(name):
-        yield _refused(at, ErrorType.INVALID, name, wrong, f'must be the name of a resource; got "{name}": {wrong}')
+        yield _refusal(at, ErrorType.INVALID, name, wrong, f'must be the name of a resource; got "{name}": {wrong}')
     if "/" not in name and name not in _CONTAINER_RESOURCES and not name.startswith(_HUGE_PAGES):
         detail = "must be a standard resource type or fully qualified"
         if name in _OF_QUOTAS:
@@ -185,30 +185,30 @@ def _resource_name(name: str, at: FieldPath) -> Iterator[Problem]:
             f"must be one of {list_known(_CONTAINER_RESOURCES)}, hugepages, or a name with the domain of its device "
             f'plugin; got "{name}"{near_resource(name)}'
         )
-        yield _refused(at, ErrorType.INVALID, name, detail, message)
+        yield _refusal(at, ErrorType.INVALID, name, detail, message)
     elif "/" in name and not _is_native(name) and (name.startswith("requests.") or qualified_name(f"requests.{name}")):
         detail = "doesn't follow extended resource name standard"
         message = f'must be the name of a resource that nodes offer; got "{name}"{near_resource(name)}'
-        yield _refused(at, ErrorType.INVALID, name, detail, message)
+        yield _refusal(at, ErrorType.INVALID, name, detail, message)
 
 
 def _amount(name: str, text: str, amount: Fraction, at: FieldPath) -> Problem | None:
     if amount.numerator < 0:
         shown = canonical_quantity(text)
         detail = "must be greater than or equal to 0"
-        return _refused(at, ErrorType.INVALID, shown, detail, f'must be 0 or more; got "{text}"')
+        return _refusal(at, ErrorType.INVALID, shown, detail, f'must be 0 or more; got "{text}"')
     if amount.denominator != 1 and not _is_native(name) and (amount * 1000).__ceil__() % 1000:
         message = f'must be a whole number: devices are not divided; got "{text}"'
         if name == "nvidia.com/gpu":
             message += "; KAI shares GPUs by the annotation gpu-fraction of the pod"
-        return _refused(at, ErrorType.INVALID, canonical_quantity(text), "must be an integer", message)
+        return _refusal(at, ErrorType.INVALID, canonical_quantity(text), "must be an integer", message)
     return None
 
 
-def _requested(
+def _request_problem(
     name: str, requested: tuple[str, Fraction], limit: tuple[str, Fraction] | None, path: FieldPath
 ) -> Problem | None:
-    """What is wrong with a request beside its limit."""
+    """The problem of a request beside its limit."""
     at, (text, amount) = (*path, "requests", name), requested
     overcommits = _is_native(name) and not name.startswith(_HUGE_PAGES)
     if limit is None:
@@ -218,45 +218,45 @@ def _requested(
         message = "must stand in limits, from which the request follows: a device is not requested alone"
         if name.startswith(_HUGE_PAGES):
             message = "must stand in limits too, or the API server refuses the pod: huge pages are not overcommitted"
-        return _refused(at, ErrorType.REQUIRED, None, detail, message, field=(*path, "limits"), at_key=True)
+        return _refusal(at, ErrorType.REQUIRED, None, detail, message, field=(*path, "limits"), at_key=True)
     if amount == limit[1] or (overcommits and amount < limit[1]):
         return None
     words = "less than or equal to" if overcommits else "equal to"
     detail = f"must be {words} {name} limit of {canonical_quantity(limit[0])}"
     message = f'must be {"at most" if overcommits else ""} "{limit[0]}", the limit; got "{text}"'.replace("  ", " ")
     shown = canonical_quantity(text)
-    return _refused(at, ErrorType.INVALID, shown, detail, message, field=(*path, "requests"))
+    return _refusal(at, ErrorType.INVALID, shown, detail, message, field=(*path, "requests"))
 
 
 def _toleration(toleration: Mapping[str, Value], path: FieldPath) -> Iterator[Problem]:
     key, operator, effect = [_text(toleration.get(field)) for field in ("key", "operator", "effect")]
     at: FieldPath = (*path, "operator")
     if operator not in ("", *_OPERATORS, *_LATER_OPERATORS):
-        yield _unsupported(at, operator, _OPERATORS)
+        yield _unsupported_value(at, operator, _OPERATORS)
     elif not key and operator != "Exists":
         detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
         message = 'must be "Exists" where there is no key: then it tolerates every taint'
         place = at if operator else path
-        yield _refused(place, ErrorType.INVALID, operator, detail, message, field=at)
+        yield _refusal(place, ErrorType.INVALID, operator, detail, message, field=at)
     elif operator == "Exists" and toleration.get("value"):
         message = 'must not have a value where the operator is "Exists"'
         yield Problem((*path, "value"), message, stage=Stage.POD)
     if effect not in ("", *_EFFECTS):
-        yield _unsupported((*path, "effect"), effect, _EFFECTS)
+        yield _unsupported_value((*path, "effect"), effect, _EFFECTS)
     elif toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
         detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
         message = f'must be "NoExecute" beside tolerationSeconds; got "{effect}"'
         place = (*path, "effect") if effect else path
-        yield _refused(place, ErrorType.INVALID, effect, detail, message, field=(*path, "effect"))
+        yield _refusal(place, ErrorType.INVALID, effect, detail, message, field=(*path, "effect"))
 
 
-def _unsupported(at: FieldPath, value: str, known: tuple[str, ...]) -> Problem:
+def _unsupported_value(at: FieldPath, value: str, known: tuple[str, ...]) -> Problem:
     shown = list_known(known)
     message = f'must be one of {shown}; got "{value}"{near_miss(value, known)}'
-    return _refused(at, ErrorType.NOT_SUPPORTED, value, f"supported values: {shown}", message)
+    return _refusal(at, ErrorType.NOT_SUPPORTED, value, f"supported values: {shown}", message)
 
 
-def _refused(
+def _refusal(
     path: FieldPath,
     kind: ErrorType,
     value: Value,

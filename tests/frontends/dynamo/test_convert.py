@@ -60,8 +60,8 @@ def test_each_resource_is_traced_to_where_it_is_written() -> None:
     trace = to_v1beta1(graph(service)).trace
 
     at = (*CONTAINER, "resources", "limits")
-    assert trace.written((*at, "cpu")).path == (*SERVICE, "resources", "limits", "cpu")
-    assert trace.written((*at, GPU)).path == (*SERVICE, "extraPodSpec", "mainContainer", "resources", "limits", GPU)
+    assert trace.find((*at, "cpu")).path == (*SERVICE, "resources", "limits", "cpu")
+    assert trace.find((*at, GPU)).path == (*SERVICE, "extraPodSpec", "mainContainer", "resources", "limits", GPU)
 
 
 def test_an_entry_main_of_extra_containers_is_dropped() -> None:
@@ -70,7 +70,7 @@ def test_an_entry_main_of_extra_containers_is_dropped() -> None:
 
     assert containers({"extraPodSpec": extra}) == [{"image": "a:1", "name": "main"}, sidecar]
     trace = to_v1beta1(graph({"extraPodSpec": extra})).trace
-    assert trace.written((*CONTAINER[:-1], 1, "image")).path == (*SERVICE, "extraPodSpec", "containers", 1, "image")
+    assert trace.find((*CONTAINER[:-1], 1, "image")).path == (*SERVICE, "extraPodSpec", "containers", 1, "image")
 
 
 @pytest.mark.parametrize(

@@ -31,12 +31,12 @@ class Written(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What is written where, by the path of the derived value; the longest path that leads to a value counts."""
+    """The places in the file, by the path of the derived value; the longest path that leads to a value counts."""
 
     entries: Mapping[FieldPath, Written]
 
-    def written(self, path: FieldPath) -> Written:
-        """Where the value at `path` of the derived object is written."""
+    def find(self, path: FieldPath) -> Written:
+        """The place where the value at `path` of the derived object is written."""
         for length in range(len(path), -1, -1):
             known = self.entries.get(path[:length])
             if known is None:
@@ -49,7 +49,7 @@ class Trace(NamedTuple):
         """This trace, whose paths are those of what `first` derives, in the paths of what that one is derived from."""
         entries: dict[FieldPath, Written] = {}
         for path, written in self.entries.items():
-            whole = first.written(written.path)
+            whole = first.find(written.path)
             entries[path] = whole._replace(
                 through=whole.through and written.through, at_key=whole.at_key or written.at_key
             )
@@ -156,7 +156,7 @@ def to_v1beta1(value: Mapping[str, Value]) -> Converted:
         entries["spec", "topologyConstraint"] = Written(("spec", "topologyConstraint"), through=True)
         profile = ("spec", "topologyConstraint", "topologyProfile")
         entries["spec", "topologyConstraint", "clusterTopologyName"] = Written(profile)
-        converted["topologyConstraint"] = _renamed(constraint, "topologyProfile", "clusterTopologyName")
+        converted["topologyConstraint"] = _rename_key(constraint, "topologyProfile", "clusterTopologyName")
     services = spec.get("services")
     entries["spec", "components"] = Written(("spec", "services"))
     if isinstance(services, dict):
@@ -172,7 +172,7 @@ def to_v1beta1(value: Mapping[str, Value]) -> Converted:
         if part := {field: service[field] for field in _ALPHA_ONLY if field in service}:
             unsaid[key] = part
     save = {key: spec[key] for key in ("pvcs",) if key in spec} | ({"services": unsaid} if unsaid else {})
-    result = {**value, "apiVersion": BETA, "metadata": _saved(value, save), "spec": converted}
+    result = {**value, "apiVersion": BETA, "metadata": _save(value, save), "spec": converted}
     return Converted(result, Trace(entries))
 
 
@@ -272,7 +272,7 @@ def _main_container(
     entries[*at, "name"] = Written((*old, "extraPodSpec", "mainContainer"))
     resources = _resources(service, old, at, entries)
     if resources:
-        main["resources"] = _merged(resources, mapping(main.get("resources")), (*at, "resources"), entries)
+        main["resources"] = _merge_resources(resources, mapping(main.get("resources")), (*at, "resources"), entries)
     for field, key in (("envs", "env"), ("livenessProbe", "livenessProbe"), ("readinessProbe", "readinessProbe")):
         if field in service and service[field] is not None and (key not in main or key == "env"):
             entries[*at, key] = Written((*old, field), through=True)
@@ -320,7 +320,7 @@ def _resources(
     return resources
 
 
-def _merged(
+def _merge_resources(
     dedicated: Mapping[str, Any], main: Mapping[str, Value], at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
     """The resources of a service under those of its mainContainer, which win key by key."""
@@ -355,7 +355,7 @@ def to_v1alpha1(value: Mapping[str, Value]) -> Mapping[str, Value]:
         converted["envs"] = spec["env"]
     constraint = spec.get("topologyConstraint")
     if isinstance(constraint, dict):
-        converted["topologyConstraint"] = _renamed(constraint, "clusterTopologyName", "topologyProfile")
+        converted["topologyConstraint"] = _rename_key(constraint, "clusterTopologyName", "topologyProfile")
     components = mappings(spec.get("components"))
     restored = mapping(saved.get("services"))
     if "components" in spec:
@@ -368,7 +368,7 @@ def to_v1alpha1(value: Mapping[str, Value]) -> Mapping[str, Value]:
         converted["pvcs"] = saved["pvcs"]
     unsaid = [part for component in components if len(part := _unsaid(component)) > 1]
     save = {"components": unsaid} if unsaid else {}
-    return {**value, "apiVersion": ALPHA, "metadata": _saved(value, save), "spec": converted}
+    return {**value, "apiVersion": ALPHA, "metadata": _save(value, save), "spec": converted}
 
 
 def _service(component: Mapping[str, Value]) -> dict[str, Any]:
@@ -425,7 +425,7 @@ def _take(
         entries[new] = Written(old, through=True)
 
 
-def _renamed(constraint: Mapping[str, Value], before: str, after: str) -> dict[str, Any]:
+def _rename_key(constraint: Mapping[str, Value], before: str, after: str) -> dict[str, Any]:
     return {after if key == before else key: part for key, part in constraint.items() if key != after}
 
 
@@ -433,7 +433,7 @@ def _annotation(value: Mapping[str, Value]) -> Value:
     return mapping(mapping(value.get("metadata")).get("annotations")).get(SAVED)
 
 
-def _saved(value: Mapping[str, Value], save: Mapping[str, Any]) -> dict[str, Any]:
+def _save(value: Mapping[str, Value], save: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata of `value` with `save` in the annotation, or without that where there is nothing to save."""
     import json
 

@@ -72,7 +72,7 @@ class Derived(NamedTuple):
         """`finding` at the field that caused it, where it is about the derived object."""
         if finding.subject is not self.item:
             return finding
-        written = self.trace.written(finding.path)
+        written = self.trace.find(finding.path)
         if written.through:
             return finding._replace(subject=self.workload, path=written.path, location=None)
         derived = f" (`{format_path(finding.path)}` of the PodCliqueSet that Dynamo makes)" if finding.path else ""
@@ -86,8 +86,8 @@ class Derived(NamedTuple):
         )
 
     def repeats(self, finding: Finding, texts: Iterable[str]) -> bool:
-        """Whether it is about a value that holds one of `texts` and stands in the derived object alone."""
-        if finding.subject is not self.item or self.trace.written(finding.path).through:
+        """True if it is about a value that holds one of `texts` and stands in the derived object alone."""
+        if finding.subject is not self.item or self.trace.find(finding.path).through:
             return False
         value = self.item.get(finding.path)
         return isinstance(value, str) and any(text in value for text in texts)
@@ -127,7 +127,7 @@ class Derived(NamedTuple):
         return Origin(self._place(place.path), origin.rule, fields)
 
     def _place(self, path: FieldPath) -> Place:
-        return Place(self.workload, self.trace.written(path).path)
+        return Place(self.workload, self.trace.find(path).path)
 
 
 def _paths(value: Value, path: FieldPath) -> list[FieldPath]:
@@ -145,7 +145,7 @@ class _Dynamo:
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
     ) -> Iterable[WorkloadPlan]:
-        """What becomes of each DynamoGraphDeployment, by namespace and name."""
+        """The plan of each DynamoGraphDeployment, by namespace and name."""
         items = sorted(inventory.items.of_kind(*DYNAMO_GRAPH.key), key=lambda item: identity(item.value)[2:])
         release, about_release = _release(settings, items)
         if release is None:
@@ -222,7 +222,7 @@ class _Judgement(NamedTuple):
 
 
 class _Judge:
-    """What all graphs of one run have in common."""
+    """Judges and plans the graphs of one run, with what they have in common."""
 
     __slots__ = ("_before", "_cluster", "_inventory", "_release", "_running", "_settings")
 
@@ -238,7 +238,7 @@ class _Judge:
         }
 
     def judgement(self, item: KubeObject) -> _Judgement:
-        """What the API server, the webhook and packwise say of one graph."""
+        """The errors of the API server and the webhook for one graph, and packwise's own findings."""
         version = item.get(("apiVersion",))
         findings = list(self._about_version(item, version))
         if has_errors(findings):
@@ -254,7 +254,7 @@ class _Judge:
         converted = as_v1beta1(item.value)
         subject = self._subject(item, Graph.read(converted.value, is_alpha=version == ALPHA))
         checks = CHECKS if len(subject.graph.components) <= MOST_COMPONENTS else (COMPONENTS,)
-        findings += _located(run(checks, subject), item, converted)
+        findings += _locate(run(checks, subject), item, converted)
         reason = self._without_set(subject)
         if reason and not has_errors(findings):
             findings.append(Finding.of(UNRENDERED, item, ("metadata", "annotations"), reason))
@@ -262,10 +262,10 @@ class _Judge:
             findings += self._excess(item, subject.graph)
         if reason or has_errors(findings):
             return _Judgement(item, tuple(findings))
-        return self._derived(item, subject, converted, findings)
+        return self._derive(item, subject, converted, findings)
 
     def plans(self, judgements: list[_Judgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
-        """What becomes of the graphs, by what Grove's front end makes of their PodCliqueSets."""
+        """The plans of the graphs, from those that Grove's front end makes of their PodCliqueSets."""
         # A derived set has no text, and is told by its name, which no other has.
         derived = {identity(each.derived.item.value): each.derived for each in judgements if each.derived is not None}
         plans: dict[KubeObject, WorkloadPlan] = {}
@@ -331,7 +331,7 @@ class _Judge:
         return ""
 
     def _excess(self, item: KubeObject, graph: Graph) -> Iterable[Finding]:
-        """What is wrong with a graph whose cliques would copy more than a run renders."""
+        """The finding that the cliques of a graph would copy more than a run renders, if they would."""
         shared = length(graph.own_labels) + length(graph.own_annotations)
         copied = sum([len(clique_names(each)) * (shared + characters(each.template)) for each in graph.components])
         most = self._settings.limits.gangs
@@ -340,7 +340,7 @@ class _Judge:
             message = excess(f"a PodCliqueSet that counts as {entries} entries", 0, most)
             yield Finding.of(LIMIT, item, ("spec",), message)
 
-    def _derived(self, item: KubeObject, subject: Subject, converted: Converted, findings: list[Finding]) -> _Judgement:
+    def _derive(self, item: KubeObject, subject: Subject, converted: Converted, findings: list[Finding]) -> _Judgement:
         shape = shape_of(subject.graph, self._release, self._settings.dynamo)
         workload = KubeObject.new(shape.value)
         live = self._inventory.items.users.get(identity(workload.value))
@@ -394,22 +394,22 @@ def _errors(item: KubeObject) -> Iterable[Problem]:
 
 
 def _shape_findings(problems: Iterable[Problem], item: KubeObject) -> tuple[Finding, ...]:
-    """What is wrong with the types of fields, and which fields nobody knows."""
+    """Findings about wrong types of fields, and about fields that nobody knows."""
     return findings_of([(FIELD if problem.stage is None else SCHEMA, problem) for problem in problems], item)
 
 
-def _located(problems: list[tuple[Rule, Problem]], item: KubeObject, converted: Converted) -> tuple[Finding, ...]:
+def _locate(problems: list[tuple[Rule, Problem]], item: KubeObject, converted: Converted) -> tuple[Finding, ...]:
     """Findings at the fields as they are written."""
     located: list[tuple[Rule, Problem]] = []
     for rule, problem in problems:
-        written = converted.trace.written(problem.path)
+        written = converted.trace.find(problem.path)
         at_key = written.at_key or (problem.at_key and written.through)
         located.append((rule, problem._replace(path=written.path, at_key=at_key)))
     return findings_of(located, item)
 
 
 def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
-    """What says that one of `paths` is still to be filled in; None where none is."""
+    """The finding that one of `paths` is still to be filled in; None if none is."""
     for path in paths:
         scalar = item.get(path)
         if isinstance(scalar, str) and is_placeholder(scalar):
@@ -425,7 +425,7 @@ def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
 
 
 def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
-    """What becomes of a derived PodCliqueSet, as what becomes of its graph."""
+    """The plan of a graph, from that of its derived PodCliqueSet."""
     distinct: dict[tuple[str, FieldPath, str], Finding] = {}
     for finding in map(derived.finding, _without_echoes(plan.findings, derived)):
         # Leader and workers are cliques of one template.

@@ -78,12 +78,12 @@ class Component(NamedTuple):
 
     @property
     def is_multinode(self) -> bool:
-        """Whether a replica has more than one node."""
+        """True if a replica has more than one node."""
         return self.nodes > 1
 
     @property
     def uses_group(self) -> bool:
-        """Whether it becomes a PodCliqueScalingGroup. Source: spec/dynamo.md#3.4."""
+        """True if it becomes a PodCliqueScalingGroup. Source: spec/dynamo.md#3.4."""
         return self.is_multinode or self.inter_pod or self.forced_group
 
     @property
@@ -143,7 +143,7 @@ class Graph(NamedTuple):
 
     @property
     def is_constrained(self) -> bool:
-        """Whether there is a typed constraint at any level."""
+        """True if there is a typed constraint at any level."""
         return self.constraint is not None or any(each.constraint is not None for each in self.components)
 
     @property
@@ -153,7 +153,7 @@ class Graph(NamedTuple):
 
     @property
     def experimental(self) -> Mapping[str, Value]:
-        """What the whole graph tries out."""
+        """The experimental fields of the whole graph."""
         return mapping(mapping(self.value.get("spec")).get("experimental"))
 
     @property

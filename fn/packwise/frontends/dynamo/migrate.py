@@ -123,7 +123,7 @@ class _Rewriting:
         written: list[str] = []
         for entry in top:
             if entry.key == "apiVersion":
-                written += self._replaced(entry, f"apiVersion: {BETA}")
+                written += self._replace_line(entry, f"apiVersion: {BETA}")
             elif entry.key == "spec":
                 written += [*self._lines[entry.first : entry.line + 1], *self._spec(entry)]
             else:
@@ -137,13 +137,13 @@ class _Rewriting:
             if entry.key == "pvcs":
                 written += self._comments(entry, entry.column)
             elif entry.key == "services":
-                written += self._renamed(entry, entry.line + 1, "components")
+                written += self._rename(entry, entry.line + 1, "components")
                 written += self._components(entry)
             elif entry.key == "topologyConstraint":
                 lines = self._lines[entry.first : entry.end]
                 written += [line.replace("topologyProfile:", "clusterTopologyName:") for line in lines]
             else:
-                written += self._renamed(entry, entry.end, _SPEC.get(entry.key, entry.key))
+                written += self._rename(entry, entry.end, _SPEC.get(entry.key, entry.key))
         return written
 
     def _components(self, owner: _Entry) -> list[str]:
@@ -164,7 +164,7 @@ class _Rewriting:
     def _component(self, owner: _Entry, component: Mapping[str, Value], column: int) -> list[str]:
         """One component at `column`: its name, what moves, what is written anew."""
         path: FieldPath = ("spec", "services", owner.key)
-        above = [self._shifted(line, column - owner.column) for line in self._lines[owner.first : owner.line]]
+        above = [self._shift(line, column - owner.column) for line in self._lines[owner.first : owner.line]]
         name = write({"name": component["name"]}).strip()
         indent = column + _STEP
         entries = {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
@@ -176,7 +176,7 @@ class _Rewriting:
             if key == "podTemplate":
                 template = self._template(path, entries, mapping(value), indent)
             elif key in _MOVED and key in entries:
-                written += self._moved(entries[key], indent)
+                written += self._move(entries[key], indent)
             else:
                 written += self._anew({key: value}, indent)
         return [*written, *template]
@@ -190,7 +190,7 @@ class _Rewriting:
         if "metadata" in value:
             alone = not {"annotations", "labels"} & entries.keys() and "extraPodMetadata" in entries
             written += (
-                self._moved(entries["extraPodMetadata"], inner, "metadata")
+                self._move(entries["extraPodMetadata"], inner, "metadata")
                 if alone
                 else self._anew({"metadata": value["metadata"]}, inner)
             )
@@ -204,7 +204,7 @@ class _Rewriting:
             if key == "containers":
                 written += self._containers((*path, "extraPodSpec"), old, mappings(part), inner)
             elif key in old and same(self._item.get((*path, "extraPodSpec", key)), part):
-                written += self._moved(old[key], inner)
+                written += self._move(old[key], inner)
             else:
                 written += self._anew({key: part}, inner)
         return written
@@ -222,7 +222,7 @@ class _Rewriting:
             if key == "name":
                 continue
             if key in old and same(self._item.get((*path, "mainContainer", key)), part):
-                written += self._moved(old[key], indent + _STEP)
+                written += self._move(old[key], indent + _STEP)
             else:
                 written += self._anew({key: part}, indent + _STEP)
         others = list(containers[1:])
@@ -263,11 +263,11 @@ class _Rewriting:
             start -= 1
         return start
 
-    def _moved(self, entry: _Entry, column: int, name: str | None = None) -> list[str]:
-        lines = self._renamed(entry, entry.end, name or entry.key)
-        return [self._shifted(line, column - entry.column) for line in lines]
+    def _move(self, entry: _Entry, column: int, name: str | None = None) -> list[str]:
+        lines = self._rename(entry, entry.end, name or entry.key)
+        return [self._shift(line, column - entry.column) for line in lines]
 
-    def _renamed(self, entry: _Entry, end: int, name: str) -> list[str]:
+    def _rename(self, entry: _Entry, end: int, name: str) -> list[str]:
         lines = self._lines[entry.first : end]
         if name == entry.key:
             return lines
@@ -275,14 +275,14 @@ class _Rewriting:
         lines[at] = line[: entry.column] + name + line[line.index(":", entry.column) :]
         return lines
 
-    def _replaced(self, entry: _Entry, line: str) -> list[str]:
+    def _replace_line(self, entry: _Entry, line: str) -> list[str]:
         return [
             *self._lines[entry.first : entry.line], line + self._trailing(entry),
             *self._lines[entry.line + 1 : entry.end],
         ]  # fmt: skip
 
     def _above(self, entry: _Entry, column: int) -> list[str]:
-        return [self._shifted(line, column - entry.column) for line in self._lines[entry.first : entry.line]]
+        return [self._shift(line, column - entry.column) for line in self._lines[entry.first : entry.line]]
 
     def _trailing(self, entry: _Entry) -> str:
         """The comment at the end of an entry's first line, with the blank before it."""
@@ -299,7 +299,7 @@ class _Rewriting:
     def _anew(self, value: Value, column: int) -> list[str]:
         return [f"{' ' * column}{line}" if line else line for line in write(value).splitlines()]
 
-    def _shifted(self, line: str, by: int) -> str:
+    def _shift(self, line: str, by: int) -> str:
         if not line.strip() or by == 0:
             return line
         if by > 0:

@@ -1,4 +1,4 @@
-"""What a graph says and its PodGangs do not, and what would change it.
+"""Values of a graph that its PodGangs lack, and what would change that.
 
 Source: spec/dynamo.md#2.4, #3.4 and #3.7 to #3.11.
 """
@@ -48,14 +48,14 @@ def omissions(of_sets: OmissionsOf) -> OmissionsOf:
             asked = _Asked(plan.workload, release, settings, cluster)
             for _, omission in of_sets([plan._replace(workload=asked.derived.item)], inventory, cluster, settings):
                 if asked.is_written(omission):
-                    yield plan, asked.relocated(omission)
+                    yield plan, asked.relocate(omission)
             yield from ((plan, omission) for omission in asked.own())
 
     return of_graphs
 
 
 class _Asked:
-    """What one graph asks for."""
+    """The requests of one graph that its PodGangs may lack."""
 
     def __init__(self, item: KubeObject, release: Release, settings: TopologyRender, cluster: Cluster) -> None:
         converted = as_v1beta1(item.value)
@@ -66,12 +66,12 @@ class _Asked:
         self.derived = Derived(KubeObject.new(shape.value), item, shape.trace.after(converted.trace), "")
 
     def is_written(self, omission: Omission) -> bool:
-        """Whether the graph asks for it: labels that Dynamo adds itself are nobody's loss."""
+        """True if the graph asks for it: labels that Dynamo adds itself are nobody's loss."""
         path = omission.origin.place.path
-        return path[0] != "metadata" or self.derived.trace.written(path).path[-1:] == path[-1:]
+        return path[0] != "metadata" or self.derived.trace.find(path).path[-1:] == path[-1:]
 
-    def relocated(self, omission: Omission) -> Omission:
-        """What is left out of the PodGangs of the PodCliqueSet, at the field of the graph."""
+    def relocate(self, omission: Omission) -> Omission:
+        """The omission from the PodGangs of the PodCliqueSet, at the field of the graph."""
         remedy = omission.remedy
         if omission.origin.rule == _MEMBERS:
             component = self._component_at(omission.origin.place.path)
@@ -83,7 +83,7 @@ class _Asked:
         return omission._replace(origin=self.derived.origin(omission.origin), remedy=remedy)
 
     def own(self) -> Iterator[Omission]:
-        """What Dynamo's operator leaves out of the PodCliqueSet."""
+        """The omissions of Dynamo's operator from the PodCliqueSet."""
         yield from self._topology_name()
         yield from self._metadata()
         yield from self._queue()
@@ -140,15 +140,15 @@ class _Asked:
 
     def _component_at(self, path: FieldPath) -> Component | None:
         """The component that a part of the PodCliqueSet is made of."""
-        place = self.derived.trace.written(path).path
+        place = self.derived.trace.find(path).path
         return next(
             (
                 each
                 for each in self._graph.components
-                if (at := self._written.written(each.path()).path) and place[: len(at)] == at
+                if (at := self._written.find(each.path()).path) and place[: len(at)] == at
             ),
             None,
         )
 
     def _omission(self, path: FieldPath, asked: str, why: str, remedy: str, rule: str) -> Omission:
-        return Omission(Origin(Place(self._item, self._written.written(path).path), rule), asked, why, remedy)
+        return Omission(Origin(Place(self._item, self._written.find(path).path), rule), asked, why, remedy)

@@ -100,11 +100,11 @@ MISPLACED = {
     ("services", False): "components",
     ("components", True): "services",
 }
-"""What a field of the other version is called in this one, by its name and whether this one is v1alpha1."""
+"""The name of the other version's field in this one, by its name there and whether this one is v1alpha1."""
 
 
 def shape_problems(value: Mapping[str, Value]) -> Iterator[Problem]:
-    """What is wrong with the types of a DynamoGraphDeployment's fields, and which of them nobody knows."""
+    """Wrong types of a DynamoGraphDeployment's fields, and fields that nobody knows."""
     is_alpha = value.get("apiVersion") == ALPHA
     fields: _Fields = {
         "apiVersion": _TEXT, "kind": _TEXT, "metadata": _MAP, "spec": _ALPHA if is_alpha else _BETA, "status": _ANY,
@@ -117,7 +117,7 @@ def _within(value: Mapping[str, Value], fields: _Fields, path: FieldPath, *, is_
     for key, part in value.items():
         kind = fields.get(key) if every is None else every
         if kind is None:
-            yield _unknown(key, fields, path, is_alpha=is_alpha)
+            yield _unknown_field(key, fields, path, is_alpha=is_alpha)
         # The API server prunes null: a service of null is none.
         elif part is not None:
             yield from _field(part, kind, (*path, key), is_alpha=is_alpha)
@@ -159,7 +159,7 @@ def _wrong(path: FieldPath, kind: str, part: Value) -> Problem:
     return Problem(path, f"must be {kind}; got {describe(part)}", stage=Stage.SCHEMA)
 
 
-def _unknown(key: str, fields: _Fields, path: FieldPath, *, is_alpha: bool) -> Problem:
+def _unknown_field(key: str, fields: _Fields, path: FieldPath, *, is_alpha: bool) -> Problem:
     from packwise.wording import told_known
 
     instead = MISPLACED.get((key, is_alpha))

@@ -57,12 +57,12 @@ def clique_names(component: Component) -> list[str]:
     lower = component.lower
     if component.inter_pod:
         ranks = range(min(component.nodes, MOST_RANKS))
-        engines = [lower if not component.is_multinode else _ranked(lower, rank) for rank in ranks]
+        engines = [lower if not component.is_multinode else _role_name(lower, rank) for rank in ranks]
         return [name for rank in ranks for name in (f"{lower}-gms-{rank}", engines[rank])]
     return [f"{lower}-ldr", f"{lower}-wkr"] if component.is_multinode else [lower]
 
 
-def _ranked(lower: str, rank: int) -> str:
+def _role_name(lower: str, rank: int) -> str:
     return f"{lower}-ldr" if rank == 0 else f"{lower}-wkr-{rank}"
 
 
@@ -346,7 +346,7 @@ class _Builder:
         self._groups.append(group)
 
     def _sharing(self, component: Component, roles: list[_Role]) -> list[dict[str, Any]]:
-        """What shares the GPUs of each rank, and the claims on these. Source: spec/dynamo.md#3.4, inter-pod GMS."""
+        """The sharing of each rank's GPUs, and the claims on these. Source: spec/dynamo.md#3.4, inter-pod GMS."""
         memory = mapping(mapping(component.value.get("experimental")).get("gpuMemoryService"))
         device = text(memory.get("deviceClassName")) or "gpu.nvidia.com"
         limits = mapping(mapping(component.main.get("resources")).get("limits"))

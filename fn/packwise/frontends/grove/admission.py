@@ -36,7 +36,7 @@ class Stored(NamedTuple):
     added: Value = None
 
 
-def stored(baseline: Mapping[str, Value], context: Context) -> Stored:
+def as_stored(baseline: Mapping[str, Value], context: Context) -> Stored:
     """`baseline`, a manifest or an export of the cluster, as the cluster has it."""
     annotation = context.revision.mnnvl_annotation
     value = default(baseline, context.revision, auto_mnnvl=context.auto_mnnvl and not _is_export(baseline))
@@ -56,7 +56,7 @@ def inherit_annotation(value: Mapping[str, Value], before: Stored, context: Cont
 
 
 def _is_written(baseline: Mapping[str, Value], annotation: str, context: Context) -> bool:
-    """Whether the author of `baseline` wrote the annotation: kubectl notes what it applied."""
+    """True if the author of `baseline` wrote the annotation: kubectl notes what it applied."""
     annotations = _annotations(baseline)
     if annotation not in annotations or not _is_export(baseline):
         return annotation in annotations
@@ -70,7 +70,7 @@ def _is_written(baseline: Mapping[str, Value], annotation: str, context: Context
 
 
 def _is_export(baseline: Mapping[str, Value]) -> bool:
-    """Whether `baseline` was read from a cluster, where admission has been already."""
+    """True if `baseline` was read from a cluster, where admission has been already."""
     return bool(baseline.get("status")) or bool(_mapping(baseline.get("metadata")).get("uid"))
 
 
@@ -177,7 +177,7 @@ def _text(value: Mapping[str, Value], key: str) -> str | None:
 
 
 class History(NamedTuple):
-    """What is known of a workload's past: its baseline as written, the record of an earlier render.
+    """A workload's past, as far as it is known: its baseline as written, the record of an earlier render.
 
     `revision` is the one that the baseline was stored by, None where it is the same.
     """
@@ -201,15 +201,15 @@ def admit(value: Mapping[str, Value], history: History, admission: str, context:
         pcs = PodCliqueSet.read(default(value, context.revision, auto_mnnvl=context.auto_mnnvl))
         return Admitted(pcs, validate_create(pcs, context), existing=False)
     past = context if history.revision is None else context._replace(revision=history.revision)
-    stored = _stored(history.baseline, past)
+    stored = _stored_baseline(history.baseline, past)
     defaulted = default(value, context.revision, create=False)
     new = PodCliqueSet.read(defaulted if stored is None else inherit_annotation(defaulted, stored, past))
-    old = PodCliqueSet.read(stored.value) if stored else _recorded(new, history, recorded=admission == "Auto")
+    old = PodCliqueSet.read(stored.value) if stored else _recorded_workload(new, history, recorded=admission == "Auto")
     return Admitted(new, validate_update(old, new, context), existing=True)
 
 
 def is_new(value: Mapping[str, Value], history: History, admission: str) -> bool:
-    """Whether the cluster does not know the workload yet, as far as `admission` leaves that open."""
+    """True if the cluster does not know the workload yet, as far as `admission` leaves that open."""
     return admission == "New" or (admission == "Auto" and not _is_known(value, history))
 
 
@@ -217,14 +217,14 @@ def _is_known(value: Mapping[str, Value], history: History) -> bool:
     return bool(value.get("status")) or history.baseline is not None or history.record is not None
 
 
-def _stored(baseline: Mapping[str, Value] | None, context: Context) -> Stored | None:
+def _stored_baseline(baseline: Mapping[str, Value] | None, context: Context) -> Stored | None:
     """The baseline as the cluster has it; None where there is none, or no decoder ever took it."""
     if baseline is None or _is_undecodable(baseline, context.revision):
         return None
-    return stored(baseline, context)
+    return as_stored(baseline, context)
 
 
-def _recorded(new: PodCliqueSet, history: History, *, recorded: bool) -> PodCliqueSet:
+def _recorded_workload(new: PodCliqueSet, history: History, *, recorded: bool) -> PodCliqueSet:
     """The workload before the change, by an earlier render; `new` itself where no change is known."""
     if recorded and history.record is not None:
         return with_record(new, history.record) or new

@@ -1,4 +1,4 @@
-"""What no operator refuses and people still want to know before the merge.
+"""Advice about what no operator refuses, and people want to know before the merge.
 
 Source: spec/gitops.md#3, spec/kai.md, spec/grove.md#2, #7, spec/packwise.md#4.
 """
@@ -82,7 +82,7 @@ def unquoted_quantities(
 
 
 def _has_word(value: Mapping[str, Value]) -> bool:
-    """Whether a text within `value` is one of `TOOL_DEPENDENT`."""
+    """True if a text within `value` is one of `TOOL_DEPENDENT`."""
     words = TOOL_DEPENDENT
     left: list[Mapping[str, Value] | Sequence[Value]] = [value]
     for part in left:
@@ -163,7 +163,7 @@ def _no_cliques(at: _Advised, _context: Context) -> Iterator[Problem]:
             yield Problem(path, "names no clique, so the group has no pods; name some or remove the group")
 
 
-def _autoscaled(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _autoscaled_groups(at: _Advised, _context: Context) -> Iterator[Problem]:
     for index, group in enumerate(at.pcs.groups):
         scaling = group.auto_scaling
         if scaling and scaling.max_replicas > group.min_available:
@@ -193,14 +193,14 @@ def _redundant(at: _Advised, _context: Context) -> Iterator[Problem]:
 
 
 def _is_same(parent: TopologyConstraint | None, child: TopologyConstraint | None) -> bool:
-    """Whether both name domains, and the same ones."""
+    """True if both name domains, and the same ones."""
     if parent is None or child is None or parent.required != child.required or parent.preferred != child.preferred:
         return False
     return bool(parent.domains)
 
 
 def _repeats(constraint: TopologyConstraint | None, steps: FieldPath, owner: str) -> Problem:
-    """What is wrong with a constraint that names the domains of its owner."""
+    """The problem of a constraint that names the domains of its owner."""
     domains = " and ".join([f'"{domain}"' for domain in constraint.domains]) if constraint is not None else ""
     field = "packDomain" if constraint is None or constraint.pack is None else "pack"
     message = f"says no more than {domains} of {owner} does already: it can be narrowed, or removed"
@@ -232,7 +232,7 @@ ADVICE: tuple[Check[_Advised], ...] = (
     Check(Rule("group-without-cliques", "A scaling group has cliques.", "spec/grove.md#r33", Severity.WARNING),
           _no_cliques),
     Check(Rule("autoscaler-moves-gangs", "An autoscaler changes how many PodGangs there are.",
-               "spec/grove.md#7", Severity.WARNING), _autoscaled),
+               "spec/grove.md#7", Severity.WARNING), _autoscaled_groups),
     Check(Rule("constraint-redundant", "A constraint says more than its parent's.", "spec/grove.md#7", Severity.INFO),
           _redundant),
     Check(Rule("quantity-unquoted", "Resource quantities are strings.", "spec/gitops.md#3", Severity.WARNING),
@@ -240,7 +240,7 @@ ADVICE: tuple[Check[_Advised], ...] = (
     Check(Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.",
                "spec/packwise.md#4.1", Severity.WARNING), _words),
 )  # fmt: skip
-"""What is said about a workload, in the order of the report."""
+"""The advice about a workload, in the order of the report."""
 
 OF_WHAT_IS_APPLIED = frozenset({"autoscaler-moves-gangs", "namespace-missing"})
 """Rules that ask for nothing where no generated object is applied: the operator makes them by what it sees."""

@@ -108,7 +108,8 @@ def build_gangs(
 def count_entries(
     pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int], most: int, gang: int = 1, mapped: int = 0
 ) -> int:
-    """How many entries (gangs, and the sets in them) `build_gangs` would build at most; counts without building.
+    """The number of entries (gangs, and the sets in them) that `build_gangs` would build at most, without building
+    them.
 
     Where `spec` alone says more than `most`, what an autoscaler has set is not looked at. `gang` is what a gang itself
     counts: more than 1 where it copies much of the workload. `mapped` are the replicas of scaling groups that
@@ -145,7 +146,7 @@ class _Part(NamedTuple):
 
 
 class _Members(NamedTuple):
-    """What all replicas of a scaling group have in common in all gangs.
+    """The part of all gangs that is the same for all replicas of a scaling group.
 
     `pods` are its cliques; `total` is the number of pods that they need, `is_bounded` whether any of them has bounds.
     `whole` is a gang of a single replica.
@@ -158,7 +159,7 @@ class _Members(NamedTuple):
 
 
 class _Builder:
-    """What all gangs of one PodCliqueSet have in common, computed once."""
+    """Builds the gangs of one PodCliqueSet, and computes what they have in common once."""
 
     __slots__ = (
         "_annotate_always", "_annotations", "_by_name", "_group_parts", "_grouper", "_keeps_groups", "_labels",
@@ -228,9 +229,9 @@ class _Builder:
     def mirror_metadata(self) -> None:
         """Gives the gangs the workload's labels and annotations."""
         pcs = self._pcs
-        labels = {**_mirrored(pcs.labels), **self._labels}
+        labels = {**_mirror(pcs.labels), **self._labels}
         self._labels = {key: labels[key] for key in sorted(labels)}
-        self._annotations = _mirrored({key: text for key, text in pcs.annotations.items() if not _is_bookkeeping(key)})
+        self._annotations = _mirror({key: text for key, text in pcs.annotations.items() if not _is_bookkeeping(key)})
 
     def gangs(self, plans: Iterable[GangPlan]) -> tuple[Gang, ...]:
         """The gang of each plan."""
@@ -285,7 +286,7 @@ class _Builder:
         return self._gang_of(plan, own, (*inner, *leaves), total, is_packed=is_packed)
 
     def _has_config(self, plan: GangPlan, group: ScalingGroup, part: _Part) -> bool:
-        """Whether the replicas of a group are sets of the gang, which the group's constraint bounds."""
+        """True if the replicas of a group are sets of the gang, which the group's constraint bounds."""
         if self._maps:
             return part.is_bounded
         return plan.is_base and group.topology is not None and self._keeps_groups
@@ -381,13 +382,13 @@ class _Translation:
 _UNBOUND = Bounds()
 
 
-def _mirrored(entries: Mapping[str, str]) -> Mapping[str, str]:
+def _mirror(entries: Mapping[str, str]) -> Mapping[str, str]:
     """The labels or annotations of a PodCliqueSet that its PodGangs have too: all but Grove's own."""
     return {key: text for key, text in entries.items() if not key.startswith(_OWN)}
 
 
 def is_mirrored(part: str, key: str) -> bool:
-    """Whether PodGangs repeat a label or annotation of their PodCliqueSet, where the revision does that at all.
+    """True if PodGangs repeat a label or annotation of their PodCliqueSet, where the revision does that at all.
 
     `part` is `labels` or `annotations`.
     """
@@ -395,7 +396,7 @@ def is_mirrored(part: str, key: str) -> bool:
 
 
 def _is_bookkeeping(annotation: str) -> bool:
-    """Whether a tool keeps its books in it: about the PodCliqueSet, and on a PodGang it would be believed.
+    """True if a tool keeps its books in it: about the PodCliqueSet, and on a PodGang it would be believed.
 
     The operator copies these too; here they would make a client take the PodGang for the file, the sync wave or the
     applied state of its workload.

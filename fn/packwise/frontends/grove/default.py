@@ -1,4 +1,4 @@
-"""What admission fills in: CRD defaults, the webhook's D1..D9, Go's typed round trip.
+"""The defaults of admission: CRD defaults, the webhook's D1..D9, Go's typed round trip.
 
 Source: spec/grove.md#2; spec/grove-releases.md#2.6, #n1 to #n4, Grove's API at HEAD
 (ResourceClaimTemplateConfig, ResourceSharingSpec), k8s.io/api resource/v1; spec/grove.md#3.
@@ -258,7 +258,7 @@ def _has_gpu(container: Value) -> bool:
 
 
 def _zero(entry: Mapping[str, Value] | None) -> Mapping[str, Value]:
-    """What Go reads from an entry of a list: from null an object without fields."""
+    """An entry of a list as Go reads it: null is an object without fields."""
     return {} if entry is None else entry
 
 
@@ -340,17 +340,17 @@ _POINTERS = frozenset({
 
 def claim_templates(entries: Sequence[Value]) -> list[Value]:
     """The entries of `spec.template.resourceClaimTemplates`, defaulted."""
-    return [_written(entry, _TEMPLATE) for entry in entries]
+    return [_marshal(entry, _TEMPLATE) for entry in entries]
 
 
 def resource_sharing(entries: Sequence[Value]) -> list[Value]:
     """The entries of a `resourceSharing`, defaulted."""
-    return [_written(entry, _SHARING) for entry in entries]
+    return [_marshal(entry, _SHARING) for entry in entries]
 
 
-def _written(value: Value, part: _Part) -> Value:
+def _marshal(value: Value, part: _Part) -> Value:
     if isinstance(value, list):
-        return [_written(entry, part) for entry in value]
+        return [_marshal(entry, part) for entry in value]
     if not isinstance(value, dict):
         return value
     out: dict[str, Value] = {}
@@ -358,9 +358,9 @@ def _written(value: Value, part: _Part) -> Value:
         field = value.get(name)
         inner = part.whole.get(name)
         if field is not None and inner is not None:
-            field = _written(field, inner)
+            field = _marshal(field, inner)
         if name == "parameters":
-            field = _ordered(field)
+            field = _sort_keys(field)
         if field is not None and (name in _POINTERS or field not in ("", 0, [], {})):
             out[name] = field
         elif name in part.zeros:
@@ -368,8 +368,8 @@ def _written(value: Value, part: _Part) -> Value:
     return out
 
 
-def _ordered(value: Value) -> Value:
-    """What has no fields of Go's own: the API server writes keys in the order of the alphabet."""
+def _sort_keys(value: Value) -> Value:
+    """A value without a type of Go's own, its keys in alphabetical order, as the API server writes them."""
     if isinstance(value, dict):
-        return {key: _ordered(value[key]) for key in sorted(value)}
-    return [_ordered(entry) for entry in value] if isinstance(value, list) else value
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
+    return [_sort_keys(entry) for entry in value] if isinstance(value, list) else value

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What an entry is to the others of its replica."""
+    """The role of an entry among those of its replica."""
 
     ANCHOR = "Anchor"
     """The standalone cliques, and as many replicas of each scaling group as it needs."""
@@ -102,7 +102,7 @@ def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
     return (anchor, *([tail] if tail.groups else []), *([scale_out] if pcs.groups else []))
 
 
-def placed(entries: Sequence[Entry], pcs: PodCliqueSet, replica: int, live: Replicas) -> tuple[Entry, ...]:
+def place_entries(entries: Sequence[Entry], pcs: PodCliqueSet, replica: int, live: Replicas) -> tuple[Entry, ...]:
     """The entries in the order of their epochs, with the numbers of live scaling groups and cliques.
 
     Replicas that no entry has go to what scales out, those that are gone leave their entry. Without live objects every
@@ -112,15 +112,15 @@ def placed(entries: Sequence[Entry], pcs: PodCliqueSet, replica: int, live: Repl
     for group in pcs.groups:
         count = live.groups.get((pcs.namespace, scaling_group(pcs.name, replica, group.name)))
         if count is not None:
-            ordered = _scaled(ordered, group.name, count)
+            ordered = _scale_group(ordered, group.name, count)
     anchors = [entry for entry in ordered if entry.role is Role.ANCHOR]
     if len(anchors) == 1:
         # How several anchors share the pods of a clique, only the PodGangMap says.
-        ordered = [_counted(entry, pcs, replica, live) for entry in ordered]
+        ordered = [_with_live_pods(entry, pcs, replica, live) for entry in ordered]
     return tuple([entry for entry in ordered if entry.cliques or entry.groups or entry.role is Role.SCALE_OUT])
 
 
-def _scaled(entries: Iterable[Entry], group: str, count: int) -> list[Entry]:
+def _scale_group(entries: Iterable[Entry], group: str, count: int) -> list[Entry]:
     """The entries with `count` replicas of the group."""
     kept = [_with_indices(entry, group, [index for index in _indices(entry, group) if index < count])
             for entry in entries]  # fmt: skip
@@ -143,7 +143,7 @@ def _scale_out_after(entries: Sequence[Entry]) -> Entry:
     return Entry(str(epoch), Role.SCALE_OUT, anchor.origin, generation=anchor.generation, depends_on=(anchor.epoch,))
 
 
-def _counted(entry: Entry, pcs: PodCliqueSet, replica: int, live: Replicas) -> Entry:
+def _with_live_pods(entry: Entry, pcs: PodCliqueSet, replica: int, live: Replicas) -> Entry:
     """The entry with the pods of live cliques."""
     counts = {
         name: live.cliques.get((pcs.namespace, standalone_clique(pcs.name, replica, name)), count)
@@ -192,7 +192,7 @@ class Entries(NamedTuple):
 
 
 class EpochSources:
-    """What the input and the baseline tell of a cluster's epochs; the input counts before the baseline."""
+    """The epochs of a cluster, as the input and the baseline tell them; the input counts before the baseline."""
 
     __slots__ = ("_first", "_gangs", "_maps", "_replicas", "_settings")
 
@@ -213,7 +213,7 @@ class EpochSources:
 
     @property
     def count(self) -> int:
-        """How many replicas of scaling groups the PodGangMaps place: what they become must not fill the memory."""
+        """The number of replicas that PodGangMaps place in scaling groups: it must not fill the memory."""
         return sum(_size(item.get(_ENTRIES)) for item in self._maps.values())
 
     def entries(self, workload: KubeObject, pcs: PodCliqueSet) -> Entries:
@@ -222,14 +222,14 @@ class EpochSources:
         placeholders: list[int] = []
         findings: list[Finding] = []
         for replica in range(pcs.replicas):
-            entries = self._mapped(workload, pcs, replica, findings)
+            entries = self._entries_of_map(workload, pcs, replica, findings)
             if entries is None:
-                epochs = self._adopted(pcs, replica)
+                epochs = self._epochs_of_gangs(pcs, replica)
                 if epochs is None:
                     placeholders.append(replica)
                     epochs = epochs_from(self._first, self._placeholder(workload))
                 entries = entries_of_template(pcs, epochs)
-            by_replica.append(placed(entries, pcs, replica, self._replicas))
+            by_replica.append(place_entries(entries, pcs, replica, self._replicas))
         return Entries(tuple(by_replica), tuple(placeholders), tuple(findings))
 
     def _placeholder(self, workload: KubeObject) -> Origin:
@@ -238,7 +238,7 @@ class EpochSources:
             return Origin(settings_place(settings).below("podGangEpoch"), PLACEHOLDER)
         return Origin(Place(workload, ("metadata", "name")), PLACEHOLDER)
 
-    def _mapped(
+    def _entries_of_map(
         self, workload: KubeObject, pcs: PodCliqueSet, replica: int, findings: list[Finding]
     ) -> tuple[Entry, ...] | None:
         """The entries of the replica's PodGangMap; None where there is none, or nothing in it."""
@@ -256,7 +256,7 @@ class EpochSources:
         findings += reader.findings
         return tuple(read)
 
-    def _adopted(self, pcs: PodCliqueSet, replica: int) -> Epochs | None:
+    def _epochs_of_gangs(self, pcs: PodCliqueSet, replica: int) -> Epochs | None:
         """The epochs of the replica's PodGangs, the first by name for each role; None without one of an anchor."""
         by_role: dict[Role, KubeObject] = {}
         for item in self._gangs.get((pcs.namespace or "default", pcs.name, str(replica)), ()):
@@ -309,7 +309,7 @@ def _label(item: KubeObject, key: str) -> str:
 
 
 def _is_number(text: Value) -> bool:
-    """Whether `text` is an epoch: digits, and no more than any clock has."""
+    """True if `text` is an epoch: digits, and no more than any clock has."""
     return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 

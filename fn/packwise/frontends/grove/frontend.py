@@ -68,7 +68,7 @@ def workload_condition(
 def _case(
     pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
 ) -> tuple[ConditionCase | None, list[str]]:
-    """What the condition says, and the domains that it says it of."""
+    """The condition's case, and the domains that it is about."""
     texts = revision.conditions
     if not enabled:
         return (texts.disabled if any(constraint.domains for constraint in pcs.constraints()) else None), []
@@ -177,15 +177,15 @@ def _with_reason(finding: Finding) -> Iterator[Finding]:
     if not finding.at_key or _instead(finding.path) is None:
         yield finding
         return
-    yield _removed(finding, finding.path)
+    yield _removed_finding(finding, finding.path)
     value = finding.subject.get(finding.path) if finding.subject is not None else None
     for name in value if isinstance(value, dict) else ():
         if name in _INSTEAD:
             # Nobody looks into a field that nobody knows.
-            yield _removed(finding, (*finding.path, name))
+            yield _removed_finding(finding, (*finding.path, name))
 
 
-def _removed(finding: Finding, path: FieldPath) -> Finding:
+def _removed_finding(finding: Finding, path: FieldPath) -> Finding:
     message = f"must be taken out: the API has no such field any more; {_instead(path)}"
     return finding._replace(rule=REMOVED.name, severity=Severity.ERROR, path=path, message=message)
 
@@ -216,7 +216,7 @@ class _Grove:
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
     ) -> Iterable[WorkloadPlan]:
-        """What becomes of each PodCliqueSet, by namespace and name."""
+        """The plan of each PodCliqueSet, by namespace and name."""
         items = inventory.items.of_kind(*POD_CLIQUE_SET.key)
         if not items:
             return []
@@ -246,7 +246,7 @@ class _Grove:
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:  # noqa: ARG002
         """The PodCliqueSets in their order, each with the ClusterTopology it resolves to."""
-        scheduled = _scheduled(inventory)
+        scheduled = _count_scheduled(inventory)
         for item in inventory.items.of_kind(*POD_CLIQUE_SET.key):
             pcs = PodCliqueSet.read(item.value)
             count = scheduled.get(identity(item.value)[2:])
@@ -273,7 +273,7 @@ class _Grove:
 
 
 def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSources:
-    """What tells the epochs of PodGangs; nothing is imported for the releases that have none."""
+    """The sources of the epochs of PodGangs; nothing is imported for the releases that have none."""
     from packwise.frontends.grove.epoch_sources import EpochSources
 
     return EpochSources(inventory, settings)
@@ -297,7 +297,7 @@ def _with_notice(
     return [plan._replace(findings=(*plan.findings, notice)) if plan.workload is first else plan for plan in plans]
 
 
-def _scheduled(inventory: Inventory) -> dict[Named, int]:
+def _count_scheduled(inventory: Inventory) -> dict[Named, int]:
     """Scheduled pods by workload, in the input or the baseline, whichever is higher."""
     pods = scheduled_pods(inventory.items)
     for name, count in scheduled_pods(inventory.baseline).items():
@@ -324,7 +324,7 @@ class _Judgement(NamedTuple):
 
 
 class _Planner:
-    """What all workloads of one run have in common."""
+    """Judges and plans the workloads of one run, with what they have in common."""
 
     __slots__ = (
         "_baseline", "_before", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_image_of", "_live",
@@ -355,7 +355,7 @@ class _Planner:
         self._live = live_replicas(inventory.items).groups
         self._epochs = _epoch_sources(inventory, settings) if cluster.revision.podgang_maps else None
         self.placeholders: list[KubeObject] = []
-        self._scheduled = _scheduled(inventory)
+        self._scheduled = _count_scheduled(inventory)
         before = () if inventory.baseline is None else inventory.baseline.of_kind(*POD_CLIQUE_SET.key)
         self._baseline = {identity(item.value)[2:]: item.value for item in before}
         keeps = cluster.revision.keeps_preferred and not cluster.enabled
@@ -364,7 +364,7 @@ class _Planner:
         self._before = _before(inventory, cluster.revision_before) if cluster.revision.rolling_updates else None
 
     def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
-        """What becomes of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
+        """The plan of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
         most, total = self._settings.limits.gangs, 0
         refused: dict[int, Finding] = {}
         counted: list[int] = []
@@ -384,7 +384,7 @@ class _Planner:
         ]
 
     def _entries(self, pcs: PodCliqueSet, text: str, most: int) -> int:
-        """How many gangs and entries of gangs a workload would become; `text` is its record."""
+        """The number of gangs and entries of gangs that a workload would become; `text` is its record."""
         copied = len(text) + len(pcs.priority_class)
         if self._cluster.revision.mirrors_metadata:
             copied += length(pcs.labels) + length(pcs.annotations)
@@ -392,7 +392,7 @@ class _Planner:
         return count_entries(pcs, self._live, most, 1 + weight_of_copies(copied), mapped)
 
     def judgement(self, name: Named, workload: KubeObject) -> _Judgement:
-        """What the API server and the webhook answer to one PodCliqueSet."""
+        """The errors of the API server and the webhook for one PodCliqueSet, and packwise's own findings."""
         value, baseline, revision = workload.value, self._baseline.get(name), self._cluster.revision
         history = History(baseline, self._records.get(name), self._cluster.revision_before)
         new = is_new(value, history, self._settings.admission)
@@ -412,7 +412,7 @@ class _Planner:
         return _Judgement(workload, findings, admitted, record_of(admitted.pcs), history.record is not None)
 
     def _about_pods(self, workload: KubeObject, *, is_refused: bool) -> tuple[Finding, ...]:
-        """What is wrong with the pods of a workload. Of one that `is_refused` itself nobody creates any."""
+        """Findings about the pods of a workload. Of one that `is_refused` itself nobody creates any."""
         findings = findings_of(
             [
                 (rule, problem._replace(path=(*path, *problem.path)).bounded)
@@ -426,7 +426,7 @@ class _Planner:
         return tuple([each._replace(operator_message=None, stage=None) for each in findings])
 
     def _advice(self, workload: KubeObject, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
-        """What people want to know, a warning where it changes what they do."""
+        """Advice about a workload: a warning where it changes what people do, else information."""
         findings = findings_of(advise(workload, pcs, context), workload)
         settings = self._settings
         if settings.apply and (self._cluster.enabled or settings.item is not None):
@@ -462,7 +462,7 @@ class _Planner:
         return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own, entries)
 
     def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:
-        """Which gangs the workload becomes, and what is wrong with the PodGangMaps that say so."""
+        """The plans of the workload's gangs, and findings about the PodGangMaps that they follow."""
         if self._epochs is None:
             return plans_of_template(pcs, self._live), ()
         from packwise.frontends.grove.build_gangs import plans_of_entries
@@ -504,7 +504,7 @@ class _Planner:
     def _shape_findings(
         self, workload: KubeObject, problems: list[Problem], before: Mapping[str, Value] | None
     ) -> tuple[Finding, ...]:
-        """What refuses the workload before any webhook: by the cluster's own CRD, where that is at hand."""
+        """Refusals of the workload before any webhook: by the cluster's own CRD, where that is at hand."""
         if not problems and self._definition is None:
             return ()
         from packwise.frontends.grove.schema.crd import judge_workload

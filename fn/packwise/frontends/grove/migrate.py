@@ -30,9 +30,9 @@ def migrate(workload: KubeObject, step: Step) -> KubeObject:
     Raises FieldError where an anchor is in the way, or a comment could not stay.
     """
     if step.packs and not step.keep_pack_domain:
-        workload = _packed(workload, step.preferred)
+        workload = _write_pack(workload, step.preferred)
     if step.target.constraints_choose and not step.source.constraints_choose:
-        workload = _named(workload, step)
+        workload = _write_topology_name(workload, step)
     return _with_min_available(workload, step)
 
 
@@ -49,7 +49,7 @@ def _with_min_available(workload: KubeObject, step: Step) -> KubeObject:
     return workload
 
 
-def _packed(workload: KubeObject, preferred: str | None) -> KubeObject:
+def _write_pack(workload: KubeObject, preferred: str | None) -> KubeObject:
     """`workload` with pack in the place of packDomain."""
     for path in list(_constraints(workload)):
         if workload.get((*path, "packDomain")) is not None:
@@ -59,7 +59,7 @@ def _packed(workload: KubeObject, preferred: str | None) -> KubeObject:
     return workload
 
 
-def _named(workload: KubeObject, step: Step) -> KubeObject:
+def _write_topology_name(workload: KubeObject, step: Step) -> KubeObject:
     """`workload` with the topology's name in its constraints."""
     name = step.topology
     field = step.source.topology_name_field
@@ -120,7 +120,7 @@ def mend(workload: KubeObject, revision: Revision) -> KubeObject:
     for path in tool_dependent_words(workload):
         workload = workload.quote(path)
     # A field by its new name may hold others to be renamed.
-    while (renamed := _renamed(workload, revision)) is not workload:
+    while (renamed := _rename_fields(workload, revision)) is not workload:
         workload = renamed
     # A workload that runs may be of an older API: what it was made with must stay.
     return _pack_required(workload) if revision.deprecates_pack_domain and not workload.get("status") else workload
@@ -145,7 +145,7 @@ def _pack_required(workload: KubeObject) -> KubeObject:
     return workload
 
 
-def _renamed(workload: KubeObject, revision: Revision) -> KubeObject:
+def _rename_fields(workload: KubeObject, revision: Revision) -> KubeObject:
     for problem in check_shape(workload.value, revision):
         name = replacement(problem.path) if problem.effect is Effect.UNKNOWN else None
         # Some were replaced by more than another name.

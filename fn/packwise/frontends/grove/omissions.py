@@ -1,4 +1,4 @@
-"""What a PodCliqueSet says and its PodGangs do not, and what would change it. Source: spec/grove.md#7."""
+"""Values of a PodCliqueSet that its PodGangs lack, and what would change that. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def omissions(
     cluster: Cluster,
     settings: TopologyRender,  # noqa: ARG001
 ) -> Iterator[tuple[WorkloadPlan, Omission]]:
-    """What the operator leaves out of the PodGangs of PodCliqueSets, by place."""
+    """The values of PodCliqueSets that the operator leaves out of PodGangs, by place."""
     for plan in plans:
         if identity(plan.workload.value)[:2] == POD_CLIQUE_SET.key:
             yield from ((plan, omission) for omission in _omissions(plan.workload, cluster))
@@ -110,7 +110,7 @@ def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> It
 
 
 def _mirroring() -> str:
-    """Which release is the first whose PodGangs have the labels and annotations of their workload."""
+    """A sentence that names the first release whose PodGangs have the labels and annotations of their workload."""
     from packwise.revisions.records import RECORDS
 
     first = next(record for record in RECORDS if record.mirrors_metadata)

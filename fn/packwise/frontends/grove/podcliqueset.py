@@ -31,7 +31,7 @@ class Pack(NamedTuple):
 
 
 class TopologyConstraint(NamedTuple):
-    """How each replica is packed: by `pack`, or (all revisions before it) within one `pack_domain`.
+    """The packing of each replica: by `pack`, or (all revisions before it) within one `pack_domain`.
 
     `topology_name` chooses the topology whose domains are meant, where the revision has that field here.
     """
@@ -64,7 +64,7 @@ class AutoScaling(NamedTuple):
 
 
 class RollingUpdate(NamedTuple):
-    """How an update goes through the replicas: how many at a time, and how long without progress; "" for ever."""
+    """The pace of an update: how many replicas at a time, and how long without progress; "" for ever."""
 
     max_unavailable: int | None = None
     progress_deadline: str = ""
@@ -155,7 +155,7 @@ class PodCliqueSet(NamedTuple):
 
     @property
     def is_constrained(self) -> bool:
-        """Whether there is a constraint at any of the three levels."""
+        """True if there is a constraint at any of the three levels."""
         if self.topology is not None:
             return True
         return next(self.constraints(), None) is not None
@@ -349,13 +349,13 @@ _LPU = frozenset({"lpu.nvidia.com/lpu", "nvidia.com/lpu"})
 
 
 def is_split(scheduler: str, schedulers: Schedulers | None) -> bool:
-    """Whether KAI schedules the cliques of a workload of `scheduler` that ask for no LPU."""
+    """True if KAI schedules the cliques of a workload of `scheduler` that ask for no LPU."""
     names = schedulers.names if schedulers is not None else ()
     return scheduler == LPX and KAI_PROFILE in names
 
 
 def asks_for_lpu(clique: Clique) -> bool:
-    """Whether a container of the clique's pods requests an LPU, or has a limit of them."""
+    """True if a container of the clique's pods requests an LPU, or has a limit of them."""
     return any(_LPU & resources.keys() for resources in _resources(clique))
 
 

@@ -1,4 +1,4 @@
-"""What a cluster holds beside the files, and an apply leaves there: replicas, preferences, updates, pods of gangs.
+"""Rules about what a cluster holds beside the files, and an apply leaves there: replicas, preferences, updates, pods.
 
 Source: spec/grove.md#7, spec/grove-releases.md#3.2, #2.6, spec/designs.md#7.2, #1.
 
@@ -94,16 +94,16 @@ def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
     kept = [pods for pods in sets if pods.members is not None or not pods.bounds.is_empty]
     parents = {pods.name for pods in kept if pods.members is None}
     return gang._replace(
-        bounds=_preferred(spec, gang.origin),
+        bounds=_preferred_bounds(spec, gang.origin),
         sets=tuple([pods if pods.parent in parents else pods._replace(parent=None) for pods in kept]),
     )
 
 
 def _preferring(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> PodSet:
-    return pods._replace(bounds=_preferred(earlier.get(pods.name), pods.origin))
+    return pods._replace(bounds=_preferred_bounds(earlier.get(pods.name), pods.origin))
 
 
-def _preferred(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
+def _preferred_bounds(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
     key = _mapping(_mapping(value, "topologyConstraint"), "packConstraint").get("preferred")
     # Which domain the label key was of is not recorded.
     return Bounds(None, Level("", key), origin._replace(rule="spec/designs.md#1")) if isinstance(key, str) else Bounds()
@@ -125,7 +125,7 @@ _LISTS = ("cliques", "podCliqueScalingGroups")
 
 
 class Before(NamedTuple):
-    """What was rendered before a change, for all workloads of a run.
+    """The render before a change, for all workloads of a run.
 
     `sizes` are the minReplicas of podgroups, by name; `release` is the release that the baseline was written for, None
     where it tells none.
@@ -136,7 +136,7 @@ class Before(NamedTuple):
 
     @classmethod
     def of(cls, inventory: Inventory, release: Revision | None) -> Before:
-        """What the inventory holds of the time before the change."""
+        """The inventory's objects from before the change."""
         return cls(_sizes(inventory), release)
 
     def problems(
@@ -153,11 +153,11 @@ class _Change(NamedTuple):
     before: Before
 
 
-def _kept(change: _Change, context: Context) -> Iterator[Problem]:
-    """What the webhook refuses in the object with the rollingUpdates that stay in the cluster."""
+def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
+    """The webhook's refusals of the object with the rollingUpdates that stay in the cluster."""
     if change.stored is None:
         return
-    merged = _merged(change.value, default(change.stored, change.before.release or context.revision, create=False))
+    merged = _merge(change.value, default(change.stored, change.before.release or context.revision, create=False))
     if merged is None:
         return
     # Few changes come by here.
@@ -179,7 +179,7 @@ def _kept(change: _Change, context: Context) -> Iterator[Problem]:
             yield Problem(path, message)
 
 
-def _merged(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[str, Value] | None:
+def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[str, Value] | None:
     """`value` with each rollingUpdate of `stored` that it leaves out; None where it leaves out none."""
     template, keeps = dict(_mapping(_mapping(value, "spec"), "template")), False
     for field in _LISTS:
@@ -250,7 +250,7 @@ STORED: tuple[Check[_Change], ...] = (
             _SPEC,
             Severity.WARNING,
         ),
-        _kept,
+        _kept_updates,
     ),
     Check(
         Rule(

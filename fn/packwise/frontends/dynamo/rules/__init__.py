@@ -32,7 +32,7 @@ LIVE = Rule(
 )
 
 CHECKS = (*PAIRING, *ADMISSION, *IMAGES, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)
-"""What is checked of every graph, in this order."""
+"""The checks of every graph, in this order."""
 
 RULES: tuple[Rule, ...] = (
     RELEASE, UNNAMED, VERSION, SCHEMA, FIELD, TEMPLATED, UNRENDERED, CLASH, LIVE, *(check.rule for check in CHECKS),

@@ -1,4 +1,4 @@
-"""What the API server and the webhook refuse in a graph, its components and its update; and how checks run.
+"""The rules of the API server and the webhook about a graph, its components and its update; and how checks run.
 
 Source: spec/dynamo.md#2.6, #3.11.
 """
@@ -77,7 +77,7 @@ def where(subject: Subject, component: Component, *steps: str) -> str:
     return ".".join([f"spec.{list_name}[{component.name}]", *steps])
 
 
-def refused(path: FieldPath, message: str, text: str) -> Problem:
+def refusal(path: FieldPath, message: str, text: str) -> Problem:
     """A problem that the webhook refuses with `text`."""
     return Problem(path, message, text, Stage.WEBHOOK)
 
@@ -89,7 +89,7 @@ def by_api_server(path: FieldPath, message: str, text: str) -> Problem:
 
 def field_error(path: FieldPath, kind: ErrorType, value: Value, detail: str, message: str) -> Problem:
     """A problem that the webhook refuses with a field error of Kubernetes."""
-    return refused(path, message, OperatorError(format_path(path), kind, value, detail).text())
+    return refusal(path, message, OperatorError(format_path(path), kind, value, detail).text())
 
 
 PROVIDER = "nvidia.com/workload-provider"
@@ -194,12 +194,12 @@ def _epp(at: Subject) -> Iterator[Problem]:
             yield by_api_server(component.path("eppConfig"), "must be left out unless the type is epp", text)
     for component in pickers:
         if component.is_multinode:
-            yield refused(
+            yield refusal(
                 component.path("multinode"), "must be left out of an EPP", "EPP component cannot be multinode"
             )
         if component.replicas != 1:
             text = "EPP component must have exactly 1 replica"
-            yield refused(component.path("replicas"), f"must be 1 of an EPP; got {component.replicas}", text)
+            yield refusal(component.path("replicas"), f"must be 1 of an EPP; got {component.replicas}", text)
 
 
 def _length(at: Subject) -> Iterator[Problem]:
@@ -228,7 +228,7 @@ def _provider(at: Subject) -> Iterator[Problem]:
     if PROVIDER in at.graph.annotations and not at.is_export:
         message = "must be left out: the operator notes there who runs the graph"
         text = "may only be materialized by the Dynamo operator"
-        yield refused(("metadata", "annotations", PROVIDER), message, text)
+        yield refusal(("metadata", "annotations", PROVIDER), message, text)
 
 
 def _strategy(at: Subject) -> Iterator[Problem]:
@@ -240,7 +240,7 @@ def _strategy(at: Subject) -> Iterator[Problem]:
             f'unsupported Grove update strategy annotation "{STRATEGY}"="{strategy}": supported values are '
             '"RollingRecreate" and "OnDelete"'
         )
-        yield refused(("metadata", "annotations", STRATEGY), message, text)
+        yield refusal(("metadata", "annotations", STRATEGY), message, text)
 
 
 def _backend(at: Subject) -> Iterator[Problem]:
@@ -255,11 +255,11 @@ def _backend(at: Subject) -> Iterator[Problem]:
                 continue
             message = f"must run one backend; its command runs {list_known(component.backends)}"
             shown = " ".join(component.backends)
-            yield refused(path, message, f"multiple backend frameworks detected from command: [{shown}]")
+            yield refusal(path, message, f"multiple backend frameworks detected from command: [{shown}]")
         elif at.graph.backend and first != at.graph.backend:
             message = f'runs "{first}", and the graph says "{at.graph.backend}"; mend the one that is wrong'
             text = f'backend framework mismatch: detected "{first}" from command but explicitly configured as '
-            yield refused(path, message, f'{text}"{at.graph.backend}"')
+            yield refusal(path, message, f'{text}"{at.graph.backend}"')
 
 
 def _memory(at: Subject) -> Iterator[Problem]:
@@ -268,7 +268,7 @@ def _memory(at: Subject) -> Iterator[Problem]:
         if component.inter_pod and backend not in ("vllm", ""):
             message = f'must not be InterPod with "{backend}": only vLLM shares GPU memory between pods'
             text = f"the inter-pod GMS layout is currently supported only for vLLM (detected backend: {backend})"
-            yield refused(component.path("experimental", "gpuMemoryService", "mode"), message, text)
+            yield refusal(component.path("experimental", "gpuMemoryService", "mode"), message, text)
 
 
 def _roles(at: Subject) -> Iterator[Problem]:
@@ -287,7 +287,7 @@ def _roles(at: Subject) -> Iterator[Problem]:
 
 
 def _off_grove(at: Subject) -> Iterator[Problem]:
-    """What asks for Grove where the graph goes without it."""
+    """Features that need Grove in a graph that goes without it."""
     opted_out = at.graph.annotations.get("nvidia.com/enable-grove", "").lower() == "false"
     if at.settings.grove and not opted_out:
         return
@@ -318,7 +318,7 @@ def _underivable(at: Subject) -> Iterator[Problem]:
             yield Problem(component.path("type"), f"lpx {message}")
             if component.constraint is not None:
                 text = f"{where(at, component)}: LPX does not support Grove topologyConstraint"
-                yield refused(component.path("topologyConstraint"), "must be left out of an LPX component", text)
+                yield refusal(component.path("topologyConstraint"), "must be left out of an LPX component", text)
         if component.value.get("engineGroup") is not None:
             yield Problem(component.path("engineGroup"), message)
     if at.graph.experimental.get("componentGroups"):
@@ -373,7 +373,7 @@ def _set(at: Subject) -> Iterator[Problem]:
         if names:
             shown = ", ".join(f'"{name}"' for name in names)
             message = f"must keep its components: {shown} {word}; delete the graph and create it anew"
-            yield refused(("spec", "components"), message, f"{text}{word}: [{' '.join(names)}]")
+            yield refusal(("spec", "components"), message, f"{text}{word}: [{' '.join(names)}]")
 
 
 def _nodes(at: Subject) -> Iterator[Problem]:
@@ -383,14 +383,14 @@ def _nodes(at: Subject) -> Iterator[Problem]:
             message = (
                 f"must stay {'multinode' if old.is_multinode else 'of one node'}; delete the graph and create it anew"
             )
-            yield refused(new.path("multinode"), message, text)
+            yield refusal(new.path("multinode"), message, text)
         if old.inter_pod != new.inter_pod:
             text = (
                 "the inter-pod GMS layout cannot be toggled after creation; delete and recreate the "
                 "DynamoGraphDeployment"
             )
             message = "must stay as it is: whether GPU memory is shared between pods is decided at creation"
-            yield refused(new.path("experimental", "gpuMemoryService"), message, text)
+            yield refusal(new.path("experimental", "gpuMemoryService"), message, text)
 
 
 def _constraints(at: Subject) -> Iterator[Problem]:
@@ -408,7 +408,7 @@ def _constraints(at: Subject) -> Iterator[Problem]:
             yield field_error(new.path("topologyConstraint"), ErrorType.FORBIDDEN, None, detail, message)
 
 
-def _fixed(at: Subject) -> Iterator[Problem]:
+def _immutable_fields(at: Subject) -> Iterator[Problem]:
     for old, new in _pairs(at):
         fixed = at.release.min_available is not Known.NO and old.min_available is not None
         if fixed and old.min_available != new.min_available:
@@ -433,7 +433,7 @@ def _adapter(at: Subject) -> Iterator[Problem]:
             yield field_error(new.path("replicas"), ErrorType.FORBIDDEN, None, detail, message)
 
 
-def _scaled(at: Subject) -> Iterator[Problem]:
+def _replica_changes(at: Subject) -> Iterator[Problem]:
     for old, new in _pairs(at):
         if old.replicas != new.replicas and not (new.scaling_adapter and old.scaling_adapter):
             kind = "PodCliqueScalingGroup" if new.uses_group else "PodClique"
@@ -450,9 +450,9 @@ UPDATE = (
     Check(Rule("dynamo-update-topology", "Topology constraints stay as they were created.", "spec/dynamo.md#2.6"),
           _constraints),
     Check(Rule("dynamo-update-fixed", "minAvailable and type stay as they were created.",
-               "spec/dynamo.md#2.6"), _fixed),
+               "spec/dynamo.md#2.6"), _immutable_fields),
     Check(Rule("dynamo-update-replicas", "The scaling adapter has the replicas.", "spec/dynamo.md#2.6"), _adapter),
     Check(Rule("dynamo-replicas-live", "Replicas of a graph that is there change beside the template.",
-               "spec/dynamo.md#3.11", Severity.INFO), _scaled),
+               "spec/dynamo.md#3.11", Severity.INFO), _replica_changes),
 )  # fmt: skip
 """Rules of an update."""

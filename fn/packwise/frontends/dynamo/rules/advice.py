@@ -1,4 +1,4 @@
-"""What no operator refuses, and hurts people: fields, images, pods on one node, releases that do not go together.
+"""Advice about what no operator refuses: fields, images, pods on one node, releases that do not go together.
 
 Source: spec/dynamo.md#1.1, #4.
 """
@@ -14,7 +14,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.dynamo.convert import MAIN, mapping, mappings, text, texts
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
-from packwise.frontends.dynamo.rules.admission import Check, refused
+from packwise.frontends.dynamo.rules.admission import Check, refusal
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.kubernetes.quantities import amounts, container_requests
 from packwise.kubernetes.validation import ErrorType, OperatorError
@@ -101,7 +101,7 @@ def _partial(at: Subject) -> Iterator[Problem]:
             yield Problem(component.path("multinode", "nodeCount"), message)
 
 
-def _pinned(at: Subject) -> Iterator[Problem]:
+def _pinned_components(at: Subject) -> Iterator[Problem]:
     if not at.graph.pack_domain:
         return
     for component in at.graph.components:
@@ -138,7 +138,7 @@ def _narrow(at: Subject) -> Iterator[Problem]:
             yield Problem(path, message)
 
 
-def _shortened(at: Subject) -> Iterator[Problem]:
+def _shortened_name(at: Subject) -> Iterator[Problem]:
     if at.set_name != at.graph.name:
         message = (
             "is too long for the names of the pods with those of the components: the PodCliqueSet is called "
@@ -148,7 +148,7 @@ def _shortened(at: Subject) -> Iterator[Problem]:
         yield Problem(("metadata", "name"), message)
 
 
-def _lost(at: Subject) -> Iterator[Problem]:
+def _lost_annotations(at: Subject) -> Iterator[Problem]:
     for key in at.graph.annotations:
         if key.startswith(("grove.io/", "scheduling.grove.io/")):
             message = "does not reach the PodCliqueSet: its annotations are those in spec.annotations; put it there"
@@ -231,16 +231,16 @@ ADVICE = (
     Check(Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4", Severity.WARNING),
           _partial),
     Check(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4",
-               Severity.WARNING), _pinned),
+               Severity.WARNING), _pinned_components),
     *APART,
     Check(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.", "spec/dynamo.md#4",
                Severity.WARNING), _narrow),
     Check(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.", "spec/dynamo.md#4",
                Severity.WARNING), _rigid),
     Check(Rule("dynamo-name-shortened", "The PodCliqueSet has the name of the graph.", "spec/dynamo.md#3.2",
-               Severity.WARNING), _shortened),
+               Severity.WARNING), _shortened_name),
     Check(Rule("dynamo-annotation-lost", "Annotations for Grove stand where they are copied from.", "spec/dynamo.md#4",
-               Severity.WARNING), _lost),
+               Severity.WARNING), _lost_annotations),
     Check(Rule("dynamo-scale-to-zero", "Grove brings back what was scaled to zero.",
                "spec/dynamo.md#4", Severity.WARNING), _zero),
     Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "spec/dynamo.md#5",
@@ -267,7 +267,7 @@ _LPX = "lpx"
 
 
 def _lacks(at: Subject) -> Iterator[Problem]:
-    """What the webhook misses in new components, and in those whose image or version a change touches."""
+    """The webhook's refusals of new components, and of those whose image or version a change touches."""
     if not at.is_new and at.before is None:
         # The webhook passes over what was there before.
         return
@@ -301,18 +301,18 @@ def _without_image(at: Subject, component: Component) -> Problem:
         path = (*path, place, "image")
     field = f"{_service(component)}.extraPodSpec.mainContainer.image" if at.graph.is_alpha else format_path(path)
     written = "`extraPodSpec.mainContainer`" if at.graph.is_alpha else f'the container "{MAIN}"'
-    return _required(path, f"must be given: {written} of a component names its image", field, "is required")
+    return _required_value(path, f"must be given: {written} of a component names its image", field, "is required")
 
 
 def _without_version(at: Subject, component: Component, image: str) -> Problem:
     path = component.path("podTemplate", "spec", "containers", _main_place(component) or 0, "image")
     owner = _service(component) if at.graph.is_alpha else format_path(component.path())
     message = f'must have a version as its tag, as in ":1.5.0", or `{_OVERRIDE}` beside it; got "{image}"'
-    return _required(path, message, f"{owner}.{_OVERRIDE}", _UNVERSIONED)
+    return _required_value(path, message, f"{owner}.{_OVERRIDE}", _UNVERSIONED)
 
 
-def _required(path: FieldPath, message: str, field: str, detail: str) -> Problem:
-    return refused(path, message, OperatorError(field, ErrorType.REQUIRED, None, detail).text())
+def _required_value(path: FieldPath, message: str, field: str, detail: str) -> Problem:
+    return refusal(path, message, OperatorError(field, ErrorType.REQUIRED, None, detail).text())
 
 
 def _service(component: Component) -> str:
@@ -329,11 +329,11 @@ def _is_demanded(at: Subject) -> bool:
     return at.release.runtime_version is Known.YES and at.settings.release is not None
 
 
-def _refused(at: Subject) -> Iterable[Problem]:
+def _runtime_refusals(at: Subject) -> Iterable[Problem]:
     return _lacks(at) if _is_demanded(at) else ()
 
 
-def _warned(at: Subject) -> Iterator[Problem]:
+def _runtime_warnings(at: Subject) -> Iterator[Problem]:
     if at.release.runtime_version is Known.NO or _is_demanded(at):
         return
     lacks = _lacks(at)
@@ -374,8 +374,8 @@ RUNTIME_VERSION = Rule(
 
 IMAGES = (
     Check(Rule("dynamo-main-image", "The image of a main container tells the version of Dynamo.", "spec/dynamo.md#2.6"),
-          _refused),
-    Check(RUNTIME_VERSION, _warned),
+          _runtime_refusals),
+    Check(RUNTIME_VERSION, _runtime_warnings),
 )  # fmt: skip
 """Rules of the images of main containers."""
 
@@ -384,7 +384,7 @@ _DEPRECATED = "packDomain is deprecated and cannot be used on new workloads; use
 
 
 def refuses_constraint(at: Subject) -> bool:
-    """Whether Grove refuses, or drops, the constraints that the release of Dynamo writes."""
+    """True if Grove refuses, or drops, the constraints that the release of Dynamo writes."""
     if at.release.constraint == "packDomain":
         return at.revision.constraints_choose
     return not at.revision.deprecates_pack_domain
@@ -407,7 +407,7 @@ def _constraint(at: Subject) -> Iterator[Problem]:
             f"becomes `packDomain` with {dynamo}, which {grove} refuses: name the releases that your "
             f"cluster runs, Dynamo {fitting} with this Grove, or Grove before v0.1.0-alpha.9"
         )
-        yield refused(path, message, _DEPRECATED) if revision.deprecates_pack_domain else Problem(path, message)
+        yield refusal(path, message, _DEPRECATED) if revision.deprecates_pack_domain else Problem(path, message)
     else:
         message = (
             f"becomes `pack` with {dynamo}, which {grove} does not know and drops, so that pods go "

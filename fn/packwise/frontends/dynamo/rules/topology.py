@@ -12,7 +12,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.dynamo.convert import mapping
-from packwise.frontends.dynamo.rules.admission import Check, by_api_server, field_error, refused, where
+from packwise.frontends.dynamo.rules.admission import Check, by_api_server, field_error, refusal, where
 from packwise.kubernetes.validation import ErrorType
 from packwise.revisions.dynamo import Known, Texts
 from packwise.wording import told_known
@@ -31,7 +31,7 @@ _DOMAIN_RE = re.compile(_DOMAIN)
 _SPEC: FieldPath = ("spec", "topologyConstraint")
 
 
-def _required(at: Subject) -> Iterator[Problem]:
+def _missing_constraint(at: Subject) -> Iterator[Problem]:
     """A constraint anywhere needs the graph's, which names the topology."""
     graph, texts = at.graph, at.release.texts
     if not graph.is_constrained:
@@ -48,7 +48,7 @@ def _required(at: Subject) -> Iterator[Problem]:
             )
             yield problem._replace(path=path)
         else:
-            yield refused(
+            yield refusal(
                 path,
                 message,
                 f"spec.topologyConstraint with {field} is required when any topology constraint is set "
@@ -58,7 +58,7 @@ def _required(at: Subject) -> Iterator[Problem]:
         path, message = (*_SPEC, "clusterTopologyName"), "must name the topology that the domains are of"
         text = f"spec.topologyConstraint.{field} is required when any topology constraint is set"
         newer = texts is Texts.FIELDS
-        yield Problem(path, message, stage=Stage.SCHEMA) if newer else refused(path, message, text)
+        yield Problem(path, message, stage=Stage.SCHEMA) if newer else refusal(path, message, text)
 
 
 def _somewhere(at: Subject) -> Iterator[Problem]:
@@ -78,7 +78,7 @@ def _somewhere(at: Subject) -> Iterator[Problem]:
     for component in without:
         here = where(at, component, "topologyConstraint")
         named = "service" if release.texts is Texts.SERVICES else "component"
-        yield refused(
+        yield refusal(
             component.path(),
             f"must have a topologyConstraint: Dynamo {release.name} wants one of every {named} where the graph has no "
             "packDomain; add it, or `packDomain` to the graph's own",
@@ -106,18 +106,18 @@ def _pattern(at: Subject) -> Iterator[Problem]:
             message = f'must be a lower-case name of letters, digits and dashes; got "{domain}"'
             here = "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
             text = f'{here}.packDomain "{domain}" is not a valid topology domain; must match {_DOMAIN}'
-            yield refused(path, message, text) if at.release.texts is not Texts.FIELDS else Problem(path, message)
+            yield refusal(path, message, text) if at.release.texts is not Texts.FIELDS else Problem(path, message)
         elif not domain and component is not None:
             text = f"{where(at, component, 'topologyConstraint')}.packDomain is required"
-            yield refused(path, "must say within which domain each replica stands", text)
+            yield refusal(path, "must say within which domain each replica stands", text)
 
 
-def _named(at: Subject) -> ClusterTopology | None:
+def _named_topology(at: Subject) -> ClusterTopology | None:
     name = at.graph.constraint.topology_name if at.graph.constraint is not None else ""
     return at.topologies.get(name)
 
 
-def _known(at: Subject) -> Iterator[Problem]:
+def _unknown_topology(at: Subject) -> Iterator[Problem]:
     """The topology is one of the input's, where it has any; the webhook looks when a graph is new."""
     graph = at.graph
     if graph.constraint is None or not graph.constraint.topology_name or not at.topologies or not at.is_new:
@@ -131,7 +131,7 @@ def _known(at: Subject) -> Iterator[Problem]:
         detail = "references a ClusterTopologyBinding resource that was not found"
         yield field_error(path, ErrorType.INVALID, name, detail, message)
     else:
-        yield refused(
+        yield refusal(
             path,
             message,
             f'topology-aware scheduling requires a ClusterTopology resource "{name}" but it was not found; ensure the '
@@ -140,7 +140,7 @@ def _known(at: Subject) -> Iterator[Problem]:
 
 
 def _domain_known(at: Subject) -> Iterator[Problem]:
-    topology = _named(at)
+    topology = _named_topology(at)
     if topology is None:
         return
     available = sorted(topology.domains)
@@ -156,11 +156,11 @@ def _domain_known(at: Subject) -> Iterator[Problem]:
             else:
                 here = "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
                 text = f'{here}: domain "{domain}" does not exist in ClusterTopology "{topology.name}"; '
-                yield refused(path, message, f"{text}available domains: {shown}")
+                yield refusal(path, message, f"{text}available domains: {shown}")
 
 
 def _narrower(at: Subject) -> Iterator[Problem]:
-    graph, topology = at.graph, _named(at)
+    graph, topology = at.graph, _named_topology(at)
     if topology is None or topology.level_of(graph.pack_domain) is None:
         return
     whole = topology.domains.index(graph.pack_domain)
@@ -174,7 +174,7 @@ def _narrower(at: Subject) -> Iterator[Problem]:
             detail = f'must be equal to or narrower than the deployment-level domain "{graph.pack_domain}"'
             yield field_error(path, ErrorType.INVALID, domain, detail, message)
         else:
-            yield refused(
+            yield refusal(
                 path,
                 message,
                 f'{where(at, component)}: topologyConstraint.packDomain "{domain}" is broader than spec-level '
@@ -205,7 +205,7 @@ def _transfer(at: Subject) -> Iterator[Problem]:
             "resource that was not found"
         )
         message = f'must be a topology of the input; got "{name}"{told_known(name, sorted(at.topologies))}'
-        yield refused((*path, "clusterTopologyName"), message, text)
+        yield refusal((*path, "clusterTopologyName"), message, text)
     topology, domain = at.topologies.get(name) if isinstance(name, str) else None, policy.get("domain")
     if topology is not None and isinstance(domain, str) and topology.level_of(domain) is None:
         text = (
@@ -213,7 +213,7 @@ def _transfer(at: Subject) -> Iterator[Problem]:
             f"available domains: [{' '.join(sorted(topology.domains))}]"
         )
         message = f'must be a domain of "{name}"; got "{domain}"{told_known(domain, list(topology.domains))}'
-        yield refused((*path, "domain"), message, text)
+        yield refusal((*path, "domain"), message, text)
 
 
 def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
@@ -227,14 +227,14 @@ def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
 
 TOPOLOGY = (
     Check(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.",
-               "spec/dynamo.md#2.6"), _required),
+               "spec/dynamo.md#2.6"), _missing_constraint),
     Check(Rule("dynamo-topology-everywhere", "Without a domain of the graph, its components have one.",
                "spec/dynamo.md#2.6"), _somewhere),
     Check(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.",
                "spec/dynamo.md#1.2",
                Severity.WARNING), _alone_unsure),
     Check(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "spec/dynamo.md#2.6"), _pattern),
-    Check(Rule("dynamo-topology-found", "The topology of a graph is there.", "spec/dynamo.md#2.6"), _known),
+    Check(Rule("dynamo-topology-found", "The topology of a graph is there.", "spec/dynamo.md#2.6"), _unknown_topology),
     Check(Rule("dynamo-domain-known", "A domain is one of the topology's.", "spec/dynamo.md#2.6"), _domain_known),
     Check(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "spec/dynamo.md#2.6"),
           _narrower),
@@ -248,7 +248,7 @@ _LARGEST = 2**31 - 1
 
 
 class _Scope(NamedTuple):
-    """What an override may be of: the target it has, and the path of its parts in the value."""
+    """The scope of an override: the target it has, and the path of its parts in the value."""
 
     target: str
     constraint: tuple[str, ...]

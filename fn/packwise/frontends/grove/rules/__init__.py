@@ -44,13 +44,13 @@ def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
 
 
 def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """What the webhook refuses in a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
+    """The webhook's refusals of a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
     book = rulebook(context.revision)
     return run(book.create, pcs, context if context.create else context._replace(create=True))
 
 
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """What the webhook refuses in an update, in its order: the new object's own problems, else forbidden changes.
+    """The webhook's refusals of an update, in its order: the new object's own problems, else forbidden changes.
 
     Both are read from defaulted values. Where the revision lets a workload change its constraints, their rules run as
     for a new workload when it does.

@@ -1,4 +1,4 @@
-"""What a check is: a rule and the function that answers what breaks it; and how the checks of a webhook run, in order.
+"""Checks: a rule and the function that answers what breaks it; and how the checks of a webhook run, in order.
 
 Source: spec/grove.md#4 and #5.
 """
@@ -40,8 +40,8 @@ __all__ = [
     "groups_of",
     "invalid",
     "itself",
-    "refused",
-    "required",
+    "refusal",
+    "required_value",
     "rules_of",
     "run",
 ]
@@ -53,7 +53,7 @@ TEMPLATE: FieldPath = ("spec", "template")
 
 
 class Context(NamedTuple):
-    """What a rule may know beside the workload.
+    """The surroundings of a workload that rules may depend on.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
     `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled;
@@ -74,7 +74,7 @@ class Context(NamedTuple):
 
     @property
     def lacks_mnnvl(self) -> bool:
-        """Whether the feature is known to be off."""
+        """True if the feature is known to be off."""
         return self.knows_mnnvl and not self.auto_mnnvl
 
 
@@ -211,21 +211,21 @@ def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: li
                 problems.append((node.rule, problem.bounded))
 
 
-def refused(path: FieldPath, message: str, error: OperatorError | Sentence) -> Problem:
+def refusal(path: FieldPath, message: str, error: OperatorError | Sentence) -> Problem:
     """A problem at `path` that the webhook refuses with the text of `error`."""
     return Problem(path, message, error.text(), Stage.WEBHOOK)
 
 
 def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
     """An `Invalid value` of the operator at `field` (default: the true path), with packwise's own `message`."""
-    return refused(path, message, OperatorError(field or format_path(path), ErrorType.INVALID, value, detail))
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.INVALID, value, detail))
 
 
-def required(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
+def required_value(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
     """A `Required value` of the operator."""
-    return refused(path, message, OperatorError(field or format_path(path), ErrorType.REQUIRED, None, detail))
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.REQUIRED, None, detail))
 
 
 def forbidden(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
     """A `Forbidden` of the operator."""
-    return refused(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))

@@ -17,8 +17,8 @@ from packwise.frontends.grove.rules.check import (
     GroupAt,
     Scope,
     invalid,
-    refused,
-    required,
+    refusal,
+    required_value,
 )
 from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.quantities import format_duration, parse_duration
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import AutoScaling, PodCliqueSet
 
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "CliqueStartupTypeInOrder")
-"""What cliqueStartupType can be."""
+"""The values of cliqueStartupType."""
 
 _CLIQUES = "spec.template.cliques"
 
@@ -65,7 +65,7 @@ def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if not pcs.cliques:
-        yield required(
+        yield required_value(
             (*TEMPLATE, "cliques"), "at least one PodClique must be defined", "must hold at least one clique; got none"
         )
 
@@ -85,9 +85,9 @@ def _termination_delay(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem
         yield invalid(path, TypedText(shown), text, f'must be a duration greater than 0; got "{pcs.termination_delay}"')
 
 
-def _named(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+def _missing_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if not at.clique.name.strip():
-        yield required(at.path("name"), "field cannot be empty", "must name the clique")
+        yield required_value(at.path("name"), "field cannot be empty", "must name the clique")
 
 
 def _name_dns(at: CliqueAt, _context: Context) -> Iterator[Problem]:
@@ -127,7 +127,7 @@ def _duplicate(names: Sequence[str], field: str, *steps: str) -> Iterator[Proble
         at = len(names) - 1 - names[::-1].index(repeated[0])
         path: FieldPath = (*TEMPLATE, "cliques", at, *steps)
         error = OperatorError(f"{_CLIQUES}.{field}", ErrorType.DUPLICATE, repeated)
-        yield refused(path, f"must be unique among the cliques; more than once: {list_known(repeated)}", error)
+        yield refusal(path, f"must be unique among the cliques; more than once: {list_known(repeated)}", error)
 
 
 def _unique_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -164,7 +164,7 @@ CLIQUES_ANY = (Check(_ANY, _any_clique),)
 CLIQUES_ANY_HEAD = (Check(_ANY, _any_clique_without_text),)
 """The same for an operator that has no words for it."""
 
-CLIQUE_NAME = (Check(Rule("clique-name", "A clique has a name.", "spec/grove.md#r05"), _named),)
+CLIQUE_NAME = (Check(Rule("clique-name", "A clique has a name.", "spec/grove.md#r05"), _missing_name),)
 """Runs first for each clique."""
 
 CLIQUE_SIZE = (
@@ -183,7 +183,7 @@ CLIQUES_UNIQUE = (
     Check(Rule("clique-names-unique", "No two cliques have the same name.", "spec/grove.md#r27"), _unique_names),
     Check(Rule("clique-roles-unique", "No two cliques have the same roleName.", "spec/grove.md#r28"), _unique_roles),
 )
-"""What holds among the cliques."""
+"""Rules among the cliques."""
 
 SAME_SCHEDULER = Rule("one-scheduler", "All cliques name the same scheduler.", "spec/grove.md#r29")
 ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler),)
@@ -205,7 +205,7 @@ class _Scaled(NamedTuple):
     scaling: AutoScaling
 
 
-def _scaled(at: CliqueAt, _context: Context) -> Sequence[_Scaled]:
+def _autoscaler(at: CliqueAt, _context: Context) -> Sequence[_Scaled]:
     scaling = at.clique.auto_scaling
     return (_Scaled(at, scaling),) if scaling else ()
 
@@ -235,7 +235,7 @@ def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
 
 
 AUTOSCALING = (
-    Scope(_scaled, (
+    Scope(_autoscaler, (
         Check(Rule("autoscaling-min", "minReplicas is at least minAvailable.", "spec/grove.md#r16"), _min),
         Check(Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "spec/grove.md#r17"), _max_min),
         Check(Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.",
@@ -297,7 +297,7 @@ def _env_unique(env: _Env, _context: Context) -> Iterator[Problem]:
     repeated = duplicates(env.names)
     if repeated:
         message = f"must set each variable once; more than once: {list_known(repeated)}"
-        yield refused(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
+        yield refusal(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
 
 
 def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
@@ -358,7 +358,7 @@ def _entry_named(dep: _Dependency, _context: Context) -> Iterator[Problem]:
     if not dep.name.strip():
         path = dep.at.path("spec", "startsAfter", dep.position)
         field = format_path(dep.at.path("spec", "startsAfter"))
-        yield required(path, "clique dependency must not be empty", "must name a clique", field=field)
+        yield required_value(path, "clique dependency must not be empty", "must name a clique", field=field)
 
 
 def _other(dep: _Dependency, _context: Context) -> Iterator[Problem]:
@@ -374,10 +374,10 @@ def _once(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if repeated:
         path = at.path("spec", "startsAfter")
         error = OperatorError(format_path(path), ErrorType.DUPLICATE, repeated)
-        yield refused(path, f"must name each clique once; more than once: {list_known(repeated)}", error)
+        yield refusal(path, f"must name each clique once; more than once: {list_known(repeated)}", error)
 
 
-def _known(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+def _unknown_dependencies(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if pcs.startup_type != EXPLICIT:
         return
     names = [clique.name for clique in pcs.cliques]
@@ -389,7 +389,7 @@ def _known(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     text = "unknown clique names found, all clique dependencies must be defined as cliques"
     joined = ",".join([dep for _, _, dep in unknown])
     # The operator has one error for all of them.
-    problem = refused((), "", OperatorError("spec.template.cliques.startsAfter", ErrorType.INVALID, joined, text))
+    problem = refusal((), "", OperatorError("spec.template.cliques.startsAfter", ErrorType.INVALID, joined, text))
     for i, j, dep in unknown:
         message = f'must name a clique of this set; got "{dep}", known: {list_known(names)}{closest(dep, names)}'
         yield problem._replace(path=(*TEMPLATE, "cliques", i, "spec", "startsAfter", j), message=message)
@@ -405,7 +405,7 @@ def _acyclic(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if not circles:
         return
     text = "clique must not have circular dependencies"
-    problem = refused((), "", OperatorError("spec.template.cliques", ErrorType.INVALID, circles, text))
+    problem = refusal((), "", OperatorError("spec.template.cliques", ErrorType.INVALID, circles, text))
     for circle in circles:
         first = next(index for index, clique in enumerate(pcs.cliques) if clique.name in circle)
         message = f"must not go round in a circle; these cliques wait for each other: {list_known(circle)}"
@@ -468,7 +468,9 @@ DEPENDENCIES = (
 """Rules of one clique's startsAfter; only for the explicit startup type."""
 
 DEPENDENCY_GRAPH = (
-    Check(Rule("starts-after-known", "startsAfter names cliques of this set.", "spec/grove.md#r30"), _known),
+    Check(
+        Rule("starts-after-known", "startsAfter names cliques of this set.", "spec/grove.md#r30"), _unknown_dependencies
+    ),
     Check(
         Rule("starts-after-acyclic", "Cliques do not wait for each other in a circle.", "spec/grove.md#r31"), _acyclic
     ),
@@ -499,7 +501,7 @@ def _members(at: GroupAt, _context: Context) -> Iterator[Problem]:
         "unidentified PodClique names found",
     )
     # The operator has one error for all of them.
-    problem = refused((), "", error)
+    problem = refusal((), "", error)
     for name in unknown:
         message = f'must name a clique of this set; got "{name}", known: {list_known(names)}{closest(name, names)}'
         yield problem._replace(path=at.path("cliqueNames", first[name]), message=message)
@@ -540,7 +542,7 @@ def _group_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         at = len(names) - 1 - names[::-1].index(repeated[0])
         path = (*TEMPLATE, "podCliqueScalingGroups", at, "name")
         message = f"must be unique among the scaling groups; more than once: {list_known(repeated)}"
-        yield refused(path, message, OperatorError(f"{_GROUPS}.name", ErrorType.DUPLICATE, repeated))
+        yield refusal(path, message, OperatorError(f"{_GROUPS}.name", ErrorType.DUPLICATE, repeated))
 
 
 def _one_group(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -550,7 +552,7 @@ def _one_group(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         i, j, _ = next(member for member in reversed(members) if member[2] == repeated[0])
         path = (*TEMPLATE, "podCliqueScalingGroups", i, "cliqueNames", j)
         message = f"a clique must be a member of one scaling group, once; more than once: {list_known(repeated)}"
-        yield refused(path, message, OperatorError(f"{_GROUPS}.cliqueNames", ErrorType.DUPLICATE, repeated))
+        yield refusal(path, message, OperatorError(f"{_GROUPS}.cliqueNames", ErrorType.DUPLICATE, repeated))
 
 
 def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -584,4 +586,4 @@ GROUPS_TOGETHER = (
     Check(Rule("group-clique-autoscaling", "A clique of a group has no autoscaler of its own.", "spec/grove.md#r41"),
           _no_autoscaler),
 )  # fmt: skip
-"""What holds among the scaling groups."""
+"""Rules among the scaling groups."""

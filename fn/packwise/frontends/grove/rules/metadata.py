@@ -9,7 +9,16 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Rule
-from packwise.frontends.grove.rules.check import Check, CliqueAt, Context, GroupAt, Scope, invalid, refused, required
+from packwise.frontends.grove.rules.check import (
+    Check,
+    CliqueAt,
+    Context,
+    GroupAt,
+    Scope,
+    invalid,
+    refusal,
+    required_value,
+)
 from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.validation import ErrorType, OperatorError
 
@@ -30,7 +39,9 @@ def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
             yield invalid(path, prefix, text, f'must be the beginning of a DNS subdomain; got "{prefix}": {text}')
     path = ("metadata", "name")
     if not pcs.name:
-        yield required(path, "name or generateName is required", "must name the PodCliqueSet; a render needs the name")
+        yield required_value(
+            path, "name or generateName is required", "must name the PodCliqueSet; a render needs the name"
+        )
         return
     for text in kubernetes.dns_subdomain(pcs.name):
         yield invalid(path, pcs.name, text, f'must be a DNS subdomain; got "{pcs.name}": {text}')
@@ -69,7 +80,7 @@ def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Conte
     limit = kubernetes.MAX_ANNOTATION_BYTES
     if size > limit:
         error = OperatorError(format_path(path), ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
-        yield refused(path, f"keys and values must not be more than {limit} bytes together; got {size}", error)
+        yield refusal(path, f"keys and values must not be more than {limit} bytes together; got {size}", error)
 
 
 def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:

@@ -139,7 +139,7 @@ def _not_enabled(annotation: str) -> str:
     )
 
 
-def _unchanged(
+def _immutable(
     parts: Callable[[PodCliqueSet], Iterable[_Annotated]], annotation: str, creation: str
 ) -> Callable[[Update, Context], Iterator[Problem]]:
     """The check that `annotation` stays as it was; `creation` is how the operator calls that of a PodCliqueSet."""
@@ -184,7 +184,7 @@ _OF_SET = "PodCliqueSet creation"
 MNNVL = (Scope(_set_only, (_VALUE, _FEATURE)),)
 """Rules of a new PodCliqueSet's auto-mnnvl."""
 
-MNNVL_UPDATE = (Check(_UPDATE, _unchanged(_of_set, _AUTO, _OF_SET)),)
+MNNVL_UPDATE = (Check(_UPDATE, _immutable(_of_set, _AUTO, _OF_SET)),)
 """Runs with the whole-object rules of an update, before the other update rules."""
 
 MNNVL_BOTH = (
@@ -199,13 +199,13 @@ MNNVL_BOTH = (
 """Rules of both annotations of a new PodCliqueSet and its cliques."""
 
 MNNVL_BOTH_UPDATE = (
-    Check(_UPDATE, _unchanged(_of_parts, _AUTO, _OF_SET)),
-    Check(_GROUP_UPDATE, _unchanged(_of_parts, _GROUP, _OF_SET)),
+    Check(_UPDATE, _immutable(_of_parts, _AUTO, _OF_SET)),
+    Check(_GROUP_UPDATE, _immutable(_of_parts, _GROUP, _OF_SET)),
 )
 """Run as `MNNVL_UPDATE` does."""
 
 MNNVL_GROUP = (Scope(_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature))),)
 """Rules of mnnvl-group of a new PodCliqueSet, its cliques and groups."""
 
-MNNVL_GROUP_UPDATE = (Check(_GROUP_UPDATE, _unchanged(_of_parts, _GROUP, "creation")),)
+MNNVL_GROUP_UPDATE = (Check(_GROUP_UPDATE, _immutable(_of_parts, _GROUP, "creation")),)
 """Run as `MNNVL_UPDATE` does."""

@@ -14,8 +14,8 @@ from packwise.frontends.grove.rules.check import (
     GroupAt,
     Scope,
     invalid,
-    refused,
-    required,
+    refusal,
+    required_value,
 )
 from packwise.frontends.grove.rules.cliques import duplicates
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, go_quote
@@ -64,14 +64,14 @@ class _Reference(NamedTuple):
 def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     for index, template in enumerate(pcs.claim_templates):
         if not template.get("name"):
-            yield required((*_TEMPLATES, index, "name"), "template name is required", "must name the template")
+            yield required_value((*_TEMPLATES, index, "name"), "template name is required", "must name the template")
         part: Value = cast("Value", template)
         for key in ("templateSpec", "spec", "devices", "requests"):
             part = part.get(key) if isinstance(part, dict) else None
         if not part:
             path = (*_TEMPLATES, index, "templateSpec", "spec", "devices", "requests")
             text = "at least one device request is required"
-            yield required(path, text, "must hold at least one request of a device; got none")
+            yield required_value(path, text, "must hold at least one request of a device; got none")
 
 
 def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -81,7 +81,7 @@ def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Pr
         at = len(names) - 1 - names[::-1].index(repeated[0])
         error = OperatorError(f"{format_path(_TEMPLATES)}.name", ErrorType.DUPLICATE, repeated)
         message = f"must be unique among the templates; more than once: {list_known(repeated)}"
-        yield refused((*_TEMPLATES, at, "name"), message, error)
+        yield refusal((*_TEMPLATES, at, "name"), message, error)
 
 
 def _of_set(pcs: PodCliqueSet, _context: Context) -> tuple[_Sharing, ...]:
@@ -114,10 +114,10 @@ def _name(reference: _Reference, _context: Context) -> Iterator[Problem]:
     name, path = reference.text("name"), reference.path("name")
     before = [entry.get("name") for entry in reference.sharing.entries[: reference.at]]
     if not name:
-        yield required(path, "reference name is required", "must name a resourceClaimTemplate")
+        yield required_value(path, "reference name is required", "must name a resourceClaimTemplate")
     elif name in before:
         message = f'must be named once; "{name}" stands before it'
-        yield refused(path, message, OperatorError(format_path(path), ErrorType.DUPLICATE, name))
+        yield refusal(path, message, OperatorError(format_path(path), ErrorType.DUPLICATE, name))
 
 
 def _namespace(reference: _Reference, _context: Context) -> Iterator[Problem]:
@@ -136,7 +136,7 @@ def _scope(reference: _Reference, _context: Context) -> Iterator[Problem]:
         error = OperatorError(
             format_path(path), ErrorType.NOT_SUPPORTED, TypedText(scope), f"supported values: {supported}"
         )
-        yield refused(path, f'must be one of {list_known(_SCOPES)}; got "{scope}"', error)
+        yield refusal(path, f'must be one of {list_known(_SCOPES)}; got "{scope}"', error)
 
 
 def _filters(sharing: _Sharing, _context: Context) -> list[_Reference]:
@@ -154,7 +154,7 @@ def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
     if not any(names.values()):
         fields = " or ".join(children)
         text = f"filter must specify at least one {fields} entry"
-        yield required(
+        yield required_value(
             reference.path("filter"), text, f"must name at least one child, as {fields}; remove it to mean all"
         )
     for field, entries in names.items():
@@ -163,7 +163,7 @@ def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
             if isinstance(name, str) and name not in known:
                 path = reference.path("filter", field, index)
                 message = f'must name a child of it; got "{name}", known: {list_known(known)}{closest(name, known)}'
-                yield refused(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
+                yield refusal(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
 
 
 _SOURCE = "spec/grove.md#resource-sharing"

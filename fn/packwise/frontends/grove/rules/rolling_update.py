@@ -94,7 +94,7 @@ def _deadline(at: Rolled, _context: Context) -> Iterator[Problem]:
         yield invalid((*at.path, "progressDeadline"), shown, _POSITIVE, message)
 
 
-def _undetermined(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+def _unsure_fields(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     release = context.revision.name
     if pcs.update_strategy == COHERENT:
         message = (
@@ -138,7 +138,7 @@ UNDETERMINED = (
             "spec/grove-releases.md#2.6",
             Severity.WARNING,
         ),
-        _undetermined,
+        _unsure_fields,
     ),
 )
 """Warnings where it is not known which rules a release has."""

@@ -67,7 +67,7 @@ _CLIQUE_SPEC = (*CLIQUE_SIZE, *DEPENDENCIES, *AUTOSCALING, *POD_SPEC)
 _NAME_CONSTRAINTS = (*CLIQUE_NAME_DNS, *CLIQUE_NAME_LENGTH)
 
 
-def _named(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
+def _with_name(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
     return (at,) if at.clique.name.strip() else ()
 
 
@@ -78,7 +78,7 @@ def name_last(*sharing: Node) -> tuple[Node, ...]:
 
 def name_first(*sharing: Node) -> tuple[Node, ...]:
     """Rules of a clique that begin with its name, of which a blank one is one error."""
-    return (*CLIQUE_NAME, Scope(_named, _NAME_CONSTRAINTS), *CLIQUE_METADATA, *sharing, *_CLIQUE_SPEC)
+    return (*CLIQUE_NAME, Scope(_with_name, _NAME_CONSTRAINTS), *CLIQUE_METADATA, *sharing, *_CLIQUE_SPEC)
 
 
 def whole_rules(

@@ -6,7 +6,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Rule
 from packwise.frontends.grove.podcliqueset import LPX, QUEUE, VOLCANO, VOLCANO_QUEUE, asks_for_lpu, queue_of
-from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refused
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, invalid, refusal
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.topology import constraints_at
 from packwise.kubernetes.validation import ErrorType, OperatorError, Unquoted, dns_subdomain, go_quote
@@ -46,13 +46,13 @@ def _path(index: int) -> FieldPath:
     return (*TEMPLATE, "cliques", index, "spec", "podSpec", "schedulerName")
 
 
-def _resolved(pcs: PodCliqueSet, context: Context) -> list[str]:
+def _scheduler_names(pcs: PodCliqueSet, context: Context) -> list[str]:
     default = context.schedulers.default if context.schedulers is not None else ""
     return [clique.scheduler or default for clique in pcs.cliques]
 
 
 def _same(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    names = _resolved(pcs, context)
+    names = _scheduler_names(pcs, context)
     distinct = list(dict.fromkeys(names))
     if len(distinct) > 1:
         at = names.index(distinct[1])
@@ -61,9 +61,9 @@ def _same(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
         yield invalid(_path(at), ", ".join(distinct), text, message, field=_FIELD)
 
 
-def _enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     known = context.schedulers.names if context.schedulers is not None else ()
-    for name in _resolved(pcs, context)[:1]:
+    for name in _scheduler_names(pcs, context)[:1]:
         if name not in known:
             text = (
                 "schedulerName must be an enabled scheduler backend; this scheduler is not enabled in "
@@ -84,7 +84,7 @@ def _backend(words: str) -> Check[PodCliqueSet]:
         name = pcs.cliques[0].scheduler if pcs.cliques else ""
         if name and name not in known:
             message = f'must be a scheduler that Grove is configured for, {list_known(known)}; got "{name}"'
-            yield _refused(_path(0), f"schedulerName {go_quote(name)} {words}", message)
+            yield _refusal(_path(0), f"schedulerName {go_quote(name)} {words}", message)
 
     return Check(_ENABLED, problems)
 
@@ -127,17 +127,17 @@ def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
                     f"resolves to {go_quote(queue)}"
                 )
                 message = f'must be in queue "{own}", like the whole workload; got "{queue}"; remove {QUEUE} here'
-                yield _refused((*TEMPLATE, "cliques", index), text, message)
+                yield _refusal((*TEMPLATE, "cliques", index), text, message)
                 return
     elif not queues:
         text = f"no KAI queue is configured on PodCliqueSet {who} or its PodClique templates"
         message = f"must name the queue of the KAI Scheduler, as the label {QUEUE}; there is none"
-        yield _refused(("metadata", "labels"), text, message)
+        yield _refusal(("metadata", "labels"), text, message)
     elif len(queues) > 1:
         text = f"conflicting KAI queues on PodCliqueSet {who} PodClique templates: [{' '.join(queues)}]"
         message = f"must be in one queue, all of them; got {list_known(queues)}; name it in the workload's own labels"
         other = next(index for index, queue in named if queue != named[0][1])
-        yield _refused((*TEMPLATE, "cliques", other), text, message)
+        yield _refusal((*TEMPLATE, "cliques", other), text, message)
 
 
 def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
@@ -150,7 +150,7 @@ def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
         if scheduler == VOLCANO:
             owner = place.kind if place.name is None else f"{place.kind} {go_quote(place.name)}"
             text = f"volcano scheduler backend does not support topologyConstraint on {owner}"
-        yield _refused(place.path, text, f"must not be set: {scheduler} knows no topology; remove it")
+        yield _refusal(place.path, text, f"must not be set: {scheduler} knows no topology; remove it")
 
 
 def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
@@ -161,18 +161,18 @@ def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     if own and dns_subdomain(own):
         reasons = "; ".join(dns_subdomain(own))
         message = f'must be the name of a queue; got "{own}": {reasons}'
-        yield _refused(path, f"metadata.annotations[{VOLCANO_QUEUE}]: {reasons}", message)
+        yield _refusal(path, f"metadata.annotations[{VOLCANO_QUEUE}]: {reasons}", message)
         return
     faults = list(_volcano_cliques(pcs, own))
     texts = [f"{format_path(path[:-1])}[{VOLCANO_QUEUE}]: {text}" for path, text, _ in faults]
     whole = texts[0] if len(texts) == 1 else f"[{', '.join(dict.fromkeys(texts))}]"
     for path, _, message in faults:
         # The operator has one error for all of them.
-        yield _refused(path, whole, message)
+        yield _refusal(path, whole, message)
 
 
 def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, str, str]]:
-    """What is wrong with the queues of the cliques, each with its path, the operator's words and packwise's message."""
+    """Problems of the queues of the cliques, each with its path, the operator's words and packwise's message."""
     first = None
     for index, clique in enumerate(pcs.cliques):
         path = (*TEMPLATE, "cliques", index, "annotations", VOLCANO_QUEUE)
@@ -198,18 +198,18 @@ def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, s
             yield path, text, message
 
 
-def _refused(path: FieldPath, text: str, message: str) -> Problem:
-    return refused(path, message, OperatorError("spec", ErrorType.INVALID, _SPEC, text))
+def _refusal(path: FieldPath, text: str, message: str) -> Problem:
+    return refusal(path, message, OperatorError("spec", ErrorType.INVALID, _SPEC, text))
 
 
 SCHEDULER_NAMES = (
     Check(SAME_SCHEDULER, _same),
-    Check(_ENABLED, _enabled),
+    Check(_ENABLED, _not_enabled),
 )
-"""What holds among the cliques."""
+"""Rules among the cliques."""
 
 BACKEND_SUPPORTED = (_backend("is not a supported backend"),)
-"""What is asked of the scheduler after all other rules of the whole object; it asks for nothing itself."""
+"""The rule about the scheduler after all other rules of the whole object; it asks for nothing itself."""
 
 BACKEND_ENABLED = (_backend("is not enabled in OperatorConfiguration"),)
 """The same in later words."""
@@ -220,10 +220,10 @@ OTHER_SCHEDULERS = (
     Check(Rule("volcano-queue", "A workload that Volcano schedules is in one queue.", "spec/grove-releases.md#2.3"),
           _volcano_queue),
 )  # fmt: skip
-"""What LPX and Volcano ask of their workloads."""
+"""The rules of LPX and Volcano for their workloads."""
 
 KAI_QUEUE = (Check(_QUEUE, _queue),)
-"""What KAI asks where the operator makes its PodGroups."""
+"""The rule of KAI where the operator makes its PodGroups."""
 
 KAI_QUEUE_BESIDE_LPX = (Check(_QUEUE, _queue_beside_lpx),)
-"""What it asks where these are of workloads of LPX too."""
+"""The rule of KAI where PodGroups are of workloads of LPX too."""

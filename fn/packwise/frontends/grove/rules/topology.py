@@ -15,7 +15,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import chosen_topology, resolve_topology
-from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, refused, required
+from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, refusal, required_value
 from packwise.kubernetes.validation import Sentence, TypedText, go_quote
 from packwise.topology.levels import ClusterTopology, is_narrower, rank
 from packwise.wording import closest, list_known
@@ -142,14 +142,14 @@ def parents_and_children(
 
 
 def disabled_message(value: str) -> str:
-    """What is wrong with a constraint, of which `value` is shown, while topology-aware scheduling is disabled."""
+    """The message about a constraint, of which `value` is shown, while topology-aware scheduling is disabled."""
     return (
         f"must not be set while topology-aware scheduling is disabled; got {value}; enable it or remove the constraint"
     )
 
 
 def unknown_domain_message(domain: str, kind: str, name: str | None, known: Iterable[str]) -> str:
-    """What is wrong with a domain that is none of the `known` ones of the topology object `name`."""
+    """The message about a domain that is none of the `known` ones of the topology object `name`."""
     known = list(known)
     return f'must be a level of {kind} "{name}": {list_known(known)}; got "{domain}"{closest(domain, known)}'
 
@@ -160,7 +160,7 @@ def unknown_domain_text(domain: str, known: Iterable[str]) -> str:
 
 
 def not_narrower_message(domain: str, child: ConstraintAt, below: str) -> str:
-    """What is wrong with a parent's `domain` where `child` packs into `below`, which is broader."""
+    """The message about a parent's `domain` where `child` packs into `below`, which is broader."""
     return (
         f'must be as broad as "{below}" of {child.kind} "{child.name}" or broader; got "{domain}"; '
         "widen it here or narrow it there"
@@ -178,7 +178,7 @@ class _Constrained(NamedTuple):
     known: tuple[str, ...] | None
 
     @property
-    def unknown(self) -> list[ConstraintAt]:
+    def unknown_domains(self) -> list[ConstraintAt]:
         """The constraints whose domain is none of the known ones."""
         known = self.known or ()
         return [constraint for constraint in self.constraints if constraint.domain not in known]
@@ -190,7 +190,7 @@ class _Constrained(NamedTuple):
         return [constraint for constraint in self.constraints if not constraint.domain]
 
 
-def _constrained(pcs: PodCliqueSet, context: Context) -> tuple[_Constrained, ...]:
+def _read_constraints(pcs: PodCliqueSet, context: Context) -> tuple[_Constrained, ...]:
     return (_Constrained(pcs, constraints_at(pcs), _known_domains(pcs, context)),)
 
 
@@ -243,7 +243,7 @@ def _pack_domain_required(at: _Constrained, context: Context) -> Iterator[Proble
     for constraint in at.missing(context):
         text = "packDomain is required when topologyConstraint is set"
         field = f"{constraint.operator_field(context.revision)}.packDomain"
-        yield required((*constraint.path, "packDomain"), text, "must name the domain to pack into", field=field)
+        yield required_value((*constraint.path, "packDomain"), text, "must name the domain to pack into", field=field)
 
 
 def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | None:
@@ -264,7 +264,7 @@ def _pack_domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
     if known is None or at.missing(context):
         return
     name = resolve_topology(at.pcs, context.revision)
-    for constraint in at.unknown:
+    for constraint in at.unknown_domains:
         domain = constraint.domain
         message = unknown_domain_message(domain, context.revision.topology_kind, name, known)
         path, text = (*constraint.path, "packDomain"), unknown_domain_text(domain, known)
@@ -272,7 +272,7 @@ def _pack_domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
 
 
 def _domain_hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
-    if at.known is None or len(at.constraints) < 2 or at.unknown:
+    if at.known is None or len(at.constraints) < 2 or at.unknown_domains:
         return
     for parent, child in parents_and_children(at.pcs, at.constraints):
         if is_narrower(parent.domain, child.domain):
@@ -285,7 +285,7 @@ def _domain_hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
             yield invalid(path, TypedText(parent.domain), text, message, field=field)
 
 
-_CONSTRAINED = Scope(_constrained, (
+_CONSTRAINED = Scope(_read_constraints, (
     Check(DISABLED, _domain_disabled),
     Check(NOT_FOUND, _topology_exists),
     Check(Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", "spec/designs.md#7.3"),
@@ -306,7 +306,7 @@ _NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
 
 
 class Named(NamedTuple):
-    """What a constraint means: the topology `name`, None where it means none; `inherited`, what its parent means."""
+    """The topology that a constraint names: `name`, None where it names none; `inherited`, that of its parent."""
 
     place: ConstraintAt
     inherited: str | None
@@ -323,19 +323,19 @@ def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[Named]:
     of_set = None
     by_clique: dict[str, str] = {}
     for place in _of_kind(places, SET):
-        named = _named(place, None, revision)
+        named = _resolve_name(place, None, revision)
         of_set = named.name
         yield named
     for place in _of_kind(places, GROUP):
-        named = _named(place, of_set, revision)
+        named = _resolve_name(place, of_set, revision)
         for member in pcs.groups[int(place.path[3])].clique_names if named.name is not None else ():
             by_clique.setdefault(member, named.name or "")
         yield named
     for place in _of_kind(places, CLIQUE):
-        yield _named(place, by_clique.get(place.name or "", of_set), revision)
+        yield _resolve_name(place, by_clique.get(place.name or "", of_set), revision)
 
 
-def _named(place: ConstraintAt, inherited: str | None, revision: Revision) -> Named:
+def _resolve_name(place: ConstraintAt, inherited: str | None, revision: Revision) -> Named:
     own = place.constraint.topology_name if place.constraint is not None else None
     name = own or inherited
     means = not _misses_domain(place, revision) and (inherited is None or name == inherited)
@@ -366,12 +366,12 @@ class _Packed(NamedTuple):
 
     @property
     def are_known(self) -> bool:
-        """Whether every domain is one of the known ones."""
+        """True if every domain is one of the known ones."""
         known = self.known
         return known is not None and all(domain in known for _, domain in placed_domains(self.pcs))
 
 
-def _packed(pcs: PodCliqueSet, context: Context) -> tuple[_Packed, ...]:
+def _read_packs(pcs: PodCliqueSet, context: Context) -> tuple[_Packed, ...]:
     places = constraints_at(pcs)
     if not places or not context.enabled:
         return ()
@@ -387,7 +387,7 @@ def _of_kind(places: tuple[ConstraintAt, ...], kind: str) -> list[ConstraintAt]:
     return [place for place in places if place.kind == kind]
 
 
-def _disabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+def _forbidden_while_disabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     for place in constraints_at(pcs) if not context.enabled else ():
         domains = list(place.constraint.domains) if place.constraint is not None else []
         value = (domains or None) if context.revision.deprecates_pack_domain else TypedText(place.domain)
@@ -401,14 +401,14 @@ def _nameless(packed: _Packed, _context: Context) -> tuple[Named, ...]:
 def _domain_required(nameless: Named, context: Context) -> Iterator[Problem]:
     if _misses_domain(nameless.place, context.revision):
         text = "packDomain is required when topologyConstraint is set"
-        yield required((*nameless.place.path, "packDomain"), text, "must name the domain to pack into")
+        yield required_value((*nameless.place.path, "packDomain"), text, "must name the domain to pack into")
 
 
 def _name_required(nameless: Named, context: Context) -> Iterator[Problem]:
     if nameless.inherited is None and not _misses_domain(nameless.place, context.revision):
         known = sorted(context.topologies)
         message = f"must name a ClusterTopologyBinding, here or at a parent; known: {list_known(known)}"
-        yield required((*nameless.place.path, _NAME), _REQUIRED, message)
+        yield required_value((*nameless.place.path, _NAME), _REQUIRED, message)
 
 
 def _name_inherited(nameless: Named, context: Context) -> Iterator[Problem]:
@@ -492,8 +492,8 @@ def _redundant(packed: _Packed, _context: Context) -> Iterator[Problem]:
 
 
 PACK = (
-    Check(DISABLED, _disabled),
-    Scope(_packed, (
+    Check(DISABLED, _forbidden_while_disabled),
+    Scope(_read_packs, (
         Scope(_nameless, (
             Check(DOMAIN_REQUIRED, _domain_required),
             Check(Rule("topology-name-required", "A constraint names its topology, or inherits one.",
@@ -532,7 +532,7 @@ def _design_constraints(pcs: PodCliqueSet, context: Context) -> tuple[_DesignCon
 def _design_disabled(at: _DesignConstraints, _context: Context) -> Iterator[Problem]:
     for constraint in at.constraints if at.topology is None else ():
         message = disabled_message(f'"{constraint.domain}"')
-        yield _refused(constraint, message, "topology support is not enabled in the operator")
+        yield _refusal(constraint, message, "topology support is not enabled in the operator")
 
 
 def _design_domain_known(at: _DesignConstraints, context: Context) -> Iterator[Problem]:
@@ -543,7 +543,7 @@ def _design_domain_known(at: _DesignConstraints, context: Context) -> Iterator[P
         if constraint.domain not in known:
             message = unknown_domain_message(constraint.domain, context.revision.topology_kind, name, known)
             text = f"topology level '{constraint.domain}' not defined in ClusterTopology '{name}'"
-            yield _refused(constraint, message, text)
+            yield _refusal(constraint, message, text)
 
 
 def _design_hierarchy(at: _DesignConstraints, _context: Context) -> Iterator[Problem]:
@@ -562,7 +562,7 @@ def _design_hierarchy(at: _DesignConstraints, _context: Context) -> Iterator[Pro
                 f"child topology constraint '{child.domain}' must be equal to or stricter than parent constraint "
                 f"'{parent.domain}'"
             )
-            yield _refused(child, message, text)
+            yield _refusal(child, message, text)
 
 
 def _pairs(at: _DesignConstraints) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
@@ -583,8 +583,8 @@ def _pairs(at: _DesignConstraints) -> Iterator[tuple[ConstraintAt, ConstraintAt]
             yield child, parent
 
 
-def _refused(constraint: ConstraintAt, message: str, text: str) -> Problem:
-    return refused((*constraint.path, "packDomain"), message, Sentence(text))
+def _refusal(constraint: ConstraintAt, message: str, text: str) -> Problem:
+    return refusal((*constraint.path, "packDomain"), message, Sentence(text))
 
 
 DESIGN_TOPOLOGY = (

@@ -1,4 +1,4 @@
-"""What may not change once a PodCliqueSet exists.
+"""Rules about what may not change once a PodCliqueSet exists.
 
 Source: spec/grove.md#5, spec/grove-releases.md.
 """
@@ -21,7 +21,7 @@ from packwise.frontends.grove.rules.check import (
     forbidden,
     groups_of,
     invalid,
-    refused,
+    refusal,
 )
 from packwise.frontends.grove.rules.topology import PACK, TOPOLOGY, constraint_places, constraints_at, named_constraints
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, go_json, go_quote
@@ -42,7 +42,7 @@ _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
 CONSTRAINT = Rule("update-topology-constraint", "Topology constraints never change.", "spec/grove.md#u12")
 
 RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
-"""What every message about a change that is never allowed ends with."""
+"""The end of every message about a change that is never allowed."""
 
 
 def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
@@ -182,7 +182,7 @@ def _constraints(update: Update, context: Context) -> Iterator[Problem]:
             detail, message = change
             text = f"{place.owner} topology constraint {detail}"
             error = OperatorError(place.operator_field(context.revision), ErrorType.FORBIDDEN, None, text)
-            yield refused(place.path, f"{message}; {RECREATE}", error)
+            yield refusal(place.path, f"{message}; {RECREATE}", error)
 
 
 def _constraint_change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
@@ -210,13 +210,13 @@ def _topology_name(update: Update, context: Context) -> Iterator[Problem]:
     old, new = chosen_topology(update.old, context.revision), chosen_topology(update.new, context.revision)
     if field and old != new and context.scheduled > 0:
         message = (
-            f'must stay {_shown(old)} while pods of the workload are scheduled ("{context.scheduled}" are); '
-            f"got {_shown(new)}; scale the workload to 0 first"
+            f'must stay {_show(old)} while pods of the workload are scheduled ("{context.scheduled}" are); '
+            f"got {_show(new)}; scale the workload to 0 first"
         )
         yield Problem((*TEMPLATE, field), message)
 
 
-def _shown(value: Value) -> str:
+def _show(value: Value) -> str:
     if value is None:
         return "unset"
     return f'"{value}"' if isinstance(value, str | int) else go_json(value)
@@ -224,11 +224,11 @@ def _shown(value: Value) -> str:
 
 def immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Problem:
     """A changed field that the operator refuses, and calls `field`."""
-    message = f"must stay {_shown(old)} once the PodCliqueSet exists; got {_shown(new)}{hint}"
+    message = f"must stay {_show(old)} once the PodCliqueSet exists; got {_show(new)}{hint}"
     return invalid(path, new, "field is immutable", message, field=field)
 
 
-def _renamed(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
+def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
     """The new object, where it chooses another topology: its constraints are judged as a new one's."""
     chosen = [chosen_topology(pcs, context.revision) for pcs in update]
     return () if chosen[0] == chosen[1] else (update.new,)
@@ -273,7 +273,7 @@ UPDATE = (
         Check(Rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
                    "spec/designs.md#7.2"), _topology_name),
     ),
-    Scope(_renamed, TOPOLOGY),
+    Scope(_with_other_topology, TOPOLOGY),
 )  # fmt: skip
 """Rules of an update where a workload may choose another topology."""
 
@@ -312,7 +312,7 @@ def _contradiction(update: Update, context: Context) -> Iterator[Problem]:
     trouble = _trouble_of(update, context)
     if trouble not in (None, _NAMELESS):
         message = "must mean one topology already, before anything else about it may change; " + RECREATE
-        yield refused(
+        yield refusal(
             (*TEMPLATE, "topologyConstraint"), message, OperatorError(_NAME_FIELD, ErrorType.INTERNAL, None, trouble)
         )
 
@@ -323,7 +323,7 @@ def _changed_constraints(update: Update, context: Context) -> Iterator[Problem]:
         yield from _changes(update, context.revision, mends_names=trouble is not None)
 
 
-def _mended(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
+def _with_mended_names(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
     """The new object, where it may be the mended form of one from before constraints had names."""
     changes = _changes(update, context.revision, mends_names=True)
     if _trouble_of(update, context) != _NAMELESS or next(changes, None) is not None:
@@ -341,12 +341,12 @@ def _changes(update: Update, revision: Revision, *, mends_names: bool) -> Iterat
             text = f"topologyName cannot be changed from {go_quote(_name(before))} to {go_quote(_name(after))}"
             error = OperatorError(place.field(_NAME), ErrorType.FORBIDDEN, None, text)
             message = f"must stay as it was, {_text_of(before)}, once the PodCliqueSet exists; got {_text_of(after)}"
-            yield refused(place.path, f"{message}; {RECREATE}", error)
+            yield refusal(place.path, f"{message}; {RECREATE}", error)
         elif (change := _change(before, after, revision)) is not None:
             detail, message = change
             text = f"{place.owner_if_named} {detail}"
             error = OperatorError(place.field(), ErrorType.FORBIDDEN, None, text)
-            yield refused(place.path, f"{message}; {RECREATE}", error)
+            yield refusal(place.path, f"{message}; {RECREATE}", error)
 
 
 def _change(
@@ -366,25 +366,25 @@ def _change(
     if _moves(before, after):
         text = (
             "deprecated packDomain migration can only move packDomain to pack.required without changing the required "
-            f"or preferred topology domain (old {_quoted(before.pack_domain, before.preferred)}, new "
-            f"{_quoted(after.required, after.preferred)})"
+            f"or preferred topology domain (old {_quote_domains(before.pack_domain, before.preferred)}, new "
+            f"{_quote_domains(after.required, after.preferred)})"
         )
         return text, message
     if (before.pack_domain, before.required, before.preferred) == (after.pack_domain, after.required, after.preferred):
         return None
     old, new = f"'{before.pack_domain}'", f"'{after.pack_domain}'"
     if revision.deprecates_pack_domain:
-        old, new = _quoted(before.required, before.preferred), _quoted(after.required, after.preferred)
+        old, new = _quote_domains(before.required, before.preferred), _quote_domains(after.required, after.preferred)
     return f"topology constraint cannot be changed from {old} to {new}", message
 
 
 def _moves(before: TopologyConstraint, after: TopologyConstraint) -> bool:
-    """Whether packDomain gave way to pack.required."""
+    """True if packDomain gave way to pack.required."""
     return bool(before.pack_domain and not after.pack_domain and after.pack is not None and after.pack.required)
 
 
 def _is_migration(before: TopologyConstraint | None, after: TopologyConstraint | None) -> bool:
-    """Whether packDomain moved to pack.required, and nothing else changed."""
+    """True if packDomain moved to pack.required, and nothing else changed."""
     return (
         before is not None
         and after is not None
@@ -396,7 +396,7 @@ def _is_migration(before: TopologyConstraint | None, after: TopologyConstraint |
 
 
 def _is_naming(before: TopologyConstraint | None, after: TopologyConstraint | None) -> bool:
-    """Whether a constraint from before they had names got one, and kept its packDomain."""
+    """True if a constraint from before they had names got one, and kept its packDomain."""
     return (
         before is not None
         and after is not None
@@ -411,7 +411,7 @@ def _name(constraint: TopologyConstraint | None) -> str:
     return "" if constraint is None else constraint.topology_name or ""
 
 
-def _quoted(required: str, preferred: str) -> str:
+def _quote_domains(required: str, preferred: str) -> str:
     return f"required={go_quote(required)} preferred={go_quote(preferred)}"
 
 
@@ -428,7 +428,7 @@ def _text_of(constraint: TopologyConstraint | None) -> str:
     return "{" + ", ".join([f"{key}: {text}" for key, text in parts if text]) + "}"
 
 
-def _deprecated(update: Update, _context: Context) -> Iterator[Problem]:
+def _deprecated_names(update: Update, _context: Context) -> Iterator[Problem]:
     for place in constraint_places(update.new):
         if place.constraint is not None and place.constraint.pack_domain:
             message = "is the deprecated name of pack.required; move it there, with the same domain"
@@ -439,13 +439,13 @@ NAMED_UPDATE = (
     Check(Rule("update-topology-names", "A workload that exists means one topology.", "spec/grove.md#5"),
           _contradiction),
     Check(CONSTRAINT, _changed_constraints),
-    Scope(_mended, PACK),
+    Scope(_with_mended_names, PACK),
 )  # fmt: skip
 """Rules of an update where constraints name their topologies."""
 
 PACK_UPDATE = (
     Check(Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.",
-               "spec/grove.md#5", Severity.WARNING), _deprecated),
+               "spec/grove.md#5", Severity.WARNING), _deprecated_names),
 )  # fmt: skip
 """Run after these, where a constraint has required and preferred domains."""
 

@@ -68,7 +68,7 @@ def _root(revision: Revision, new: bool) -> _Mapping:
 
 
 @cache
-def _referred(go: str) -> _Mapping:
+def _mapping_of(go: str) -> _Mapping:
     """An object of Kubernetes' own."""
     return _Mapping(lambda: struct_of(go))
 
@@ -89,7 +89,7 @@ class _Field:
     def __init__(self, field: Field) -> None:
         kind = field.kind
         self.check = _Check.apart if isinstance(kind, Object) and kind.apart else _CHECKS[type(kind)]
-        self.prepared = _prepared(kind)
+        self.prepared = _prepare(kind)
         self.required = field.required
         self.zero = _zero(kind) if field.zero_when_absent else None
 
@@ -158,18 +158,18 @@ class _List:
     def __init__(self, kind: Array) -> None:
         self.kind = kind
         self.check = _CHECKS[type(kind.item)]
-        self.prepared = _prepared(kind.item)
+        self.prepared = _prepare(kind.item)
         self.right = _right(kind.item)
         self.zero = _zero(kind.item)
         self.refuses_null = kind.go.startswith("[]*")
         self.absent: dict[str, str | int] = {}
 
 
-def _prepared(kind: Kind) -> Any:
+def _prepare(kind: Kind) -> Any:
     if isinstance(kind, Object):
         return _Mapping(lambda: kind)
     if isinstance(kind, Reference):
-        return _referred(kind.go)
+        return _mapping_of(kind.go)
     return _List(kind) if isinstance(kind, Array) else kind
 
 
@@ -186,7 +186,7 @@ def _zero(kind: Kind) -> Value:
 
 @cache
 def _has_pattern(pattern: str, text: str) -> bool:
-    """Whether `text` has what a CRD's `pattern` looks for."""
+    """True if `text` has what a CRD's `pattern` looks for."""
     return re.search(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, text) is not None
 
 
@@ -225,7 +225,7 @@ class _Check:
                 entry = field.zero
             field.check(self, entry, field.prepared, (at, name), own)
         if not knows_all:
-            self._unknown(value, sorted(fields), at)
+            self._note_unknown(value, sorted(fields), at)
         for rule in mapping.rules:
             self._rule(value, rule, at)
 
@@ -298,7 +298,7 @@ class _Check:
 
     def duration(self, value: Value, kind: Duration, at: _At, struct: str) -> None:
         if not isinstance(value, str):
-            text = _type_text(value, kind, kind.go, struct, self._dotted(at))
+            text = _type_text(value, kind, kind.go, struct, self._decoder_path(at))
         elif parse_duration(value) is None:
             text = duration_fault(value)
         else:
@@ -312,7 +312,7 @@ class _Check:
 
     def int_or_string(self, value: Value, kind: IntOrString, at: _At, struct: str) -> None:
         if not isinstance(value, str) and not _is_integer(value, INT32):
-            text = _type_text(value, INT32, kind.go, struct, self._dotted(at))
+            text = _type_text(value, INT32, kind.go, struct, self._decoder_path(at))
             self._decode(at, f"must be an integer of 32 bits or a string; got {describe(value)}", text, stops=True)
 
     def text_map(self, value: Value, kind: TextMap, at: _At, struct: str) -> None:
@@ -360,7 +360,7 @@ class _Check:
                 value = dict(zip(absent, parts, strict=True))
                 self._schema((at, index), ErrorType.DUPLICATE, value, "", f"must be the only entry with {shown}")
 
-    def _unknown(self, value: Mapping[str, Value], names: Sequence[str], at: _At) -> None:
+    def _note_unknown(self, value: Mapping[str, Value], names: Sequence[str], at: _At) -> None:
         path = _path(at)
         where = f'"{format_path(path)}"' if path else "a PodCliqueSet"
         for name in value:
@@ -375,10 +375,10 @@ class _Check:
         noun = JSON_NOUNS[wanted]
         if type(value) is int and isinstance(kind, Number):
             noun = f"an integer of {kind.bits} bits"
-        text = _type_text(value, kind, go, struct, self._dotted(of or at))
+        text = _type_text(value, kind, go, struct, self._decoder_path(of or at))
         self._decode(at, f"must be {noun}; got {describe(value)}", text)
 
-    def _dotted(self, at: _At) -> str:
+    def _decoder_path(self, at: _At) -> str:
         """The decoder's own name for the place: fields without the numbers of entries."""
         names: list[str] = []
         while at is not None and at is not self._apart:
@@ -421,7 +421,7 @@ _CHECKS: dict[type, Callable[[_Check, Value, Any, _At, str], None]] = {
 
 
 def _zero_of(key: str, kind: Array) -> str | int:
-    """What Go writes for the field `key` of an entry that has none."""
+    """The zero value that Go writes for the field `key` of an entry that has none."""
     owner = struct_of(kind.item.go) if isinstance(kind.item, Reference) else kind.item
     is_number = isinstance(owner, Object) and isinstance(owner.fields[key].kind, Number)
     return 0 if is_number else ""
@@ -431,14 +431,14 @@ _QUANTITY = Quantity()
 
 
 def _quantity_fault(value: Value) -> str | None:
-    """What the decoder says of a value that is no quantity."""
+    """The decoder's error about a value that is no quantity; None for a quantity."""
     # Go reads the JSON text, whatever its type: no quantity begins with what other types begin with.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return None if is_number else quantity_fault(value if isinstance(value, str) else "{")
 
 
 def _is_integer(value: Value, kind: Number) -> bool:
-    """Whether Go reads it as one: 2.0 is 2 in JSON."""
+    """True if Go reads it as an integer: 2.0 is 2 in JSON."""
     limit = 1 << (kind.bits - 1)
     is_whole = type(value) is int or (type(value) is float and value.is_integer())
     return is_whole and -limit <= cast("float", value) < limit
@@ -450,7 +450,7 @@ def _type_text(value: Value, kind: Kind, go: str, struct: str, dotted: str) -> s
 
 
 def _go_kind(value: Value, kind: Kind) -> str:
-    """What Go calls the JSON that it met; a number that is none of those it wants, with its digits."""
+    """Go's name of the JSON type that it met; a number that is none of those it wants, with its digits."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):

@@ -77,7 +77,7 @@ def judge_workload(
     shape: Sequence[Problem],
     revision: Revision,
 ) -> tuple[Sequence[Problem], Verdict]:
-    """What refuses a workload before any webhook: the decoder's problems of those in `shape`, and the CRD's verdict.
+    """Refusals of a workload before any webhook: the decoder's problems of those in `shape`, and the CRD's verdict.
 
     Without a `definition` the verdict is `shape`, which has the decoder's problems too. `before`: before the change.
     """
@@ -85,8 +85,8 @@ def judge_workload(
         return (), judge(value, definition, lambda: shape)
     decode = [problem for problem in shape if problem.stage is Stage.DECODE]
     decoded = [problem.path for problem in decode]
-    old = None if before is None else _healed(before, revision)
-    verdict = judge(_healed(value, revision), definition, lambda: shape, before=old, written=value)
+    old = None if before is None else _heal(before, revision)
+    verdict = judge(_heal(value, revision), definition, lambda: shape, before=old, written=value)
     beyond = [
         problem
         for problem in verdict.problems
@@ -95,37 +95,37 @@ def judge_workload(
     return decode, verdict._replace(problems=tuple(beyond))
 
 
-def _healed(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:
+def _heal(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:
     """`value` with what the webhook fills in."""
-    healed = _merged(value, default(value, revision, create=False))
+    healed = _merge(value, default(value, revision, create=False))
     return healed if isinstance(healed, dict) else value
 
 
-def _merged(written: Value, defaulted: Value) -> Value:
+def _merge(written: Value, defaulted: Value) -> Value:
     """`defaulted` with the fields that only `written` has: those that this revision does not know, but the CRD may."""
     if isinstance(written, dict) and isinstance(defaulted, dict):
         own = {key: entry for key, entry in written.items() if entry is not None or key not in defaulted}
-        merged = {key: _merged(own[key], defaulted[key]) for key in own if key in defaulted}
+        merged = {key: _merge(own[key], defaulted[key]) for key in own if key in defaulted}
         return {**own, **defaulted, **merged}
     if isinstance(written, list) and isinstance(defaulted, list) and len(written) == len(defaulted):
-        return [_merged(entry, other) for entry, other in zip(written, defaulted, strict=True)]
+        return [_merge(entry, other) for entry, other in zip(written, defaulted, strict=True)]
     return defaulted if type(written) is type(defaulted) else written
 
 
 def _is_decoded(problem: Problem, decoded: Sequence[FieldPath]) -> bool:
-    """Whether the decoder refuses the field, or a field around it or below it."""
+    """True if the decoder refuses the field, or a field around it or below it."""
     if problem.effect is Effect.UNKNOWN:
         return False
     return any(path[: len(problem.path)] == problem.path[: len(path)] for path in decoded)
 
 
 def _is_webhooks(problem: Problem) -> bool:
-    """Whether it is the metadata, which the table and the webhook's own rules look at."""
+    """True if it is about the metadata, which the table and the webhook's own rules look at."""
     return problem.effect is not Effect.UNKNOWN and problem.path[:1] == ("metadata",)
 
 
 def _is_healed(problem: Problem, revision: Revision) -> bool:
-    """Whether Go writes back what the CRD misses: zero values for what is absent, texts for quantities."""
+    """True if Go writes back what the CRD misses: zero values for what is absent, texts for quantities."""
     if problem.cause not in (Cause.REQUIRED, Cause.TYPE):
         return False
     field = field_at(problem.path, podcliqueset(revision))

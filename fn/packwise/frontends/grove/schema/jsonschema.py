@@ -106,7 +106,7 @@ def _object(kind: Object, types: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _is_required(field: Field) -> bool:
-    """Whether an object without the field is refused: Go fills in a zero value, which may be none of the choices."""
+    """True if an object without the field is refused: Go fills in a zero value, which may be none of the choices."""
     return field.required or (field.zero_when_absent and _refuses_zero(field.kind))
 
 

@@ -1,4 +1,4 @@
-"""What the APIs of Grove's releases have beside the older one's fields, each from the one next to it.
+"""The fields and rules of each of Grove's releases beside those of the release before it.
 
 Source: its API types; spec/grove.md#3, spec/grove-releases.md#2.1, #2.2, #2.6; the CRDs of alpha.8 and alpha.9.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ObjectRule(NamedTuple):
-    """What the CRD says in CEL of a mapping, naming the field `at` below it.
+    """A rule of the CRD in CEL about a mapping, naming the field `at` below it.
 
     `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is another
     problem. `new_only`: asked of new objects only.
@@ -52,7 +52,7 @@ _DOMAIN = Field(Text(
 
 
 def _has(value: Value, key: str) -> bool:
-    """Whether the field is there; the API server prunes null."""
+    """True if the field is there; the API server prunes null."""
     return isinstance(value, dict) and value.get(key) is not None
 
 
@@ -137,7 +137,7 @@ _TEMPLATE = {
 }
 
 
-def _deprecated_in(*owners: str) -> ObjectRule:
+def _no_pack_domain(*owners: str) -> ObjectRule:
     """No packDomain in the constraint of the template, or of each entry of its list `owners`."""
 
     def breaches(value: Mapping[str, Value]) -> Sequence[FieldPath]:
@@ -166,7 +166,7 @@ def _deprecated_in(*owners: str) -> ObjectRule:
 
 _FIELD = ("topologyConstraint", "packDomain")
 
-_RULES = (_deprecated_in(), _deprecated_in("cliques"), _deprecated_in("podCliqueScalingGroups"))
+_RULES = (_no_pack_domain(), _no_pack_domain("cliques"), _no_pack_domain("podCliqueScalingGroups"))
 
 HEAD = API(
     constraint=_CONSTRAINT,

@@ -133,7 +133,7 @@ Kind = (
 
 
 class API(NamedTuple):
-    """What differs from one API of PodCliqueSets to another: fields beside those that all have, and rules."""
+    """The difference of one API of PodCliqueSets from the others: fields beside those that all have, and rules."""
 
     constraint: Object
     """A topologyConstraint, at any of the three levels."""
@@ -302,10 +302,10 @@ def podcliqueset(revision: Revision) -> Object:
     """The PodCliqueSet in the API of `revision`."""
     own = api(revision)
     constraint = {"topologyConstraint": Field(own.constraint)}
-    clique = Object("PodCliqueTemplateSpec", _sorted({**_CLIQUE, **own.clique, **constraint}))
-    group = Object("PodCliqueScalingGroupConfig", _sorted({**_GROUP, **own.group, **constraint}))
+    clique = Object("PodCliqueTemplateSpec", _sort_fields({**_CLIQUE, **own.clique, **constraint}))
+    group = Object("PodCliqueScalingGroupConfig", _sort_fields({**_GROUP, **own.group, **constraint}))
     chosen = {revision.topology_name_field: _TEXT} if revision.topology_name_field else {}
-    template = Object("PodCliqueSetTemplateSpec", _sorted({
+    template = Object("PodCliqueSetTemplateSpec", _sort_fields({
         **_TEMPLATE,
         **own.template,
         **constraint,
@@ -331,7 +331,7 @@ def podcliqueset(revision: Revision) -> Object:
     }, rules=own.rules)  # fmt: skip
 
 
-def _sorted(fields: Mapping[str, Field]) -> dict[str, Field]:
+def _sort_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
     # Go's decoder meets them in this order.
     return dict(sorted(fields.items()))
 
