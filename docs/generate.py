@@ -37,7 +37,7 @@ from packwise.schedulers.kueue.request import (
     TOPOLOGY_KEYS,
     UNCONSTRAINED,
 )
-from packwise.settings.model import json_schema
+from packwise.settings.schema import json_schema
 
 __all__ = ["pages"]
 

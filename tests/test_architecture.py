@@ -20,7 +20,7 @@ MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
     ("account", "confined", "extras", "findings", "globs", "jsontext", "kubernetes", "wording"),
-    ("objects", "revisions"),
+    ("fields", "objects", "revisions"),
     ("validate",),
     ("topology",),
     ("placement",),

@@ -9,7 +9,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from pydantic import BaseModel
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     ModelT = TypeVar("ModelT", bound=BaseModel)
 
-__all__ = ["ConfigError", "load_config"]
+__all__ = ["ConfigError", "config_result", "load_config", "read_config"]
 
 _WANTED = {
     "string_type": "a string",
@@ -68,7 +68,10 @@ def load_config(function_config: KubeObject | None, model: type[ModelT]) -> Mode
     """
     from pydantic import ValidationError
 
-    fields, places = _fields(function_config, model)
+    if function_config is None:
+        fields, places = {}, {}
+    else:
+        fields, places = read_config(function_config, lambda path: _takes_string(model, path))
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -77,12 +80,15 @@ def load_config(function_config: KubeObject | None, model: type[ModelT]) -> Mode
         raise ConfigError(_distinct(results)) from None
 
 
-def _fields(config: KubeObject | None, model: type[BaseModel]) -> tuple[Mapping[str, Value], dict[str, str] | None]:
-    """The mapping to validate; for a ConfigMap, also the key of `data` that each field came from."""
-    if config is None:
-        return {}, {}
+def read_config(
+    config: KubeObject, takes_string: Callable[[FieldPath], bool]
+) -> tuple[Mapping[str, Value], dict[str, str] | None]:
+    """The mapping to validate; for a ConfigMap, also the key of `data` that each field came from.
+
+    `takes_string` says of the field at a path whether the text of an entry is its value. Raises ConfigError.
+    """
     if config.get("kind") == "ConfigMap" and config.get("apiVersion") == "v1":
-        return _from_data(config, model)
+        return _from_data(config, takes_string)
     return _mapping(config, "spec"), None
 
 
@@ -93,7 +99,9 @@ def _mapping(config: KubeObject, name: str) -> Mapping[str, Value]:
         raise ConfigError((error.to_result(),)) from None
 
 
-def _from_data(config: KubeObject, model: type[BaseModel]) -> tuple[Mapping[str, Value], dict[str, str]]:
+def _from_data(
+    config: KubeObject, takes_string: Callable[[FieldPath], bool]
+) -> tuple[Mapping[str, Value], dict[str, str]]:
     from krmfn.fieldpath import parse_path
 
     fields: dict[str, Value] = {}
@@ -104,7 +112,7 @@ def _from_data(config: KubeObject, model: type[BaseModel]) -> tuple[Mapping[str,
             path = parse_path(key.removeprefix("spec."))
             if not path:
                 raise ValueError('must name a field; got ""')
-            _put(fields, path, _value(text, takes_string=_takes_string(model, path)))
+            _put(fields, path, _value(text, takes_string=takes_string(path)))
             places[format_path(path)] = key
         except ValueError as error:
             message = getattr(error, "message", str(error))
@@ -214,8 +222,18 @@ def _result(
         from krmfn.result import Result, ResultField
 
         return Result(f"functionConfig: {message}", field=ResultField(format_path(path)))
+    return config_result(config, path, message, places, detail["type"] in _UNKNOWN)
+
+
+def config_result(
+    config: KubeObject, path: FieldPath, message: str, places: Mapping[str, str] | None, at_key: bool
+) -> Result:
+    """The error about the field at `path` of what `read_config` read, and `places` as that gave them.
+
+    `at_key`: it stands at the field's name, not at its value.
+    """
     if places is None:
-        return config.error(("spec", *path), message, key=detail["type"] in _UNKNOWN).to_result()
+        return config.error(("spec", *path), message, key=at_key).to_result()
     for length in range(len(path), 0, -1):
         # The entry of `data` that holds the field, which may be one of several in its YAML.
         key = places.get(format_path(path[:length]))

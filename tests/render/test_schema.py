@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from krmfn import KubeObject
+from krmfn import ConfigError, KubeObject
 from krmfn.yamltext import read, split_documents
 from packwise.objects.kinds import GENERATED
 from packwise.revisions.kueue import RELEASES
 from packwise.settings import KIND, load
-from packwise.settings.model import SectionModel, TopologyRenderSpec, json_schema
-from packwise.settings.plain import CHOICES, KAI_VERSIONS, KUEUE_VERSIONS, LISTS, is_plain
+from packwise.settings.schema import json_schema
+from packwise.settings.topologyrender import SPEC
 from tests.places import ROOT
 from tests.schemas import schema_errors
 
@@ -98,7 +98,7 @@ def test_the_full_example_names_every_setting() -> None:
     value: Any = read(FULL)
     others = {"clusterTopology", "topology", "topologyNameAnnotation"}
 
-    assert set(value["spec"]) == set(TopologyRenderSpec.model_fields) - others
+    assert set(value["spec"]) == set(SPEC.fields) - others
     assert refusals(value) == []
     load(KubeObject.new(value))
 
@@ -164,33 +164,76 @@ def test_refused(path: str, value: Any, where: str) -> None:
         load(KubeObject.new(changed))
 
 
-def test_the_quick_look_knows_the_same_fields_and_choices_as_the_model() -> None:
-    """What it did not know would be right all the same, and every run would pay for the model."""
-    fields = TopologyRenderSpec.model_fields
-    plain = {name for name, field in fields.items() if field.annotation is bool}
-    sections = {name for name, field in fields.items() if field.annotation == SectionModel | None}
+TEXTS: list[tuple[str, Any, str]] = [
+    ("spec.annotate", 1, "must be true or false; got 1"),
+    ("spec.emit", ["Pods"], 'must be one of "ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod", '
+        '"PodCliqueSet", "KueueTopology"; got "Pods"'),
+    ("spec.limits.gangs", 0, "must be greater than or equal to 1; got 0"),
+    ("spec.limits.gangs", 1.0, "must be an integer; got 1.0"),
+    ("spec.podGangEpoch", 1 << 63, "must be less than or equal to 9223372036854775804; got 9223372036854775808"),
+    ("spec.osmo", None, "must be a mapping; got null"),
+    ("spec.osmo.priority", "HIGHEST", 'must be one of "LOW", "NORMAL", "HIGH"; got "HIGHEST"'),
+    ("spec.osmo.namespace", "A", 'must match pattern \'^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\'; got "A"'),
+    ("spec.osmo.namespace", "a" * 64, f'must have at most 63 characters; got "{"a" * 64}"'),
+    ("spec.kai.schedulerName", "", 'must have at least 1 character; got ""'),
+    ("spec.kueue.flavors", [{"name": "gpu"}], "must be given; there is none"),
+    ("spec.kueue.flavors", [{"name": "gpu", "nodeLabels": {"a": 1}}], "must be a string; got 1"),
+    ("spec.network", {"autoMNNVL": True}, 'must be a known field; got "autoMNNVL"; did you mean "autoMNNVLEnabled"? '
+        'known: "autoMNNVLEnabled"'),
+    ("spec.rules.error", [{"rule": "a", "paths": []}],
+        "must have at least 1 item after validation, not 0; got a list"),
+    ("spec.rules.error", [{"rule": "a", "paths": [" "]}],
+        'must be a glob of files of at most 500 characters, as in "examples/**"; got " "'),
+    ("spec.rules.error", [3], "must be a string; got 3"),
+    ("spec.revision", "grep-245", 'must be one of "design-1", "design-2", "grep-244", "grep-244-multi", "upstream"; '
+        'got "grep-245"'),
+]  # fmt: skip
 
-    assert all(is_plain({name: flag}) for name in plain for flag in (True, False))
-    assert all(is_plain({name: {"enabled": True, "levels": [], "name": "a"}}) for name in sections)
-    # An epoch is set in tests only: the model reads it.
-    unusual = {"podGangEpoch"}
-    known = {*CHOICES, *LISTS, "scheduler", "osmo", "kai", "kueue", "limits", "dynamo", "network", "exclude", "rules"}
-    assert known == fields.keys() - plain - sections - unusual
-    assert set(LISTS["emit"]) == {kind.emitted for kind in GENERATED}
+
+@pytest.mark.parametrize(("path", "value", "text"), TEXTS, ids=[f"{path} {value}"[:60] for path, value, _ in TEXTS])
+def test_the_text_of_a_refusal(path: str, value: Any, text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(KubeObject.new(edited(path, value)))
+
+    assert [result.message for result in refused.value.results] == [text]
+
+
+def test_known_fields_are_refused_before_unknown_ones() -> None:
+    spec = {"emits": 1, "osmo": 3, "admission": "Old"}
+    with pytest.raises(ConfigError) as refused:
+        load(KubeObject.new(edited("spec", spec)))
+
+    fields = [result.field.path for result in refused.value.results if result.field is not None]
+    assert fields == ["spec.admission", "spec.osmo", "spec.emits"]
+
+
+def test_every_kind_that_is_generated_can_be_emitted() -> None:
+    choices = SCHEMA["properties"]["spec"]["properties"]["emit"]["items"]["enum"]
+
+    assert set(choices) == {kind.emitted for kind in GENERATED}
 
 
 @pytest.mark.parametrize("minor", range(10, 20))
-def test_the_quick_look_knows_the_same_versions_of_kai_as_the_model(minor: int) -> None:
-    version = f"v0.{minor}"
+def test_versions_of_kai(minor: int) -> None:
+    is_known = 12 <= minor <= 18
 
-    validator: Any = Draft202012Validator(SCHEMA)
-    assert (version in KAI_VERSIONS) == validator.is_valid(edited("spec.kai.version", version))
+    assert (refusals(edited("spec.kai.version", f"v0.{minor}")) == []) == is_known
+    assert loads(edited("spec.kai.version", f"v0.{minor}")) == is_known
 
 
 @pytest.mark.parametrize("minor", range(15, 23))
-def test_the_quick_look_the_model_and_the_records_know_the_same_versions_of_kueue(minor: int) -> None:
+def test_the_settings_and_the_records_know_the_same_versions_of_kueue(minor: int) -> None:
     version = f"v0.{minor}"
+    is_known = version in [release.name for release in RELEASES]
 
-    validator: Any = Draft202012Validator(SCHEMA)
-    assert (version in KUEUE_VERSIONS) == validator.is_valid(edited("spec.kueue.version", version))
-    assert (version in KUEUE_VERSIONS) == (version in [release.name for release in RELEASES])
+    assert (refusals(edited("spec.kueue.version", version)) == []) == is_known
+    assert loads(edited("spec.kueue.version", version)) == is_known
+
+
+def loads(value: Any) -> bool:
+    """Whether the function takes it."""
+    try:
+        load(KubeObject.new(value))
+    except ConfigError:
+        return False
+    return True

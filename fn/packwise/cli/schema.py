@@ -35,7 +35,7 @@ def schema(command: Schema) -> int:
 
 
 def _topologyrender(_: Revision) -> dict[str, Any]:
-    from packwise.settings.model import json_schema
+    from packwise.settings.schema import json_schema
 
     return json_schema()
 

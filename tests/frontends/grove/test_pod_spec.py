@@ -12,11 +12,7 @@ import pytest
 import yaml
 
 from krmfn.fieldpath import format_path
-from packwise.findings.finding import Effect, Stage
-from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.schema.table import (
-    KEYS,
-    REQUIRED,
+from packwise.fields import (
     Array,
     Field,
     Flag,
@@ -28,8 +24,10 @@ from packwise.frontends.grove.schema.table import (
     Reference,
     Text,
     TextMap,
-    struct,
-)  # fmt: skip
+)
+from packwise.findings.finding import Effect, Stage
+from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.grove.schema.table import KEYS, REQUIRED, struct
 from packwise.revisions.records import GREP_244
 from tests.places import ROOT, missing
 

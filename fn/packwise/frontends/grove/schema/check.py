@@ -8,9 +8,7 @@ from functools import cache
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from packwise.findings.finding import Effect, Problem, Stage
-from packwise.frontends.grove.schema.table import (
-    INT32,
+from packwise.fields import (
     Array,
     Duration,
     Flag,
@@ -23,9 +21,10 @@ from packwise.frontends.grove.schema.table import (
     Reference,
     Text,
     TextMap,
-    podcliqueset,
-    replacement,
-)  # fmt: skip
+    TextOr,
+)
+from packwise.findings.finding import Effect, Problem, Stage
+from packwise.frontends.grove.schema.table import INT32, podcliqueset, replacement
 from packwise.frontends.grove.schema.table import struct as struct_of
 from packwise.kubernetes.quantities import duration_fault, parse_duration, quantity_fault
 from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, go_number, go_quote
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.grove.schema.releases import ObjectRule
-    from packwise.frontends.grove.schema.table import Field, Kind
+    from packwise.fields import Field, Kind, ObjectRule
     from packwise.revisions.revision import Revision
 
     _At: TypeAlias = tuple["_At", str | int] | None
@@ -371,7 +369,7 @@ class _Check:
                 self.unknown.append(Problem((*path, name), message, effect=Effect.UNKNOWN))
 
     def _type(self, value: Value, kind: Kind, at: _At, struct: str, *, of: _At = None) -> None:
-        go, wanted = ("", "object") if isinstance(kind, Open) else (kind.go, kind.json)
+        go, wanted = ("", "object") if isinstance(kind, Open | TextOr) else (kind.go, kind.json)
         noun = JSON_NOUNS[wanted]
         if type(value) is int and isinstance(kind, Number):
             noun = f"an integer of {kind.bits} bits"

@@ -7,18 +7,10 @@ what it fills in on the way is there when it does.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.fields import Array, Object, Quantities, Quantity, Reference, TextMap
 from packwise.findings.finding import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.schema.table import (
-    Array,
-    Object,
-    Quantities,
-    Quantity,
-    Reference,
-    TextMap,
-    podcliqueset,
-    struct,
-)
+from packwise.frontends.grove.schema.table import podcliqueset, struct
 from packwise.validate.definitions import judge
 
 if TYPE_CHECKING:
@@ -26,8 +18,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.fields import Field, Kind
     from packwise.findings.finding import Problem
-    from packwise.frontends.grove.schema.table import Field, Kind
     from packwise.revisions.revision import Revision
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Verdict

@@ -7,7 +7,7 @@ It says what a schema can: names, types, choices, patterns. What the CRD says in
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.grove.schema.table import (
+from packwise.fields import (
     Array,
     Duration,
     Flag,
@@ -20,15 +20,14 @@ from packwise.frontends.grove.schema.table import (
     Reference,
     Text,
     TextMap,
-    podcliqueset,
-    struct,
-)  # fmt: skip
+)
+from packwise.frontends.grove.schema.table import podcliqueset, struct
 from packwise.objects.kinds import POD_CLIQUE_SET
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from packwise.frontends.grove.schema.table import Field, Kind
+    from packwise.fields import Field, Kind
     from packwise.revisions.revision import Revision
 
 __all__ = ["json_schema"]

@@ -6,42 +6,15 @@ Source: its API types; spec/grove.md#3, spec/grove-releases.md#2.1, #2.2, #2.6; 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
-from packwise.frontends.grove.schema.table import (
-    ALPHA7,
-    API,
-    INT32,
-    Array,
-    Duration,
-    Field,
-    Object,
-    Open,
-    Reference,
-    Text,
-    TextMap,
-)
+from packwise.fields import Array, Duration, Field, Object, ObjectRule, Open, Reference, Text, TextMap
+from packwise.frontends.grove.schema.table import ALPHA7, API, INT32
 from packwise.kubernetes.validation import ErrorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-
-
-class ObjectRule(NamedTuple):
-    """A rule of the CRD in CEL about a mapping, naming the field `at` below it.
-
-    `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is another
-    problem. `new_only`: asked of new objects only.
-    """
-
-    breaches: Callable[[Mapping[str, Value]], Sequence[FieldPath]]
-    at: tuple[str, ...]
-    type: ErrorType
-    detail: str
-    message: str
-    new_only: bool = False
 
 
 _TEXT = Field(Text())

@@ -1,0 +1,326 @@
+"""Fields as data: which fields a mapping has, of which types, and what they mean; problems of a value come from that.
+
+Grove's PodCliqueSets and packwise's own settings are described in these words. The walk here speaks packwise's words;
+what Go's decoder and an API server say of the same tables is `frontends.grove.schema.check`.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+
+from krmfn.errors import describe, unknown_field
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.findings.finding import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.kubernetes.validation import ErrorType
+
+__all__ = [
+    "Array",
+    "Duration",
+    "Field",
+    "Flag",
+    "IntOrString",
+    "Kind",
+    "Number",
+    "Object",
+    "ObjectRule",
+    "Open",
+    "Quantities",
+    "Quantity",
+    "Reference",
+    "Text",
+    "TextMap",
+    "TextOr",
+    "field_problems",
+    "kind_at",
+]
+
+_NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
+
+
+class Number(NamedTuple):
+    """An integer of `bits` bits, `least` and `most` at the bounds; `go` is its Go type."""
+
+    bits: int = 32
+    go: str = "int32"
+    json: str = "integer"
+    least: int | None = None
+    most: int | None = None
+
+
+class Text(NamedTuple):
+    """A string; `enum` is what it may be, or `pattern` what it matches. `empty_is_absent`: Go leaves an empty one out.
+
+    `min_length` and `max_length` are in characters; 0: any. `wrong` says what is wrong with a text, "" for none.
+    """
+
+    enum: tuple[str, ...] = ()
+    go: str = "string"
+    empty_is_absent: bool = False
+    json: str = "string"
+    pattern: str = ""
+    max_length: int = 0
+    min_length: int = 0
+    wrong: Callable[[str], str] | None = None
+
+
+class Flag(NamedTuple):
+    """true or false."""
+
+    go: str = "bool"
+    json: str = "boolean"
+
+
+class Duration(NamedTuple):
+    """A Go duration, `4h0m0s`."""
+
+    go: str = "string"
+    json: str = "string"
+
+
+class Quantity(NamedTuple):
+    """A Kubernetes quantity, `64Gi`."""
+
+    go: str = "resource.Quantity"
+    json: str = "string"
+
+
+class IntOrString(NamedTuple):
+    """A port's number or name, a number or a percentage."""
+
+    go: str = "int32"
+    json: str = "string"
+
+
+class Quantities(NamedTuple):
+    """A mapping of resources to quantities."""
+
+    go: str = "v1.ResourceList"
+    json: str = "object"
+
+
+class TextMap(NamedTuple):
+    """A mapping of strings to strings; `least` and `most` bound the number of entries, 0: they do not."""
+
+    go: str = "map[string]string"
+    json: str = "object"
+    least: int = 0
+    most: int = 0
+
+
+class Open(NamedTuple):
+    """Anything: another API's field that packwise does not read. With `json`, anything of that type."""
+
+    json: str = ""
+
+
+class Array(NamedTuple):
+    """A list of `item`; `keys` are the fields that tell its entries apart, with the default of each.
+
+    It has at least `least` entries.
+    """
+
+    item: Kind
+    go: str = ""
+    keys: Mapping[str, str | None] = _NO_KEYS
+    json: str = "array"
+    least: int = 0
+
+
+class Object(NamedTuple):
+    """A mapping with known fields, which keeps `rules`. `struct` is its Go type's name.
+
+    `apart`: the API server decodes it before all the rest, and names its fields without what is around it.
+    `summary` is what it is, for documents. `takes_others`: other fields than these are anybody's.
+    """
+
+    struct: str
+    fields: Mapping[str, Field]
+    package: str = "v1alpha1"
+    json: str = "object"
+    rules: tuple[ObjectRule, ...] = ()
+    apart: bool = False
+    summary: str = ""
+    takes_others: bool = False
+
+    @property
+    def go(self) -> str:
+        """The Go type as its decoder names it."""
+        return f"{self.package}.{self.struct}"
+
+
+class Reference(NamedTuple):
+    """An object of Kubernetes' own, by its Go type; its fields are in `kubernetes.go_types`."""
+
+    go: str
+    json: str = "object"
+
+
+class TextOr(NamedTuple):
+    """A string, or the mapping that says more."""
+
+    mapping: Object
+
+
+Kind = (
+    Number
+    | Text
+    | Flag
+    | Duration
+    | Quantity
+    | IntOrString
+    | TextMap
+    | Quantities
+    | Open
+    | Array
+    | Object
+    | Reference
+    | TextOr
+)
+
+
+class Field(NamedTuple):
+    """A field of an object. `required` fields are those whose absence the round trip through Go does not heal.
+
+    `zero_when_absent`: an absent value is checked as its zero value. `nullable`: null is as good as absent.
+    `default` and `summary` are for documents.
+    """
+
+    kind: Kind
+    required: bool = False
+    zero_when_absent: bool = False
+    nullable: bool = False
+    default: Value = None
+    summary: str = ""
+
+
+class ObjectRule(NamedTuple):
+    """A rule of the CRD in CEL about a mapping, naming the field `at` below it.
+
+    `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is another
+    problem. `new_only`: asked of new objects only.
+    """
+
+    breaches: Callable[[Mapping[str, Value]], Sequence[FieldPath]]
+    at: tuple[str, ...]
+    type: ErrorType
+    detail: str
+    message: str
+    new_only: bool = False
+
+
+_NOUNS: Mapping[str, tuple[type, str]] = {
+    "array": (list, "a list"),
+    "boolean": (bool, "true or false"),
+    "integer": (int, "an integer"),
+    "object": (dict, "a mapping"),
+    "string": (str, "a string"),
+}
+"""The types of JSON: the type of a value that was read, and what a message calls it."""
+
+
+def field_problems(value: Value, kind: Kind, path: FieldPath = ()) -> Iterator[Problem]:
+    """Problems of `value` in packwise's own words: of known fields in the table's order, then unknown fields."""
+    if isinstance(kind, TextOr):
+        kind = kind.mapping if isinstance(value, dict) else Text()
+    if isinstance(kind, Text) and kind.enum:
+        if value not in kind.enum:
+            known = ", ".join([f'"{choice}"' for choice in kind.enum])
+            yield Problem(path, f"must be one of {known}; got {describe(value)}")
+    elif kind.json and type(value) is not _NOUNS[kind.json][0]:
+        yield Problem(path, f"must be {_NOUNS[kind.json][1]}; got {describe(value)}")
+    elif isinstance(kind, Object) and isinstance(value, dict):
+        yield from _object_problems(value, kind, path)
+    elif isinstance(kind, Array) and isinstance(value, list):
+        yield from _array_problems(value, kind, path)
+    elif isinstance(kind, TextMap) and isinstance(value, dict):
+        yield from _map_problems(value, kind, path)
+    elif wrong := _wrong_scalar(value, kind):
+        yield Problem(path, wrong if "got " in wrong else f"{wrong}; got {describe(value)}")
+
+
+def _object_problems(value: Mapping[str, Value], kind: Object, path: FieldPath) -> Iterator[Problem]:
+    for name, field in kind.fields.items():
+        if name not in value:
+            if field.required:
+                yield Problem((*path, name), "must be given; there is none")
+        elif value[name] is not None or not field.nullable:
+            yield from field_problems(value[name], field.kind, (*path, name))
+    if kind.takes_others:
+        return
+    for name in value:
+        if name not in kind.fields:
+            yield Problem((*path, name), unknown_field(name, kind.fields), at_key=True)
+
+
+def _array_problems(values: Sequence[Value], kind: Array, path: FieldPath) -> Iterator[Problem]:
+    for index, value in enumerate(values):
+        yield from field_problems(value, kind.item, (*path, index))
+    if len(values) < kind.least:
+        yield Problem(path, f"must have at least {_items(kind.least)}, not {len(values)}; got {describe(values)}")
+
+
+def _map_problems(values: Mapping[str, Value], kind: TextMap, path: FieldPath) -> Iterator[Problem]:
+    wrong = [problem for name, text in values.items() for problem in field_problems(text, Text(), (*path, name))]
+    yield from wrong
+    if wrong:
+        return
+    if len(values) < kind.least:
+        yield Problem(path, f"Dictionary should have at least {_items(kind.least)}, not {len(values)}")
+    elif len(values) > kind.most > 0:
+        yield Problem(path, f"Dictionary should have at most {_items(kind.most)}, not more")
+
+
+def _items(count: int) -> str:
+    return f"{count} item{'' if count == 1 else 's'} after validation"
+
+
+def _wrong_scalar(value: Value, kind: Kind) -> str:
+    """What is wrong with a value of the right type, from `must` on; "" where nothing is."""
+    if isinstance(kind, Text) and isinstance(value, str):
+        return _wrong_text(value, kind)
+    if isinstance(kind, Number) and isinstance(value, int):
+        if kind.least is not None and value < kind.least:
+            return f"must be greater than or equal to {kind.least}"
+        if kind.most is not None and value > kind.most:
+            return f"must be less than or equal to {kind.most}"
+    return ""
+
+
+def _wrong_text(text: str, kind: Text) -> str:
+    if len(text) > kind.max_length > 0:
+        return f"must have at most {_characters(kind.max_length)}"
+    if len(text) < kind.min_length:
+        return f"must have at least {_characters(kind.min_length)}"
+    if kind.pattern and re.fullmatch(kind.pattern.removesuffix("$"), text) is None:
+        return f"must match pattern '{kind.pattern}'"
+    return kind.wrong(text) if kind.wrong is not None else ""
+
+
+def _characters(count: int) -> str:
+    return f"{count} character{'' if count == 1 else 's'}"
+
+
+def kind_at(kind: Kind, path: FieldPath) -> Kind | None:
+    """The kind of the value at `path` below one of `kind`; None where the table says nothing of it."""
+    for step in path:
+        below: Kind | None = None
+        if isinstance(kind, Array) and isinstance(step, int):
+            below = kind.item
+        elif isinstance(kind, TextMap):
+            below = Text()
+        else:
+            mapping = kind.mapping if isinstance(kind, TextOr) else kind
+            if isinstance(mapping, Object) and step in mapping.fields:
+                below = mapping.fields[str(step)].kind
+        if below is None:
+            return None
+        kind = below
+    return kind
