@@ -168,7 +168,9 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
     heavy = {
         "argparse",
         "cel_expr_python",
+        "dataclasses",
         "difflib",
+        "inspect",
         "json",
         "jsonpatch",
         "krmfn.remarks",

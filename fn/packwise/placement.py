@@ -6,7 +6,6 @@ those of the objects to come. Every node has an origin. Source: spec/packwise.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
@@ -332,16 +331,14 @@ class Omission(NamedTuple):
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class PodSlice:
+class PodSlice(NamedTuple):
     """Every `size` pods of a set are within one domain of the level, which is a node label."""
 
     level: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedPods:
+class QueuedPods(NamedTuple):
     """A set of pods of one template: how many, in which queue, and within which domains; levels are node labels.
 
     `place` is where the template says so. `topologies` are the names of those that the flavors of the queue are in,
@@ -352,7 +349,7 @@ class QueuedPods:
     place: Place
     scheduler: str
     name: str
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     queue: str = ""
     required: str | None = None
     preferred: str | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Where a value or key stands: character offsets [start, end) in the text, and 1-based line and column of start."""
 
     start: int

@@ -6,10 +6,10 @@ A place is an offset: a number of characters of the text, from 0.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING, Protocol
+from krmfn.record import NamedTuple
 from krmfn.yamltext import native
 from krmfn.yamltext.error import YamlError, error_at
 
@@ -160,8 +160,7 @@ class Tree(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A node on a path, and what is known of the entries before the next one on that path."""
 
     number: int
@@ -193,7 +192,7 @@ class Node:
     """The style of that entry's key; None where there is no such entry, and in a list."""
     merges: int
     """1 where a key `<<` stands among these entries."""
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     """How many these entries are."""
     next_start: int
     """Start of the key or item behind it in its parent; -1 where there is none."""
