@@ -59,6 +59,10 @@ def graph(spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]
         ("nvidia.com/enable-grov", "nvidia.com/enable-grove"), ("nvdia.com/enable-grove", "nvidia.com/enable-grove"),
         ("grove.io/enable-grove", "nvidia.com/enable-grove"),
         ("nvidia.com/dynamo-discovery-backand", "nvidia.com/dynamo-discovery-backend"),
+        ("kai.scheduler/topology-requir", "kai.scheduler/topology-required-placement"),
+        ("kai.scheduler/topology-preferred", "kai.scheduler/topology-preferred-placement"),
+        ("grove.io/auto-mnnvl-group", "grove.io/auto-mnnvl"), ("kai.scheduler/queue-name", "kai.scheduler/queue"),
+        ("scheduling.run.ai/queue-name", "kai.scheduler/queue"), ("scheduling.run.ai/queue", "kai.scheduler/queue"),
         ("priorityClassname", "priorityClassName"), ("gpu-fractions", "gpu-fraction"),
     ],
 )  # fmt: skip

@@ -41,7 +41,10 @@ def of_toleration(**fields: Any) -> list[str | None]:
         "nvidia.com/gpu-h100", "nvidia.com/lpu", "nvidia.com/pgpu", "rdma/hca", "rdma/hca_shared_devices_a", "rdma/ib",
         "vpc.amazonaws.com/efa", "habana.ai/gaudi", "google.com/tpu", "example.com/gpu", "nvidia.com/rdma_a", "x/y",
         "hugepages-2Mi", "hugepages-1Gi", "aws.amazon.com/neuroncore", "${DEVICE}", "nvidia.com/GA102GL_A10",
-        "k8s.amazonaws.com/vgpu", "tencent.com/vcuda-core", "aliyun.com/gpu-mem", "volcano.sh/vgpu-number",
+        "nvidia.com/mig-1g.10gb.me", "nvidia.com/mig-1c.3g.20gb", "nvidia.com/mig-1g.5gb.shared",
+        "nvidia.com/mig-small",
+        "nvidia.com/mig-1g.12gb.me.all", "nvidia.com/gpumem", "aliyun.com/gpu-count", "k8s.amazonaws.com/vgpu",
+        "tencent.com/vcuda-core", "aliyun.com/gpu-mem", "volcano.sh/vgpu-number",
     ],
 )  # fmt: skip
 def test_devices_of_any_vendor_stand_in_limits(name: str) -> None:
@@ -113,7 +116,11 @@ def test_an_image_with_a_space_and_a_name_of_a_resource_that_is_none() -> None:
         ("nvidia.con/gpu", GPU), ("nvidia/gpu", GPU), ("nvidia.io/gpu", GPU), ("nivdia.com/gpus", GPU),
         ("gpu.nvidia.com/gpu", GPU), ("amd.com/gpus", "amd.com/gpu"),
         ("vpc.amazonaws.com/efas", "vpc.amazonaws.com/efa"),
-        ("gpu.intel.com/i951", "gpu.intel.com/i915"), ("nvidia.com/gpu.share", "nvidia.com/gpu.shared"),
+        ("nvidia.com/mig-1g5gb", "nvidia.com/mig-1g.5gb"), ("nvidia.com/mig-1g-5gb", "nvidia.com/mig-1g.5gb"),
+        ("nvidia.com/mig-3g.20", "nvidia.com/mig-3g.20gb"), ("nvidia.com/mig1g.5gb", "nvidia.com/mig-1g.5gb"),
+        ("nvidia.com/gpu-count", GPU), ("nvidia.com/gpu.count", GPU), ("nvidia.com/gpus.count", GPU),
+        ("nvidia.com/gpu.product", GPU), ("gpu.intel.com/i951", "gpu.intel.com/i915"),
+        ("nvidia.com/gpu.share", "nvidia.com/gpu.shared"),
     ],
 )  # fmt: skip
 def test_a_name_near_that_of_a_device_is_a_warning(name: str, meant: str) -> None:
@@ -168,6 +175,25 @@ def test_tolerations() -> None:
     assert of_toleration(key="a", tolerationSeconds=5, effect="NoSchedule") == [
         f"{at}.effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when `tolerationSeconds` is set"
     ]
+
+
+def test_keys_and_values_of_tolerations_are_those_of_taints() -> None:
+    at = "spec.tolerations[0]"
+    (key,) = of_toleration(key="a b", operator="Exists")
+    assert (key or "").startswith(f'{at}.key: Invalid value: "a b": name part must consist of alphanumeric characters')
+    (value,) = of_toleration(key="a", value="b c")
+    assert (value or "").startswith(f'{at}.operator: Invalid value: "b c": a valid label must be an empty string or')
+    assert of_toleration(key="${KEY}", value="{{ value }}") == []
+    assert of_toleration(key="example.com/dedicated", value="") == []
+
+
+def test_a_pod_has_a_container_and_none_twice() -> None:
+    one = {"name": "main", "image": "app:1"}
+
+    assert found({"containers": []}) == [("pod-container", "containers", "spec.containers: Required value")]
+    assert [text for _, _, text in found({"containers": [one, one], "initContainers": [one]})] == [
+        'spec.containers[1].name: Duplicate value: "main"', 'spec.initContainers[0].name: Duplicate value: "main"'
+    ]  # fmt: skip
 
 
 def test_what_is_nearly_an_effect() -> None:

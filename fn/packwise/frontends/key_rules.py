@@ -59,11 +59,11 @@ FORMS = {"labels": "a label", "annotations": "an annotation"}
 _LONGEST = 100
 """Characters of a key beyond which nobody meant a known one."""
 
-_OWN = ("grove.io", "scheduling.grove.io", "kai.scheduler", "runai", "run.ai")
+_OWN = ("grove.io", "scheduling.grove.io", "kai.scheduler", "runai", "run.ai", "scheduling.run.ai")
 """Domains whose keys only these projects make: the name of another one's key there is a mix-up."""
 _SHORT_DOMAIN = 6
 _SHORT_NAME = 8
-"""Letters of a name in which only one may be wrong."""
+"""Letters of a name in which only one may be wrong, and with which a longer one may begin."""
 
 _MOVED = ("grove.io/", "scheduling.grove.io/")
 """Annotations of a graph that begin so, `dynamo-annotation-lost` reports."""
@@ -121,7 +121,15 @@ class KeyTable:
             known = f"{domain}/{right}" if domain else right
             return self.keys[known].successor or known
         is_telling = domain in _OWN or "-" in name
-        return self._of_users.get(name, "") if is_telling else ""
+        whole = self._of_users.get(name, "") if is_telling else ""
+        return whole or (self._begun(name) if domain in _OWN else "")
+
+    def _begun(self, name: str) -> str:
+        """The key of which the name is the beginning, or which it begins with; "" where there is none."""
+        cut = [each for each in self._of_users if each.startswith(name) and len(name) >= _SHORT_NAME]
+        longer = [each for each in self._of_users if name.startswith(f"{each}-")]
+        best = min(cut, key=len, default=max(longer, key=len, default=""))
+        return self._of_users.get(best, "")
 
 
 _TABLE = KeyTable(KEYS, PARTS)

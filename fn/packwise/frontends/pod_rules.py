@@ -16,7 +16,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.kubernetes.quantities import canonical_quantity, quantity_of
-from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, qualified_name
+from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, label_value, qualified_name
 from packwise.objects.identity import is_placeholder
 from packwise.wording import letters_apart, list_known, near_miss
 
@@ -39,7 +39,16 @@ _OTHER_PROCESSOR = re.compile(r"[a-z]{1,2}pu")
 """Another letter before `pu` is another kind of device: an LPU, a DPU, a pGPU."""
 
 _FAMILIES = ("nvidia.com/mig-", "nvidia.com/gpu-")
-"""The prefixes of resources that a device plugin names by the profile of the device."""
+"""The prefixes of resources that a device plugin names by the profile of the device, or by its configuration."""
+
+_MIG = re.compile(r"mig-(\d+c\.)?\d+g\.\d+gb([.-][a-z]+)*")
+"""A slice by its profile, as in `mig-1g.10gb.me`. A configuration may give it another name."""
+
+_LIKE_MIG = re.compile(r"mig[-._]?(?P<slices>\d)g?[-._]?(?P<memory>\d+)(g|gb|gi|gib|mb)?", re.IGNORECASE)
+"""What was meant to be a profile."""
+
+_LABEL_OF_NODES = re.compile(r"gpus?[-._](count|num|number|product|memory|family|replicas|machine|present)")
+"""The labels of GPU feature discovery, which say of nodes what no container asks for."""
 
 _VENDORS = ("nvidia", "amd", "intel")
 """Words of a domain that tell whose device is meant, where its last part is that of a GPU."""
@@ -49,9 +58,16 @@ _LETTERS_OF_A_SLIP = 2
 
 def misspelt_resource(name: str) -> str:
     """`; did you mean "x"?` for a name that nearly is the one of a known device; "" for every other one."""
-    if name in _NAMES or name.startswith(_FAMILIES) or "/" not in name:
+    if name in _NAMES or "/" not in name:
         return ""
     domain, _, device = name.partition("/")
+    if domain == "nvidia.com" and _LABEL_OF_NODES.fullmatch(device):
+        return '; did you mean "nvidia.com/gpu"?'
+    profile = _LIKE_MIG.fullmatch(device)
+    if profile is not None and not _MIG.fullmatch(device):
+        return f'; did you mean "nvidia.com/mig-{profile["slices"]}g.{profile["memory"]}gb"?'
+    if name.startswith(_FAMILIES):
+        return ""
     is_other = _OTHER_PROCESSOR.fullmatch(device) is not None and device != "gpu"
     known = [] if is_other else [each for each in _NAMES if letters_apart(name.casefold(), each) <= _slip(each)]
     if not known and device.casefold() in ("gpu", "gpus"):
@@ -116,11 +132,17 @@ def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
             yield rule, problem._replace(operator_message=None, stage=None)
 
 
-def pod_problems(spec: Mapping[str, Value], image_of: str = "") -> Iterator[tuple[Rule, Problem]]:
+def pod_problems(
+    spec: Mapping[str, Value], image_of: str = "", *, has_unique_names: bool = False
+) -> Iterator[tuple[Rule, Problem]]:
     """Problems of a pod of this spec, by path in it; texts are those about the pod.
 
-    `image_of` is the name of the container to which an operator brings the image; "": to none.
+    `image_of` is the name of the container to which an operator brings the image; "": to none. `has_unique_names`:
+    a schema refuses two containers of one name in one list.
     """
+    if spec.get("containers") == []:
+        yield _CONTAINER, _refusal(("containers",), ErrorType.REQUIRED, None, "", "must have a container")
+    yield from ((_CONTAINER, problem) for problem in _duplicate_names(spec, has_unique_names=has_unique_names))
     for kind in ("initContainers", "containers"):
         for index, container in enumerate(_list(spec.get(kind))):
             if isinstance(container, dict):
@@ -128,6 +150,19 @@ def pod_problems(spec: Mapping[str, Value], image_of: str = "") -> Iterator[tupl
     for index, toleration in enumerate(_list(spec.get("tolerations"))):
         if isinstance(toleration, dict):
             yield from ((_TOLERATION, problem) for problem in _toleration(toleration, ("tolerations", index)))
+
+
+def _duplicate_names(spec: Mapping[str, Value], *, has_unique_names: bool) -> Iterator[Problem]:
+    """Containers of one name: the API server compares those of both lists, the regular ones first."""
+    seen: dict[str, str] = {}
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(_list(spec.get(kind))):
+            name = _text(container.get("name")) if isinstance(container, dict) else ""
+            if name and (name not in seen or (seen[name] == kind and has_unique_names)):
+                seen.setdefault(name, kind)
+            elif name:
+                message = f'must be the name of one container of the pod; got "{name}" twice'
+                yield _refusal((kind, index, "name"), ErrorType.DUPLICATE, name, "", message)
 
 
 def _container(container: Mapping[str, Value], path: FieldPath, image_of: str) -> Iterator[tuple[Rule, Problem]]:
@@ -231,9 +266,12 @@ def _request_problem(
 def _toleration(toleration: Mapping[str, Value], path: FieldPath) -> Iterator[Problem]:
     key, operator, effect = [_text(toleration.get(field)) for field in ("key", "operator", "effect")]
     at: FieldPath = (*path, "operator")
+    for wrong in qualified_name(key) if key else ():
+        message = f'must be the key of a taint; got "{key}": {wrong}'
+        yield _refusal((*path, "key"), ErrorType.INVALID, key, wrong, message)
     if operator not in ("", *_OPERATORS, *_LATER_OPERATORS):
         yield _unsupported_value(at, operator, _OPERATORS)
-    elif not key and operator != "Exists":
+    elif not toleration.get("key") and operator != "Exists":
         detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
         message = 'must be "Exists" where there is no key: then it tolerates every taint'
         place = at if operator else path
@@ -241,6 +279,12 @@ def _toleration(toleration: Mapping[str, Value], path: FieldPath) -> Iterator[Pr
     elif operator == "Exists" and toleration.get("value"):
         message = 'must not have a value where the operator is "Exists"'
         yield Problem((*path, "value"), message, stage=Stage.POD)
+    elif operator in ("", "Equal"):
+        value = _text(toleration.get("value"))
+        wrong = ";".join(label_value(value))
+        if wrong:
+            message = f'must be the value of a taint; got "{value}": {wrong}'
+            yield _refusal((*path, "value"), ErrorType.INVALID, value, wrong, message, field=at)
     if effect not in ("", *_EFFECTS):
         yield _unsupported_value((*path, "effect"), effect, _EFFECTS)
     elif toleration.get("tolerationSeconds") is not None and effect != "NoExecute":

@@ -41,7 +41,7 @@ def test_kai_may_have_another_name() -> None:
 apiVersion: batch/v1
 kind: Job
 metadata: {name: train}
-spec: {template: {spec: {schedulerName: %s, containers: [{name: main}]}}}
+spec: {template: {spec: {schedulerName: %s, containers: [{name: main, image: app:1}]}}}
 """
 
     groups = [

@@ -88,7 +88,7 @@ ELSEWHERE: list[tuple[str, dict[str, str], str, str]] = [
     (JOB, {"own": "annotations: {kai.scheduler/topology-required: rack}"},
      "metadata.annotations[kai.scheduler/topology-required]",
      "key-spelling: is a key that nobody is known to read; did you mean "
-     '"topology-required-placement"?'),
+     '"kai.scheduler/topology-required-placement"?'),
     (JOB, {"own": "labels: {kai.scheduler/tenant: a}"}, "metadata.labels[kai.scheduler/tenant]",
      "key-spelling: is a key that nobody is known to read"),
     (JOB, {"pods": f"annotations: {{{REQUIRED}}}"},

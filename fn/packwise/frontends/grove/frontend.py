@@ -417,7 +417,7 @@ class _Planner:
             [
                 (rule, problem._replace(path=(*path, *problem.path)).bounded)
                 for path, spec in pod_specs(workload)
-                for rule, problem in pod_problems(spec, self._image_of)
+                for rule, problem in pod_problems(spec, self._image_of, has_unique_names=True)
             ],
             workload,
         )

@@ -8,10 +8,11 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding
+from packwise.findings.finding import Finding, has_errors
 from packwise.frontends.workloads.defaults import classes_of
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
+from packwise.frontends.workloads.pods import pod_findings
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, no_group, unscheduled
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
@@ -188,17 +189,21 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
     if not workload.scheduled:
         findings = tuple(unscheduled(workload))
         return WorkloadPlan(item, findings) if findings else None
+    about_pods = tuple(pod_findings(workload))
     if is_idle(workload):
-        return WorkloadPlan(item)
+        return WorkloadPlan(item, about_pods)
     try:
         number = weight(workload)
         if number > most:
             message = excess(f"{number} gangs and sets of pods", 0, most)
             return WorkloadPlan(item, (Finding.of(LIMIT, item, ("spec",), message),))
         groups = shapes(workload) if pods_in_order(workload) else []
-        findings = _as_sure(advice(workload), workload.release)
+        findings = (*about_pods, *_as_sure(advice(workload), workload.release))
     except RefusedError as error:
-        return WorkloadPlan(item, _as_sure((no_group(item, error),), workload.release))
+        return WorkloadPlan(item, (*about_pods, *_as_sure((no_group(item, error),), workload.release)))
+    if has_errors(about_pods):
+        # Nobody creates these pods: there is no group of them.
+        return WorkloadPlan(item, findings)
     key = identity(item.value)
     source = f"{key[1]} {key[2]}/{workload.name}"
     placements = [Placement(gang, source, item) for gang in gangs(workload, groups)] if groups else []
