@@ -41,7 +41,7 @@ _KINDS = ("pool", "workflow")
 
 
 class Documents(NamedTuple):
-    """What was read, in the input's order; of a document with errors its parts are left out, and `findings` say why.
+    """The documents that were read, in the input's order; one with errors lacks parts, and `findings` say why.
 
     `pod_templates` are laid over the pods of pools.
     """
@@ -66,7 +66,7 @@ class Raw(NamedTuple):
 
     @property
     def holds_pools(self) -> bool:
-        """Whether it is a pool config; OSMO's service has its own section `workflow` beside the pools."""
+        """True if it is a pool config; OSMO's service has its own section `workflow` beside the pools."""
         return "workflow" not in self.value or isinstance(self.value.get("pools"), dict)
 
 
@@ -97,7 +97,7 @@ def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
     """The document there, or what keeps it from being one."""
     place = at.place
     if at.form == "labelled":
-        return _embedded(place, fill_in)
+        return _read_embedded(place, fill_in)
     if at.form == "service":
         return _embedded_pools(place, str(place.item.get(place.path)))
     if at.form == "values":
@@ -116,7 +116,7 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
     """The workflow spec that `text` is once its templates are filled in, or what keeps it from being one."""
     filled = fill_in(text)
     if isinstance(filled, Unfilled):
-        return None, [*_sections_of_text(place, text), _unfilled(place, filled)]
+        return None, [*_sections_of_text(place, text), _unfilled_finding(place, filled)]
     try:
         read = _read_once(filled)
     except YamlError as error:
@@ -124,15 +124,15 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
     if not isinstance(read.value, dict) or "workflow" not in read.value:
         line = next((section.line for section in sections(text) if section.key == "workflow"), 1)
         absent = Unfilled(f"must be a mapping with `workflow`, once it is filled in; got {describe(read.value)}", line)
-        return None, list(_sections_of_text(place, text)) or [_unfilled(place, absent)]
+        return None, list(_sections_of_text(place, text)) or [_unfilled_finding(place, absent)]
     findings = [_duplicate(place, filled, each) for each in read.duplicates]
     if filled.lines or read.duplicates:
-        place = _derived(place, filled, read.value)
+        place = _derive(place, filled, read.value)
     return Raw(place, text, read.value), findings
 
 
 def _read_once(filled: Filled) -> Read:
-    """What a workflow holds; what a template became is read once in a command, since it may be long.
+    """The value of a workflow; a filled-in template is read once in a command, since it may be long.
 
     Raises YamlError.
     """
@@ -150,14 +150,14 @@ def _read_once(filled: Filled) -> Read:
     return cast("Read", answer)
 
 
-def _derived(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
+def _derive(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
     """`place`, whose findings stand where the lines of the filled-in text come from."""
     item = place.item if place.path else KubeObject.cut(place.item.source, value)
     return place._replace(item=item, derived=Derived(filled.text, filled.lines))
 
 
 def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
-    """What is wrong with the sections of a text that is no YAML: there are lines in it, but no fields."""
+    """Findings about the sections of a text that is no YAML: there are lines in it, but no fields."""
     lines = {section.key: section.line for section in sections(text)}
     for order, (below, problem) in enumerate(SECTIONS.problems((place, text))):
         finding = below.about(problem._replace(stage=SECTIONS.stage), SECTIONS.rule, order=order)
@@ -165,7 +165,7 @@ def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
         yield finding._replace(path=place.path, location=place.location_of(line), at_key=False)
 
 
-def _unfilled(place: Place, unfilled: Unfilled) -> Finding:
+def _unfilled_finding(place: Place, unfilled: Unfilled) -> Finding:
     stage = None if unfilled.error is None else Stage.DECODE
     finding = place.finding(TEMPLATE, unfilled.message, operator_message=unfilled.error, stage=stage)
     return finding._replace(location=place.location_of(unfilled.line, unfilled.column))
@@ -190,7 +190,7 @@ def _line(filled: Filled, line: int) -> int:
     return filled.lines[line - 1] if 0 < line <= len(filled.lines) else line
 
 
-def _embedded(place: Place, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
+def _read_embedded(place: Place, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
     """The document in the data of a ConfigMap."""
     kind, text = place.item.get(("metadata", "labels", LABEL)), place.item.get(place.path)
     if kind not in _KINDS:

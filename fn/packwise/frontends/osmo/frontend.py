@@ -12,7 +12,7 @@ from packwise.frontends.osmo.placements import (
     differences,
     object_names,
     pool_placements,
-    renamed,
+    queue_differences,
     tree_of,
     workflow_placements,
 )
@@ -57,7 +57,7 @@ __all__ = ["OSMO"]
 
 POOL_KIND = "OSMO pool"
 WORKFLOW_KIND = "OSMO workflow"
-"""What people are told of as kinds: OSMO's documents have none."""
+"""The word for workflows where messages name a kind: OSMO's documents have none."""
 
 
 class _Osmo:
@@ -68,7 +68,7 @@ class _Osmo:
         settings: TopologyRender,
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
-        """What becomes of the documents that cannot be read, the pools in their order, the workflows by name."""
+        """The plans of the documents that cannot be read, of the pools in their order, of the workflows by name."""
         documents = read_documents(document_places(inventory), settings.osmo.values)
         names = object_names(documents.rendered_pools, documents.workflows, settings.osmo)
         unread = [WorkloadPlan(item, (finding,)) for item, finding in documents.findings]
@@ -134,7 +134,9 @@ def _pools(
         findings += run(POOL, PoolAt(pool, schedulers))
     placements: list[Placement] = []
     if not has_errors(findings):
-        findings += [finding for pool in documents.rendered_pools for finding in renamed(pool, names, settings.osmo)]
+        findings += [
+            finding for pool in documents.rendered_pools for finding in queue_differences(pool, names, settings.osmo)
+        ]
         placements += pool_placements(documents.rendered_pools, names, settings.osmo, before)
     yield WorkloadPlan(documents.pools[0].place.item, tuple(findings), tuple(placements))
 
@@ -164,14 +166,14 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
     chosen = list(_about_pools(workflows, pools, broken=_has_broken_pools(documents)))
     for workflow in workflows:
         submission = placed.get(id(workflow))
-        plan = _unplaced(workflow, settings) if submission is None else _plan(submission, names, settings)
+        plan = _plan_without_pool(workflow, settings) if submission is None else _plan(submission, names, settings)
         own = [finding for finding in repeats if finding.subject is workflow.place.item]
         about = [finding for finding in chosen if finding.subject is workflow.place.item]
         yield plan._replace(findings=(*about, *plan.findings, *own), placements=() if own else plan.placements)
 
 
-def _unplaced(workflow: Workflow, settings: TopologyRender) -> WorkloadPlan:
-    """What holds of a workflow whatever its pool is; nothing is made of it."""
+def _plan_without_pool(workflow: Workflow, settings: TopologyRender) -> WorkloadPlan:
+    """The findings about a workflow that hold whatever its pool is; nothing is made of it."""
     submission = Submission(workflow, Pool("", workflow.place, ""), settings.osmo)
     return WorkloadPlan(workflow.place.item, tuple(run(NEED_NO_POOL, submission)))
 
@@ -206,7 +208,7 @@ class _Unsettled(NamedTuple):
 
 
 def _about_pools(workflows: list[Workflow], pools: tuple[Pool, ...], *, broken: bool) -> Iterator[Finding]:
-    """What is wrong with the pools that workflows name, and what becomes of those that name none."""
+    """Findings about the pools that workflows name, and about workflows that name none."""
     known = [pool.name for pool in pools]
     unsettled: dict[_Unsettled, list[Workflow]] = {}
     for workflow in workflows:
@@ -217,7 +219,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[Pool, ...], *, broken: 
                 at = workflow.at(("workflow", "pool"))
                 yield at.finding(POOL_KNOWN, message, operator_message=text, stage=Stage.WEBHOOK)
             continue
-        reason = _unsettled(nearest_pools(workflow.place.item.file, pools), known)
+        reason = _unsettled_reason(nearest_pools(workflow.place.item.file, pools), known)
         if reason is not None and not (broken and reason.rule is POOL_KNOWN):
             unsettled.setdefault(reason, []).append(workflow)
     for reason, alike in unsettled.items():
@@ -228,8 +230,8 @@ def _about_pools(workflows: list[Workflow], pools: tuple[Pool, ...], *, broken: 
         yield finding._replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_left_out else finding
 
 
-def _unsettled(near: list[Pool], known: list[str]) -> _Unsettled | None:
-    """What to say of a workflow that names no pool and has these `near`."""
+def _unsettled_reason(near: list[Pool], known: list[str]) -> _Unsettled | None:
+    """The finding about a workflow that names no pool and has these `near`; None where one is near."""
     if not known:
         message = "must come with the config of its pool: there is no OSMO pool among the input"
         return _Unsettled(POOL_KNOWN, message)
@@ -244,7 +246,7 @@ def _unsettled(near: list[Pool], known: list[str]) -> _Unsettled | None:
 
 
 def _has_broken_pools(documents: Documents) -> bool:
-    """Whether a pool could not be read: it may be the one that is missing."""
+    """True if a pool could not be read: it may be the one that is missing."""
     return any(finding.stage is Stage.CONFIG for _, finding in documents.findings)
 
 

@@ -55,12 +55,12 @@ class Pool(NamedTuple):
 
     @property
     def partial(self) -> bool:
-        """Whether a part of it stands elsewhere: it comes from Helm values, and names no backend."""
+        """True if a part of it stands elsewhere: it comes from Helm values, and names no backend."""
         return self.layered and not self.backend_name
 
     @property
     def key_names(self) -> list[str]:
-        """What workflows may ask for, broadest first."""
+        """The keys that workflows may ask for, broadest first."""
         return [each.key for each in self.keys]
 
     @property
@@ -149,7 +149,7 @@ class Requirement(NamedTuple):
 
 
 class Resource(NamedTuple):
-    """What tasks ask for; `path` is where it is written."""
+    """The resources that tasks ask for; `path` is where they are written."""
 
     name: str
     path: FieldPath

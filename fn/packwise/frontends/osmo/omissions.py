@@ -1,4 +1,4 @@
-"""What a workflow says and its PodGroups and Pods do not, and what would change it. Source: spec/osmo.md#1 to #5."""
+"""Values of a workflow that its PodGroups and Pods lack, and what would change that. Source: spec/osmo.md#1 to #5."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def omissions(
     cluster: Cluster,  # noqa: ARG001
     settings: TopologyRender,
 ) -> Iterator[tuple[WorkloadPlan, Omission]]:
-    """What is left out of the objects of workflows."""
+    """The values of workflows that their objects lack."""
     documents = read_documents(document_places(inventory), settings.osmo.values)
     workflows = {workflow.name: workflow for workflow in documents.workflows}
     for plan in plans:
@@ -52,7 +52,7 @@ def _of(plan: WorkloadPlan, submission: Submission) -> Iterator[Omission]:
     used = {task.resource for task in workflow.tasks()}
     for name, resource in workflow.resources.items():
         if name not in used:
-            yield from _unused(workflow, resource)
+            yield from _unused_resource(workflow, resource)
         elif resource.nodes_excluded:
             origin = _origin(workflow, (*resource.path, "nodesExcluded"), _POD)
             why = "OSMO keeps pods off these nodes when it submits the workflow; the pods rendered here do not"
@@ -97,7 +97,7 @@ def _entry(submission: Submission, group: Group, key: str) -> tuple[FieldPath, R
     return None
 
 
-def _unused(workflow: Workflow, resource: Resource) -> Iterator[Omission]:
+def _unused_resource(workflow: Workflow, resource: Resource) -> Iterator[Omission]:
     if resource.topology:
         keys = ", ".join(dict.fromkeys([each.key for each in resource.topology]))
         origin = _origin(workflow, (*resource.path, "topology"), _TREE)

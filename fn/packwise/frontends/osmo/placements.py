@@ -1,4 +1,4 @@
-"""What pools and workflows become: queues, topologies, gangs and pods, and where these differ from what OSMO builds.
+"""Queues, topologies, gangs and pods of pools and workflows, and where these differ from what OSMO builds.
 
 Source: spec/osmo.md#5, #d1 to #d9, #decisions.
 """
@@ -10,8 +10,8 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.osmo.model import Group
-from packwise.frontends.osmo.rules import DIFFERS, levelled
-from packwise.frontends.osmo.tree import MAX_NAME, Tree, build, joined, label_text, safe_name, unique_names
+from packwise.frontends.osmo.rules import DIFFERS, levels_of
+from packwise.frontends.osmo.tree import MAX_NAME, Tree, build, join_groups, label_text, safe_name, unique_names
 from packwise.kubernetes.validation import label_value
 from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
@@ -105,7 +105,7 @@ def pool_placements(
 
 def tree_of(submission: Submission, group: Group) -> Tree:
     """The tree of a group's tasks."""
-    return build([levelled(submission, task) for task in group.tasks], submission.pool.levels, pad=submission.pad)
+    return build([levels_of(submission, task) for task in group.tasks], submission.pool.levels, pad=submission.pad)
 
 
 def workflow_placements(submission: Submission, trees: Iterable[Tree], names: Names) -> Iterator[Placement]:
@@ -253,12 +253,12 @@ _SHOWN = 3
 
 
 def differences(submission: Submission, group: Group, tree: Tree) -> Iterator[Finding]:
-    """What is rendered otherwise for `group` than OSMO would."""
+    """Findings about differences between what is rendered for `group` and what OSMO would build."""
     for message in _messages(submission, group, tree):
         yield submission.workflow.at(group.path).finding(DIFFERS, message)
 
 
-def renamed(pool: Pool, names: Names, settings: Osmo) -> Iterator[Finding]:
+def queue_differences(pool: Pool, names: Names, settings: Osmo) -> Iterator[Finding]:
     """A pool whose queue and Topology would have names that Kubernetes refuses, or that another pool's would have."""
     wanted, name = f"osmo-pool-{settings.namespace}-{pool.name}", names.queues[pool.name]
     if name != wanted:
@@ -295,7 +295,7 @@ def _messages(submission: Submission, group: Group, tree: Tree) -> Iterator[str]
             f"has subgroups of other names than OSMO's ({names}{_more(renamed)}): KAI refuses those, or would take two "
             "groups for one"
         )
-    shared = [joined(tree.shared[:depth]) for depth in range(1, len(tree.shared) + 1)]
+    shared = [join_groups(tree.shared[:depth]) for depth in range(1, len(tree.shared) + 1)]
     if len(set(shared)) < len(shared) or not {node.wanted for node in nodes}.isdisjoint(shared):
         yield "has levels whose groups lead to one name; OSMO would take them for one level, the broadest of them"
     padded = [

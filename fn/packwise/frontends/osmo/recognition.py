@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Form: TypeAlias = 'Literal["file", "labelled", "values", "service"]'
-"""How a document of OSMO travels, as DocumentAt says it."""
+"""The form in which a document of OSMO travels, as DocumentAt says it."""
 
 
 LABEL = "packwise.dev/osmo"
@@ -75,7 +75,7 @@ class DocumentAt(NamedTuple):
 
 
 def is_document(value: Value) -> bool:
-    """Whether a document is OSMO's, by its content."""
+    """True if a document is OSMO's, by its content."""
     if not isinstance(value, dict) or all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
         return False
     if "workflow" in value:
@@ -88,13 +88,13 @@ def is_document(value: Value) -> bool:
 
 
 def _is_pool(value: Mapping[str, Value]) -> bool:
-    """Whether it is a pool by itself; what OSMO answers of a workflow has a backend and a name too."""
+    """True if it is a pool by itself; OSMO's answer about a workflow has a backend and a name too."""
     keys = value.keys()
     return {"backend", "name"} <= keys and (keys <= _KNOWN_FIELDS or not _TELLING_FIELDS.isdisjoint(keys))
 
 
 def may_be_document(text: str) -> bool:
-    """Whether a text that is no YAML is a workflow all the same: OSMO's may be templates."""
+    """True if a text that is no YAML may be a workflow all the same: OSMO's may be templates."""
     lines = text.splitlines()
     return any(line.startswith("workflow:") for line in lines) and not any(line.startswith("kind:") for line in lines)
 

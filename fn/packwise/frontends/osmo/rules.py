@@ -158,16 +158,16 @@ def _names(workflow: Value) -> Iterator[tuple[str, FieldPath]]:
     if not isinstance(workflow, dict):
         return
     alone: list[tuple[str, FieldPath]] = []
-    for name, path, _ in _named(workflow.get("tasks"), ("workflow", "tasks")):
+    for name, path, _ in _named_entries(workflow.get("tasks"), ("workflow", "tasks")):
         yield name, path
         alone.append((f"{name}-group", path))
-    for name, path, group in _named(workflow.get("groups"), ("workflow", "groups")):
+    for name, path, group in _named_entries(workflow.get("groups"), ("workflow", "groups")):
         yield name, path
-        yield from ((task, at) for task, at, _ in _named(group.get("tasks"), (*path, "tasks")))
+        yield from ((task, at) for task, at, _ in _named_entries(group.get("tasks"), (*path, "tasks")))
     yield from alone
 
 
-def _named(entries: Value, path: FieldPath) -> Iterable[tuple[str, FieldPath, Mapping[str, Value]]]:
+def _named_entries(entries: Value, path: FieldPath) -> Iterable[tuple[str, FieldPath, Mapping[str, Value]]]:
     for index, entry in enumerate(entries) if isinstance(entries, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("name"), str):
             yield str(entry["name"]), (*path, index), entry
@@ -206,7 +206,7 @@ LOCAL_FILES = Check(
     Stage.DECODE,
 )
 NAMES = (LOCAL_FILES, GROUPS_OR_TASKS, NAMES_UNIQUE)
-"""What OSMO checks before it looks at the fields."""
+"""The checks of OSMO before it looks at the fields."""
 
 
 _KAI = ("kai", "kai-scheduler")
@@ -224,7 +224,7 @@ _BREADTH = {
     ))
     for name in names
 }  # fmt: skip
-"""How broad a level is, for labels that say it: by the whole label, else by what follows its slash."""
+"""The rank of a level, for labels that tell it: by the whole label, else by what follows its slash."""
 
 
 class PoolAt(NamedTuple):
@@ -354,7 +354,7 @@ POOL = (
 
 
 def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterator[Finding]:
-    """What is wrong with a template that OSMO lays over the pods of its pools."""
+    """Findings about a template that OSMO lays over the pods of its pools."""
     # Most inputs have no such templates.
     from packwise.frontends.key_rules import pod_key_problems
     from packwise.frontends.pod_rules import layer_problems
@@ -381,17 +381,17 @@ class Submission(NamedTuple):
 
     @property
     def pad(self) -> bool:
-        """Whether tasks that ask for less than others are filled up."""
+        """True if tasks that ask for less than others are filled up."""
         return self.settings.key_sets == "Pad"
 
     def topology(self, task: Task) -> tuple[Requirement, ...]:
-        """What a task asks for."""
+        """The topology requirements of a task."""
         resource = self.workflow.resources.get(task.resource)
         return () if resource is None else resource.topology
 
 
-def levelled(submission: Submission, task: Task) -> list[Levelled]:
-    """What a task asks for by the pool's levels; keys that the pool does not have are left out."""
+def levels_of(submission: Submission, task: Task) -> list[Levelled]:
+    """The topology requirements of a task by the pool's levels, without keys that the pool does not have."""
     names = submission.pool.key_names
     levels = [
         Levelled(names.index(each.key), each.group, each.required)
@@ -540,7 +540,7 @@ def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
         )
 
 
-def _mixed(at: Submission) -> Iterator[ProblemAt]:
+def _mixed_groups(at: Submission) -> Iterator[ProblemAt]:
     """OSMO accepts it, and leaves the pods without a subgroup, or binds them all the same. Source: spec/osmo.md#d2."""
     if at.pad:
         return
@@ -575,7 +575,7 @@ def _conflicts(at: Submission) -> Iterator[ProblemAt]:
     reported: set[tuple[str, str]] = set()
     for group in at.workflow.groups:
         first: dict[Path, tuple[bool, Task]] = {}
-        wants = [levelled(at, task) for task in group.tasks]
+        wants = [levels_of(at, task) for task in group.tasks]
         for position, path in enumerate(paths_of(wants, pad=at.pad)):
             task = group.tasks[position]
             required = {each.level: each.required for each in wants[position]}
@@ -634,7 +634,7 @@ def _as_osmo_builds(at: Submission, group: Group) -> list[_Built]:
     by_name: dict[str, _Built] = {}
     for task in group.tasks:
         siblings, name, node = top, "", None
-        for each in levelled(at, task):
+        for each in levels_of(at, task):
             name = f"{name}-{each.group}" if name else each.group
             if name not in by_name:
                 by_name[name] = _Built(task, each.level, [], [])
@@ -698,7 +698,7 @@ SUBMISSION = (
             "Within a group all tasks have topology requirements, or none.",
             "spec/osmo.md#d2",
         ),
-        _mixed,
+        _mixed_groups,
     ),
     Check(Rule("osmo-key-repeated", "A resource says one thing of a topology key.", "spec/osmo.md#d9"), _repeated_keys),
     Check(
@@ -715,7 +715,7 @@ SUBMISSION = (
 NEED_NO_POOL = tuple([
     check
     for check in SUBMISSION
-    if check.problems in (_quantities, _resources, _name_lengths, _key_sets, _mixed, _repeated_keys)
+    if check.problems in (_quantities, _resources, _name_lengths, _key_sets, _mixed_groups, _repeated_keys)
 ])  # fmt: skip
 """Those that hold whatever the pool is."""
 

@@ -44,7 +44,7 @@ _IGNORES = ConfigDict(extra="ignore", frozen=True)
 
 
 class PoolStatus(enum.Enum):
-    """Whether a pool takes workflows."""
+    """The states of a pool: only one that is online takes workflows."""
 
     ONLINE = "ONLINE"
     OFFLINE = "OFFLINE"
@@ -71,7 +71,7 @@ class PoolResourceCountable(BaseModel):
 
 
 class PoolResources(BaseModel):
-    """What a pool has of countable resources."""
+    """The countable resources of a pool."""
 
     model_config = _IGNORES
 
@@ -119,7 +119,7 @@ class Pool(BaseModel):
 
 
 class TopologyRequirementType(enum.StrEnum):
-    """Whether a requirement keeps tasks from being scheduled, or is a wish."""
+    """The strength of a requirement: whether it keeps tasks from being scheduled, or is a wish."""
 
     REQUIRED = "required"
     PREFERRED = "preferred"
@@ -136,7 +136,7 @@ class TopologyRequirement(BaseModel):
 
 
 class ResourceSpec(BaseModel):
-    """What a task needs."""
+    """The resources that a task needs."""
 
     model_config = _COERCES
 
@@ -168,7 +168,7 @@ class URLInputOutput(BaseModel):
 
 
 class CheckpointSpec(BaseModel):
-    """What is saved now and then."""
+    """A path that is saved to a URL now and then."""
 
     model_config = _FORBIDS
 
@@ -329,7 +329,7 @@ class TaskGroupSpec(BaseModel):
 
 
 class TimeoutSpec(BaseModel):
-    """How long a workflow may take."""
+    """The longest times that a workflow may run, and wait in a queue."""
 
     model_config = _FORBIDS
 
@@ -412,7 +412,7 @@ def schema_problems(error: ValidationError, value: Value, stage: Stage) -> list[
 
 
 def _message(kind: str, path: FieldPath, text: str, value: Value) -> str:
-    """What must be there, what is, and what to do; `kind` and `text` are pydantic's."""
+    """The message about a field: what must be there, what is, and what to do; `kind` and `text` are pydantic's."""
     if kind == "missing":
         return f"must be given: `{path[-1]}` is required"
     if kind == "extra_forbidden":
@@ -442,7 +442,7 @@ def _known_fields(path: FieldPath) -> list[str]:
 
 
 def _plain(value: Any) -> Value:
-    """What stands in the text: dates and the like as it spells them."""
+    """The value as the text spells it: dates and the like become texts."""
     return cast("Value", value if value is None or isinstance(value, (str, int, float, list, dict)) else str(value))
 
 

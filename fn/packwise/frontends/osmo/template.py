@@ -78,12 +78,12 @@ def _duplicates(text: str) -> tuple[Duplicate, ...]:
     import yaml
 
     try:
-        return tuple(_repeated(text))
+        return tuple(_repeated_keys(text))
     except (yaml.YAMLError, ValueError):
         return ()
 
 
-def _repeated(text: str) -> Iterator[Duplicate]:
+def _repeated_keys(text: str) -> Iterator[Duplicate]:
     import yaml
 
     # For each open node: the keys so far of a mapping, None of a list; and whether a key comes next.
@@ -185,7 +185,7 @@ def fill(text: str, values: Mapping[str, Value], account: Account | None = None)
     account = account or current_account()
     known = hashlib.sha256(repr((text, values)).encode("utf-8", "backslashreplace")).digest()
     if known not in account.answers:
-        account.answers[known] = _rendered(workflow, {**defaults, **values}, account)
+        account.answers[known] = _render(workflow, {**defaults, **values}, account)
     return cast("Filled | Unfilled", account.answers[known])
 
 
@@ -208,7 +208,7 @@ def _default_values(section: Section | None) -> Mapping[str, Value] | Unfilled:
     return values
 
 
-def _rendered(workflow: Section, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
+def _render(workflow: Section, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
     # Jinja is imported where there is a template, and nowhere else.
     from packwise.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, confined
     from packwise.frontends.osmo.sandbox import Failure, answer_of, read_answer
@@ -228,7 +228,7 @@ def _rendered(workflow: Section, values: Mapping[str, Value], account: Account) 
     answer = None if done.answer is None else read_answer(done.answer, last)
     account.spend(done.seconds, 0 if answer is None or isinstance(answer, Failure) else len(answer.text))
     if isinstance(answer, Failure):
-        return _failed(answer, workflow)
+        return _unfilled_by(answer, workflow)
     # Whichever limit it meets first, on whatever machine: it is one answer.
     if answer is None or len(answer.text) > MAX_TEMPLATE:
         return Unfilled(
@@ -240,7 +240,7 @@ def _rendered(workflow: Section, values: Mapping[str, Value], account: Account) 
     return Filled("\n" * before + answer.text, lines)
 
 
-def _failed(failure: Failure, workflow: Section) -> Unfilled:
+def _unfilled_by(failure: Failure, workflow: Section) -> Unfilled:
     message = (
         _unset(failure.missing) if failure.missing else f"must be a template that can be filled in: {failure.message}"
     )

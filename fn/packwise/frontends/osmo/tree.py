@@ -56,11 +56,11 @@ def unique_names(wanted: Iterable[tuple[K, str, str]]) -> dict[K, str]:
     for key, name, safe, identity in entries:
         owners = sharing[safe]
         is_owner = len(owners) == 1 or (name == safe and sum(owners) == 1)
-        names[key] = safe if is_owner and len(safe) <= MAX_NAME else _hashed(safe, identity)
+        names[key] = safe if is_owner and len(safe) <= MAX_NAME else _hash_name(safe, identity)
     return names
 
 
-def _hashed(safe: str, identity: str) -> str:
+def _hash_name(safe: str, identity: str) -> str:
     import hashlib
 
     digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
@@ -68,7 +68,7 @@ def _hashed(safe: str, identity: str) -> str:
 
 
 PADDED = "unconstrained"
-"""What the node is called that holds the tasks which ask for nothing at its level."""
+"""The name of the node that holds the tasks which ask for nothing at its level."""
 
 
 class Levelled(NamedTuple):
@@ -147,12 +147,12 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
         branching = children[branching][0]
     bounds = _shared_bounds(branching, nodes, levels)
     below = _preorder(branching, children)
-    names = unique_names([(path, joined(path), _identity(path)) for path in below])
+    names = unique_names([(path, join_groups(path), _identity(path)) for path in below])
     members = Counter(paths)
     written = tuple([
         Node(
             path,
-            joined(path),
+            join_groups(path),
             names[path],
             names.get(path[:-1]),
             None if path in children else members[path],
@@ -204,7 +204,7 @@ def _preorder(root: Path, children: Mapping[Path, list[Path]]) -> list[Path]:
     return paths
 
 
-def joined(path: Path) -> str:
+def join_groups(path: Path) -> str:
     """The name that OSMO gives a node: its groups by dashes, without a dash after nothing."""
     name = ""
     for step in path:
@@ -214,7 +214,7 @@ def joined(path: Path) -> str:
 
 
 def _identity(path: Path) -> str:
-    """What no other path has: lengths tell where each group ends."""
+    """A text that no other path has: lengths tell where each group ends."""
     return "".join(
         [f"{step.level}:" + ("-" if step.group is None else f"{len(step.group)}:{step.group}") for step in path]
     )

@@ -36,7 +36,7 @@ _FIELDS = ("typeName", "group", "priorityName", "preemptibility")
 
 
 def classes_of(index: Index) -> Classes:
-    """What the input says of PriorityClasses."""
+    """The PriorityClasses of the input, and the configured defaults."""
     written = [item.name for item in index.of_kind(*_PRIORITY_CLASS)]
     return Classes(frozenset([*written, *_KNOWN_CLASSES]) if written else None, _defaults(index))
 
@@ -48,10 +48,10 @@ def _defaults(index: Index) -> Mapping[str, TypeDefault]:
         return {}
     names = {name for name in _names(index) if all(name)}
     named = [item for item in maps if identity(item.value)[2:] in names]
-    found = [(item, read) for item in (named if names else maps) if (read := _read(item)) is not None]
-    if len(found) != 1:
+    candidates = [(item, read) for item in (named if names else maps) if (read := _read(item)) is not None]
+    if len(candidates) != 1:
         return {}
-    [(item, entries)] = found
+    [(item, entries)] = candidates
     defaults: dict[str, TypeDefault] = {}
     for entry in entries:
         kind, group, priority, preemptibility = [_text(entry.get(field)) for field in _FIELDS]

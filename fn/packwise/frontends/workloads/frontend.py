@@ -14,7 +14,7 @@ from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, s
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.pods import pod_findings
 from packwise.frontends.workloads.recognition import candidates
-from packwise.frontends.workloads.rules import advice, no_group, unscheduled
+from packwise.frontends.workloads.rules import advice, no_group, unscheduled_keys
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, read_workloads
@@ -58,11 +58,11 @@ class _Workloads:
         settings: TopologyRender,
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
-        """What becomes of each workload whose pods KAI schedules, or that has its keys, by namespace and name."""
+        """The plan of each workload whose pods KAI schedules, or that has its keys, by namespace and name."""
         release = release_of(settings.kai_version)
         classes = classes_of(inventory.items)
         groups = inventory.items.of_kind(*PODGROUP.key)
-        for item in _sorted(candidates(inventory.items)):
+        for item in _sort(candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, release, settings.kai_name, classes)
             if not workloads and settings.kai_version is not None and (error := without_types(item.value)) is not None:
                 # Nothing tells whose pods they would be; those of no scheduler are none either.
@@ -102,9 +102,9 @@ class _Workloads:
     ) -> Iterable[Use]:
         """The workloads whose pods KAI schedules, each with the Topology of the input that it names."""
         existing = {item.name for item in inventory.items.of_kind(*TOPOLOGY.key)}
-        for item in _sorted(candidates(inventory.items)):
+        for item in _sort(candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, NEWEST, settings.kai_name, _ANY_CLASS)
-            named = [each.owner.annotations.get(TOPOLOGY_KEY) for each in workloads if each.scheduled]
+            named = [each.owner.annotations.get(TOPOLOGY_KEY) for each in workloads if each.scheduled_templates]
             for name in dict.fromkeys([name if name in existing else None for name in named]):
                 yield Use(name, item)
 
@@ -122,7 +122,7 @@ class _Workloads:
                 yield ListedTopology.of_scheduler(TOPOLOGY.name, item)
 
 
-def _sorted(items: Iterable[KubeObject]) -> list[KubeObject]:
+def _sort(items: Iterable[KubeObject]) -> list[KubeObject]:
     """Objects by namespace, name and kind."""
     return sorted(items, key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2]))
 
@@ -160,7 +160,7 @@ def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding,
 
 
 def _is_of_another(item: KubeObject) -> bool:
-    """Whether a controller made the object, so that it belongs to the group of its owner, as in a cluster's dump."""
+    """True if a controller made the object, so that it belongs to the group of its owner, as in a cluster's dump."""
     owners = item.get(("metadata", "ownerReferences"))
     kinds: list[tuple[str, str]] = []
     for owner in owners if isinstance(owners, list) else ():
@@ -175,7 +175,7 @@ def _is_of_another(item: KubeObject) -> bool:
 
 
 def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
-    """Whether the PodGroup is the one of a workload, without subgroups."""
+    """True if the PodGroup is the one of a workload, without subgroups."""
     if not group.name.startswith(f"pg-{workload.owner.name}-") or group.get(("spec", "subGroups")):
         return False
     owners = group.get(("metadata", "ownerReferences"))
@@ -184,10 +184,10 @@ def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
 
 
 def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
-    """What becomes of a workload; None where it is not KAI's, and nothing is to be said of it."""
+    """The plan of a workload; None where it is not KAI's, and nothing is to be said of it."""
     item = workload.item
-    if not workload.scheduled:
-        findings = tuple(unscheduled(workload))
+    if not workload.scheduled_templates:
+        findings = tuple(unscheduled_keys(workload))
         return WorkloadPlan(item, findings) if findings else None
     about_pods = tuple(pod_findings(workload))
     if is_idle(workload):

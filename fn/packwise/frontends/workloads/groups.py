@@ -84,7 +84,7 @@ def _check_owners(workload: Workload) -> None:
 
 
 def weight(workload: Workload) -> int:
-    """How many gangs and sets of pods it becomes at least, told before any is built."""
+    """The least number of gangs and sets of pods that it becomes, told before any is built."""
     match workload.grouping:
         case Grouping.JOB_SET:
             return sum([max(job.replicas, 0) for job in replicated_jobs(workload)])
@@ -99,7 +99,7 @@ def weight(workload: Workload) -> int:
 
 
 def is_idle(workload: Workload) -> bool:
-    """Whether it has no pods for now: it is suspended, or has no replicas."""
+    """True if it has no pods for now: it is suspended, or has no replicas."""
     spec = workload.spec
     if spec.get("suspend") is True or mapping(spec.get("runPolicy")).get("suspend") is True:
         return True
@@ -112,7 +112,7 @@ def is_idle(workload: Workload) -> bool:
 
 
 def is_passed_over(workload: Workload, template: Template) -> bool:
-    """Whether the pod-grouper leaves the pods of a template alone, as they ask."""
+    """True if the pod-grouper leaves the pods of a template alone, as they ask."""
     if workload.grouping is Grouping.POD and POD_GROUP in template.annotations:
         return True
     own = mapping(mapping(workload.item.value.get("metadata")).get("annotations"))
@@ -122,7 +122,7 @@ def is_passed_over(workload: Workload, template: Template) -> bool:
 
 def pods_in_order(workload: Workload) -> list[Template]:
     """The templates of its pods, in the order in which these are made: leaders, masters and launchers first."""
-    templates = [each for each in workload.scheduled if not is_passed_over(workload, each)]
+    templates = [each for each in workload.scheduled_templates if not is_passed_over(workload, each)]
     if workload.grouping is Grouping.LEADER_WORKER_SET:
         # Without a template of its own, the leader has the workers'; a group of one has no workers.
         templates = templates if size_of(workload) > 1 or len(templates) == 1 else templates[:1]
@@ -158,7 +158,7 @@ def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> 
         **_places(workload, reads),
         **({"topology": workload.at(*annotation_path(owner.path, TOPOLOGY))} if TOPOLOGY in annotations else {}),
     }
-    made_for = _made_for(shape, owner)
+    made_for = _gang_owner(shape, owner)
     named = f"{owner.name}-{SUFFIX}" if shape.each_pod and owner.kind != "Pod" else owner.name
     return Gang(
         name=f"pg-{named}-{made_for.uid}{shape.suffix}",
@@ -190,7 +190,7 @@ def _places(workload: Workload, reads: Mapping[str, Read]) -> dict[str, Place]:
     return {field: read.place or workload.at(*read.path) for field, read in reads.items() if read.place or read.path}
 
 
-def _made_for(shape: Shape, owner: Owner) -> GangOwner:
+def _gang_owner(shape: Shape, owner: Owner) -> GangOwner:
     # Where each pod of a Job has a group, that is the Job's all the same.
     if shape.each_pod and owner.kind not in ("Job", "Pod"):
         return GangOwner("v1", "Pod", f"{owner.name}-{SUFFIX}")

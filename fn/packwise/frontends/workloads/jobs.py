@@ -62,7 +62,7 @@ def single(workload: Workload) -> list[Shape]:
     if each:
         fields["copies"] = _number_path(workload)
     origin = Origin(workload.at(), _RULE, fields)
-    template = workload.scheduled[0]
+    template = workload.scheduled_templates[0]
     pods = Origin(workload.at(*template.path), _RULE)
     own = 1 if each else number
     # All that the group needs are pods of the only set.
@@ -71,12 +71,12 @@ def single(workload: Workload) -> list[Shape]:
 
 
 def is_own(workload: Workload) -> bool:
-    """Whether the group is of the workload itself, and not of a Job or a revision that is made of it."""
+    """True if the group is of the workload itself, and not of a Job or a revision that is made of it."""
     return workload.owner.path == ("metadata",)
 
 
 def pods_of(workload: Workload) -> int:
-    """How many pods the workload has at once."""
+    """The number of pods that the workload has at once."""
     match workload.grouping:
         case Grouping.JOB:
             return count(workload.body, "parallelism", 1)
@@ -105,7 +105,7 @@ def _members(workload: Workload) -> tuple[int, FieldPath]:
 
 
 def _written_members(workload: Workload, path: FieldPath) -> int:
-    """What a field of the kind says. Raises RefusedError where it is not there."""
+    """The number of members in a field of the kind. Raises RefusedError where it is not there."""
     number = workload.item.get(path)
     if type(number) is int:
         return number
@@ -114,7 +114,7 @@ def _written_members(workload: Workload, path: FieldPath) -> int:
 
 
 def job_members(workload: Workload) -> tuple[int, FieldPath]:
-    """How many pods the group of a Job needs, and what says so. Raises RefusedError. Of a CronJob nothing is read."""
+    """The members that the group of a Job needs, and their path; of a CronJob nothing is read. Raises RefusedError."""
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is None or not is_own(workload) or not workload.release.batch_min_member:
         return 1, ()
@@ -142,7 +142,7 @@ class ReplicatedJob(NamedTuple):
     annotations: Mapping[str, str]
     template: Template
     waits: bool
-    """Whether it is made only once another one is ready or complete."""
+    """True if it is made only once another one is ready or complete."""
 
     @property
     def metadata(self) -> FieldPath:
@@ -191,12 +191,12 @@ def job_set(workload: Workload) -> list[Shape]:
 
 
 def starts_in_order(workload: Workload) -> bool:
-    """Whether each replicated Job waits until the one before it is ready."""
+    """True if each replicated Job waits until the one before it is ready."""
     return mapping(workload.spec.get("startupPolicy")).get("startupPolicyOrder") == "InOrder"
 
 
 def needed_jobs(workload: Workload, number: int) -> int:
-    """How many of the replicated Jobs, of which there are so many, the group needs. Raises RefusedError."""
+    """The number that the group needs of so many replicated Jobs. Raises RefusedError."""
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is not None:
         path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
@@ -227,7 +227,7 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> Shape:
 
 
 def _leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
-    """How many pods each Job needs, and the path below the replicated Job of what says so."""
+    """The number of pods that each Job needs, and its path below the replicated Job."""
     text = job.annotations.get(BATCH_MIN_MEMBER)
     if text is None:
         return job.parallelism, ("template", "spec", "parallelism")

@@ -57,7 +57,7 @@ _WITH_MIN_MEMBER = (Grouping.JOB, Grouping.JOB_SET, Grouping.RUNTIME, Grouping.T
 
 
 def is_owner(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """Whether they are those of the object that the PodGroup is of; of a kind that KAI may not read, the pod."""
+    """True if they are those of the object that the PodGroup is of; of a kind that KAI may not read, the pod."""
     if kind.grouping in (Grouping.UNREAD, Grouping.WORKFLOW) and metadata.role is Role.POD:
         return True
     return kind.grouping is not Grouping.UNREAD and (metadata.role is Role.OWNER or metadata is kind.owner)
@@ -72,7 +72,7 @@ def _is_job_of_set(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 
 def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """Whether a constraint is read there: of the group, of a subgroup of a JobSet, of a group of Ray's."""
+    """True if a constraint is read there: of the group, of a subgroup of a JobSet, of a group of Ray's."""
     is_subgroup = _is_job_of_set(kind, metadata) or (
         kind.grouping is Grouping.RAY and "submitter" not in metadata.title
     )
@@ -84,12 +84,12 @@ def _has_segments(kind: WorkloadKind) -> bool:
 
 
 def _is_of_segments(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """Whether the levels of segments are read there: of the pods, or of the template of workers."""
+    """True if the levels of segments are read there: of the pods, or of the template of workers."""
     return _has_segments(kind) and metadata.role is Role.POD
 
 
 def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """Whether the size of segments is read there."""
+    """True if the size of segments is read there."""
     if kind.name == "PyTorchJob":
         return metadata.role is Role.POD
     return kind.grouping is Grouping.LEADER_WORKER_SET and "leaderTemplate" not in metadata.path
@@ -215,7 +215,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
 
 
 def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:
-    """Whether KAI schedules any of the pods; of a TrainJob whose runtime nobody knows, whether it has keys of KAI's."""
+    """True if KAI schedules any of the pods; of a TrainJob whose runtime nobody knows, if it has keys of KAI's."""
     kind = workload_kind(item.value)
     if kind.grouping is Grouping.TRAIN_JOB:
         written = [mapping(item.get((*part.path, form))) for part in kind.metadata for form in FORMS]
@@ -253,7 +253,7 @@ def _places(item: KubeObject, part: Part) -> Iterator[KeyPlace]:
 
 
 def _of_other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
-    """Which releases read a key that this one does not read; "" where it does."""
+    """The releases that read a key which this one does not read; "" where it does."""
     since = key.since_of.get(place.part, key.since)
     if release.minor >= since:
         return ""

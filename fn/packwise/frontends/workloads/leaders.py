@@ -80,12 +80,12 @@ def leader_template(workload: Workload) -> Template | None:
 
 
 def size_of(workload: Workload) -> int:
-    """How many pods each replica has."""
+    """The number of pods of each replica."""
     return count(mapping(workload.spec.get("leaderWorkerTemplate")), "size", 1)
 
 
 def leader_waits(workload: Workload) -> bool:
-    """Whether workers are made only once their leader is ready."""
+    """True if workers are made only once their leader is ready."""
     return workload.spec.get("startupPolicy") == "LeaderReady"
 
 
@@ -103,7 +103,7 @@ def leader_worker_set(workload: Workload) -> list[Shape]:
     sets = (
         _whole(workload, leader, worker, size)
         if segments is None
-        else _segmented(workload, leader, worker, size, segments)
+        else _segment_sets(workload, leader, worker, size, segments)
     )
     fields: dict[str, FieldPath] = {"members": (*_BODY, "size"), "copies": ("spec", "replicas")}
     origin = Origin(workload.at(), _LWS_RULE, fields)
@@ -112,7 +112,7 @@ def leader_worker_set(workload: Workload) -> list[Shape]:
 
 
 def has_segments(workload: Workload) -> bool:
-    """Whether segments are asked for, whatever their size. Raises RefusedError where that is no number."""
+    """True if segments are asked for, whatever their size. Raises RefusedError where that is no number."""
     return _segment_size(workload) is not None
 
 
@@ -132,7 +132,7 @@ def segments_of(workload: Workload) -> Segments | None:
         fault = f"segmentSize {size} is greater than replicasSize {whole}"
         message = f"must be at most {whole}, the size of the group; got {size}"
     if fault:
-        raise RefusedError(path, message, _failed(workload, fault))
+        raise RefusedError(path, message, _policy_error(workload, fault))
     leads = policy.get("subGroupPolicyType") != "LeaderExcluded"
     if not leads and (whole - 1) % size:
         text = (
@@ -160,12 +160,12 @@ def _segment_size(workload: Workload) -> tuple[int, FieldPath] | None:
         if isinstance(number, str):
             where = f"{of}LWS {workload.namespace}/{workload.name}"
             fault = f"invalid segment size annotation {text} in {where}: {number}"
-            raise RefusedError(path, f'must be a whole number of pods; got "{text}"', _failed(workload, fault))
+            raise RefusedError(path, f'must be a whole number of pods; got "{text}"', _policy_error(workload, fault))
         return number, path
     return None
 
 
-def _failed(workload: Workload, fault: str) -> str:
+def _policy_error(workload: Workload, fault: str) -> str:
     return f"failed to get sub group policy for LWS {workload.namespace}/{workload.name}: {fault}"
 
 
@@ -177,7 +177,7 @@ def _whole(workload: Workload, leader: Template, worker: Template, size: int) ->
     return first, pod_set(workload, worker, "workers", size - 1, origin)
 
 
-def _segmented(
+def _segment_sets(
     workload: Workload, leader: Template, worker: Template, size: int, segments: Segments
 ) -> tuple[PodSet, ...]:
     topology = worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY) or ""
@@ -220,7 +220,7 @@ def replica_types(workload: Workload) -> list[Shape]:
     """The group of all replicas. Raises RefusedError."""
     members, path = _members(workload)
     is_pytorch = workload.kind is not None and workload.kind.name == "PyTorchJob"
-    sets = tuple(_pytorch(workload, members) if is_pytorch else _unnamed(workload, members))
+    sets = tuple(_pytorch(workload, members) if is_pytorch else _unnamed_sets(workload, members))
     fields: dict[str, FieldPath] = {"members": path} if path else {}
     return [Shape(sets, Origin(workload.at(), _TYPES_RULE, fields), members)]
 
@@ -245,17 +245,17 @@ def template_of(workload: Workload, name: str) -> Template | None:
 
 
 def replicas_of(workload: Workload, name: str, default: int = 0) -> int:
-    """How many replicas of a type are written."""
+    """The number of replicas that is written for a type."""
     return count(mapping(workload.body.get(name)), "replicas", default)
 
 
 def waits_for_workers(workload: Workload) -> bool:
-    """Whether the launcher of an MPIJob is made only once its workers are ready."""
+    """True if the launcher of an MPIJob is made only once its workers are ready."""
     return workload.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
 
 
 def _members(workload: Workload) -> tuple[int, FieldPath]:
-    """How many pods the group needs, and what says so; "" where all of them are."""
+    """The number of pods that the group needs, and its path; () where all of them are needed."""
     least = _number(workload, MIN_AVAILABLE)
     total = least if least is not None else _total(workload)
     path: FieldPath = () if least is None else MIN_AVAILABLE
@@ -287,7 +287,7 @@ def _total(workload: Workload) -> int:
     return sum([replicas_of(workload, each) for each in types])
 
 
-def _unnamed(workload: Workload, members: int) -> Iterator[PodSet]:
+def _unnamed_sets(workload: Workload, members: int) -> Iterator[PodSet]:
     """The replicas by type, of which the scheduler knows nothing."""
     left = members
     for template in workload.templates:
@@ -368,16 +368,16 @@ class WorkerGroup(NamedTuple):
     min_replicas: int
     hosts: int
     is_suspended: bool
-    """Whether KubeRay makes no pods of it."""
+    """True if KubeRay makes no pods of it."""
 
     is_left_out: bool
-    """Whether KAI leaves it out, by a field that KubeRay does not have."""
+    """True if KAI leaves it out, by a field that KubeRay does not have."""
 
     template: Template | None
 
     @property
-    def needed(self) -> int:
-        """How many pods KAI counts."""
+    def needed_pods(self) -> int:
+        """The number of pods that KAI counts."""
         return (self.min_replicas if self.min_replicas > 0 else self.replicas) * self.hosts
 
 
@@ -423,7 +423,7 @@ def ray_cluster(workload: Workload) -> list[Shape]:
             )
             message = f"must be at least {group.min_replicas}, its minReplicas; got {group.replicas}"
             raise RefusedError((*group.path, "replicas"), message, text)
-        if group.needed and group.template is not None:
+        if group.needed_pods and group.template is not None:
             sets.append(_workers(workload, group, group.template))
     if workload.stays_flat:
         sets = [each._replace(is_named=False) for each in sets]
@@ -442,9 +442,9 @@ def _workers(workload: Workload, group: WorkerGroup, template: Template) -> PodS
         workload, template, f"workerGroupSpecs.{written if isinstance(written, str) else ''}"
     )
     origin = Origin(workload.at(*group.path), _RAY_RULE, {"name": ("groupName",), "members": ("replicas",)})
-    pods = max(group.replicas * group.hosts, group.needed)
+    pods = max(group.replicas * group.hosts, group.needed_pods)
     return pod_set(
-        workload, template, group.name, group.needed, origin, replicas=pods, bounds=bounds, topology=topology
+        workload, template, group.name, group.needed_pods, origin, replicas=pods, bounds=bounds, topology=topology
     )
 
 

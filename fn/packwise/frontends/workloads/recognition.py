@@ -1,4 +1,4 @@
-"""Whether there may be workloads among the input that the scheduler groups itself. Imported in every run."""
+"""Workloads that the scheduler may group itself: the candidates among the input. Imported in every run."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def candidates(index: Index) -> Iterator[KubeObject]:
 
 
 def has_candidates(index: Index) -> bool:
-    """Whether there is any."""
+    """True if there is any."""
     return next(candidates(index), None) is not None

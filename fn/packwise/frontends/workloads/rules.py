@@ -1,4 +1,4 @@
-"""What becomes of a workload otherwise than was meant, where KAI itself says so nowhere but in its pods' events.
+"""Rules about what becomes of a workload otherwise than was meant, where KAI says so in its pods' events at most.
 
 Source: spec/podgrouper.md#5.
 """
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
 
-__all__ = ["RULES", "advice", "no_group", "unscheduled"]
+__all__ = ["RULES", "advice", "no_group", "unscheduled_keys"]
 
 _REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
 _DEADLOCK = Rule("workload-deadlock", "A gang waits for no pod that is made only once it runs.", "spec/podgrouper.md#6")
@@ -96,7 +96,7 @@ def no_group(item: KubeObject, error: RefusedError) -> Finding:
     return Finding.of(_REFUSED, item, error.path, message, operator_message=error.text or None, stage=stage)
 
 
-def unscheduled(workload: Workload) -> Iterator[Finding]:
+def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
     """The first key of KAI's in a workload none of whose pods name a scheduler at all."""
     if any(each.scheduler for each in workload.templates):
         return
@@ -122,7 +122,7 @@ def unscheduled(workload: Workload) -> Iterator[Finding]:
 
 
 def advice(workload: Workload) -> Iterator[Finding]:
-    """What is reported of a workload of which KAI makes groups."""
+    """Findings about a workload of which KAI makes groups."""
     for check in (*_OF_ALL, *_OF_KINDS.get(workload.grouping, ())):
         yield from check(workload)
 
@@ -135,8 +135,8 @@ def _never(rule: Rule, workload: Workload, path: FieldPath, message: str, text: 
     )
 
 
-def _skipped(workload: Workload) -> Iterator[Finding]:
-    for template in workload.scheduled:
+def _skip_annotations(workload: Workload) -> Iterator[Finding]:
+    for template in workload.scheduled_templates:
         is_passed = is_passed_over(workload, template)
         if is_passed and POD_GROUP not in template.annotations:
             path = _skip_path(workload, template)
@@ -165,14 +165,14 @@ def _differences(workload: Workload) -> Iterator[Finding]:
     queues = _by_value([(each, queue(owner, each).value) for each in pods])
     if len(queues) > 1:
         message = (
-            f"of one PodGroup, in different queues ({_listed(queues)}): KAI takes that of whichever pod comes first"
+            f"of one PodGroup, in different queues ({_list_parts(queues)}): KAI takes that of whichever pod comes first"
         )
         yield Finding.of(_DIFFERENT, workload.item, pods[0].metadata, message)
     classes = _by_value([(each, priority_class(workload, owner, each).value) for each in pods])
     if len(classes) > 1:
         message = (
-            f"of one PodGroup, with different PriorityClasses ({_listed(classes)}): KAI takes that of whichever pod it "
-            "sees last"
+            f"of one PodGroup, with different PriorityClasses ({_list_parts(classes)}): KAI takes that of whichever "
+            "pod it sees last"
         )
         yield Finding.of(_DIFFERENT, workload.item, pods[0].path, message)
 
@@ -197,11 +197,11 @@ def _others(workload: Workload) -> Iterator[Finding]:
 def _queue_of_another(workload: Workload) -> Iterator[Finding]:
     """Kueue's queue of a workload for which nobody names one of KAI's."""
     if _KUEUE_QUEUE in workload.owner.labels and not any(
-        queue(workload.owner, each).path for each in workload.scheduled
+        queue(workload.owner, each).path for each in workload.scheduled_templates
     ):
         path = (*workload.owner.path, "labels", _KUEUE_QUEUE)
         message = "names a queue of Kueue, which KAI does not read: its own is the label kai.scheduler/queue"
-        yield _ignored(workload, path, message)
+        yield _ignored_finding(workload, path, message)
 
 
 def _by_value(entries: Sequence[tuple[Template, str]]) -> dict[str, str]:
@@ -212,7 +212,7 @@ def _by_value(entries: Sequence[tuple[Template, str]]) -> dict[str, str]:
     return parts
 
 
-def _listed(parts: Mapping[str, str]) -> str:
+def _list_parts(parts: Mapping[str, str]) -> str:
     return ", ".join([f'{part}: "{value}"' for value, part in parts.items()])
 
 
@@ -224,10 +224,10 @@ def _delays(workload: Workload) -> Iterator[Finding]:
         for path, text, wanted in wrong_delays(workload.owner, template):
             if path not in seen:
                 seen.add(path)
-                yield _ignored(workload, path, f'must be {wanted}; got "{text}", which KAI passes over')
+                yield _ignored_finding(workload, path, f'must be {wanted}; got "{text}", which KAI passes over')
 
 
-def _ignored(workload: Workload, path: FieldPath, message: str) -> Finding:
+def _ignored_finding(workload: Workload, path: FieldPath, message: str) -> Finding:
     return Finding.of(_IGNORED, workload.item, path, message)
 
 
@@ -296,7 +296,7 @@ def _job_set(workload: Workload) -> Iterator[Finding]:
         )
         yield _never(_DEADLOCK, workload, (*waiting.path, "dependsOn"), message)
     for job in jobs:
-        yield from _dropped(workload, job.annotations, job.metadata)
+        yield from _dropped_constraints(workload, job.annotations, job.metadata)
         text = job.annotations.get(BATCH_MIN_MEMBER)
         number = atoi(text) if text is not None else 0
         if isinstance(number, int) and number > job.parallelism:
@@ -305,16 +305,16 @@ def _job_set(workload: Workload) -> Iterator[Finding]:
             yield _never(_SHORT, workload, path, message)
 
 
-def _dropped(workload: Workload, annotations: Mapping[str, str], metadata: FieldPath) -> Iterator[Finding]:
+def _dropped_constraints(workload: Workload, annotations: Mapping[str, str], metadata: FieldPath) -> Iterator[Finding]:
     """A level of a part that no topology is named for, or a topology without a level: KAI drops both in silence."""
     level = next((key for key in _LEVELS if annotations.get(key)), None)
     if level is not None and not annotations.get(TOPOLOGY):
         also = "; that of the whole workload does not count here" if workload.owner.annotations.get(TOPOLOGY) else ""
         message = f"is ignored without the annotation {TOPOLOGY} beside it{also}"
-        yield _ignored(workload, annotation_path(metadata, level), message)
+        yield _ignored_finding(workload, annotation_path(metadata, level), message)
     elif level is None and annotations.get(TOPOLOGY):
         message = f"is ignored without a level beside it: add {REQUIRED} or {PREFERRED}"
-        yield _ignored(workload, annotation_path(metadata, TOPOLOGY), message)
+        yield _ignored_finding(workload, annotation_path(metadata, TOPOLOGY), message)
 
 
 def _leader_worker_set(workload: Workload) -> Iterator[Finding]:
@@ -354,10 +354,10 @@ def _segment_levels(workload: Workload, worker: Template, *, has_segments: bool)
         return
     if not has_segments:
         message = f"is ignored where there are no segments: add {SEGMENT_SIZE}"
-        yield _ignored(workload, annotation_path(worker.metadata, level), message)
+        yield _ignored_finding(workload, annotation_path(worker.metadata, level), message)
     elif not (worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY)):
         message = f"is ignored where nothing names its topology: add {TOPOLOGY}"
-        yield _ignored(workload, annotation_path(worker.metadata, level), message)
+        yield _ignored_finding(workload, annotation_path(worker.metadata, level), message)
 
 
 def _replica_types(workload: Workload) -> Iterator[Finding]:
@@ -368,7 +368,7 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
     ):
         written = workload.item.get((*policy, field))
         if written:
-            yield _ignored(workload, (*policy, field), f"is not read by KAI; it reads {instead}")
+            yield _ignored_finding(workload, (*policy, field), f"is not read by KAI; it reads {instead}")
     worker, master = template_of(workload, WORKER), template_of(workload, MASTER)
     if workload.kind is None or workload.kind.name != "PyTorchJob":
         return
@@ -377,29 +377,29 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
     for key in (SEGMENT_SIZE, *_SEGMENT_LEVELS) if master is not None else ():
         if master is not None and master.annotations.get(key):
             path = annotation_path(master.metadata, key)
-            yield _ignored(
+            yield _ignored_finding(
                 workload, path, "has no effect on a master: segments are of workers; move it to their template"
             )
 
 
 def _ray(workload: Workload) -> Iterator[Finding]:
     for group in worker_groups(workload):
-        if group.is_suspended and group.needed and not group.is_left_out:
+        if group.is_suspended and group.needed_pods and not group.is_left_out:
             message = (
-                f"keeps the whole gang waiting: KubeRay makes no pods of this group, and KAI counts its {group.needed} "
-                "all the same; set its replicas and minReplicas to 0 instead"
+                "keeps the whole gang waiting: KubeRay makes no pods of this group, and KAI counts its "
+                f"{group.needed_pods} all the same; set its replicas and minReplicas to 0 instead"
             )
             yield _never(_SHORT, workload, (*group.path, "suspend"), message)
         if group.is_left_out:
-            yield _ignored(
+            yield _ignored_finding(
                 workload, (*group.path, "suspended"), "is no field of KubeRay; the one that it reads is suspend"
             )
         template = group.template
         if template is not None:
-            yield from _dropped(workload, template.annotations, template.metadata)
+            yield from _dropped_constraints(workload, template.annotations, template.metadata)
     for template in workload.templates:
         if "headGroupSpec" in template.path:
-            yield from _dropped(workload, template.annotations, template.metadata)
+            yield from _dropped_constraints(workload, template.annotations, template.metadata)
 
 
 def _revision(workload: Workload) -> Iterator[Finding]:
@@ -407,11 +407,11 @@ def _revision(workload: Workload) -> Iterator[Finding]:
     text = annotations.get(MIN_SCALE)
     if text is not None and isinstance(atoi(text), str):
         path = annotation_path(workload.owner.path, MIN_SCALE)
-        yield _ignored(workload, path, f'must be a whole number; got "{text}": KAI takes 1')
+        yield _ignored_finding(workload, path, f'must be a whole number; got "{text}": KAI takes 1')
 
 
 _OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (
-    _skipped,
+    _skip_annotations,
     _others,
     _differences,
     _queue_of_another,

@@ -76,7 +76,7 @@ def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
 
 
 def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
-    """How many pods train; None where nobody says, or MPI has a way of its own."""
+    """The number of pods that train; None where nobody says, or MPI has a way of its own."""
     policy = mapping(runtime.get(("spec", "mlPolicy")))
     if "mpi" in policy:
         return None
@@ -94,5 +94,5 @@ def _of_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
 
 
 def _is_beside(item: KubeObject, other: KubeObject) -> bool:
-    """Whether both are in one namespace."""
+    """True if both are in one namespace."""
     return identity(item.value)[2] == identity(other.value)[2]

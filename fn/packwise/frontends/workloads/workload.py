@@ -123,7 +123,7 @@ class Template(NamedTuple):
 
 
 class TypeDefault(NamedTuple):
-    """What KAI is configured to give workloads of a type that say nothing themselves; "" for nothing."""
+    """The configured default of KAI for workloads of a type that say nothing themselves; "" for nothing."""
 
     priority_class: str
     preemptibility: str
@@ -137,7 +137,7 @@ class Classes(NamedTuple):
     defaults: Mapping[str, TypeDefault] = {}
 
     def has(self, name: str) -> bool:
-        """Whether there is such a class."""
+        """True if there is such a class."""
         return bool(name) and (self.names is None or name in self.names)
 
     def default_of(self, api_version: str, kind: str) -> TypeDefault | None:
@@ -163,7 +163,7 @@ class Workload(NamedTuple):
     scheduler: str
     classes: Classes
     stays_flat: bool = False
-    """Whether its PodGroup is in the cluster already, made by a KAI that knew no subgroups of it."""
+    """True if its PodGroup is in the cluster already, made by a KAI that knew no subgroups of it."""
     made_from: Place | None = None
     """Where in the input the workload comes from that stands nowhere itself; None where it does."""
 
@@ -183,7 +183,7 @@ class Workload(NamedTuple):
         return mapping(self.item.value.get("spec"))
 
     @property
-    def scheduled(self) -> tuple[Template, ...]:
+    def scheduled_templates(self) -> tuple[Template, ...]:
         """The templates of pods that the scheduler is asked to schedule."""
         return tuple([each for each in self.templates if each.scheduler == self.scheduler])
 
@@ -432,7 +432,7 @@ def _named_class(owner: Owner, pod: Template) -> Read:
 
 
 def preemptibility(workload: Workload, owner: Owner, pod: Template) -> Read:
-    """Whether a group may be preempted, in the words of its label; "" where neither owner, pod nor type says."""
+    """The preemptibility of a group, in the words of its label; "" where neither owner, pod nor type says."""
     for labels, path in _labels(owner, pod):
         if labels.get(PREEMPTIBILITY) in _PREEMPTIBILITIES:
             return Read(labels[PREEMPTIBILITY], (*path, "labels", PREEMPTIBILITY))
