@@ -188,3 +188,28 @@ def test_objects_are_compared_down_to_a_depth(depth: int, code: int, output: str
     told = ran.stderr if output == "patch" else ran.stdout
     assert ran.code == code
     assert ("must not be nested deeper than 100 levels to be compared" in told) == bool(code)
+
+
+@pytest.mark.parametrize("output", ["text", "json", "markdown", "patch"])
+def test_an_assumed_release_is_told_once_for_both_sides(tmp_path: Path, call: Call, output: str) -> None:
+    """Where a file lacks the line, each has its place."""
+    free = WORKLOAD.partition("    topologyConstraint:")[0] + WORKLOAD.partition("rack}\n")[2]
+    write(tmp_path, {"old/web.yaml": free, "new/web.yaml": free.replace("replicas: 2", "replicas: 3")})
+
+    bare = call("diff", "old", "new", "-o", output)
+    write(
+        tmp_path,
+        {
+            f"{side}/t.yaml": CONFIG.partition("  topologyAwareScheduling:")[0] + "  emit: [PodGang]\n"
+            for side in ("old", "new")
+        },
+    )
+    configured = call("diff", "old", "new", "-o", output)
+
+    assert [line.partition(": nothing tells")[0] for line in bare.messages.splitlines()] == ["warning"]
+    assert [
+        line.partition(" TopologyRender topology spec: nothing tells")[0] for line in configured.messages.splitlines()
+    ] == [
+        "warning: old/t.yaml:6:3:",
+        "warning: new/t.yaml:6:3:",
+    ]

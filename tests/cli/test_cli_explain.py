@@ -373,3 +373,22 @@ def test_a_name_that_no_configuration_has(call: Call) -> None:
         'error: "PodGang/mor-0" must be a path, or name a workload or an object of the render; did you mean '
         '"PodGang/shop/more-0"?\n'
     )
+
+
+UNNAMED = (
+    'nothing tells the release of Grove that the cluster runs: the newest one, "v0.1.0-alpha.14", was assumed, and '
+    "what is reported of workloads rests on it; add `revision: v0.1.0-alpha.14`, or the cluster's, to the `spec` of a "
+    "TopologyRender [revision-unnamed]\n"
+)
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_an_assumed_release_is_told(tmp_path: Path, call: Call, output: str) -> None:
+    write(
+        tmp_path, {"bare/web.yaml": WORKLOAD.partition("    topologyConstraint:")[0] + WORKLOAD.partition("rack}\n")[2]}
+    )
+
+    ran = call("explain", "bare", "-o", output)
+
+    assert (ran.code, ran.messages) == (0, f"warning: {UNNAMED}")
+    assert "v0.1.0-alpha.14" in ran.stdout

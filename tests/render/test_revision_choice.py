@@ -9,6 +9,7 @@ from krmfn.result import Result, Severity
 from krmfn.yamltext import split_documents
 from packwise.cli.findings_text import sentence
 from packwise.pipeline import Rendered, render
+from packwise.placement import Gang
 from packwise.select import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 
@@ -525,3 +526,28 @@ def test_the_operators_text_stays_as_it_is() -> None:
     texts = [result.tags.get("operatorMessage", "") for result in rendered(LATER_WRONG).results]
 
     assert not any("assumed" in text for text in texts)
+
+
+SCHEDULED = EMPTY + "  scheduler: {{profiles: [{{name: {}, default: true}}]}}\n"
+
+
+def schedulers(found: Rendered) -> set[object]:
+    assert found.scheduled is not None
+    return {each.node.scheduler for each in found.scheduled.placements if isinstance(each.node, Gang)}
+
+
+@pytest.mark.parametrize("revision", ["", "  revision: v0.1.0-alpha.14\n"])
+@pytest.mark.parametrize("name", ["kai-scheduler", "default-scheduler"])
+def test_the_schedulers_of_the_settings_count_also_without_a_topology(name: str, revision: str) -> None:
+    assert schedulers(rendered(SCHEDULED.format(name) + revision, FREE)) == {name}
+
+
+def test_the_network_of_the_settings_counts_also_without_a_topology() -> None:
+    """Who says that MNNVL is off is told where a workload asks for it, though the release is assumed."""
+    off, on = [
+        {result.tags["rule"] for result in rendered(f"{EMPTY}  network: {{autoMNNVLEnabled: {flag}}}\n", MNNVL).results}
+        for flag in ("false", "true")
+    ]
+
+    assert "mnnvl-group-feature" in off
+    assert "mnnvl-group-feature" not in on

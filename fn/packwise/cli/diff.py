@@ -12,6 +12,7 @@ from packwise.cli.coverage import files_covered
 from packwise.cli.diff_output import Compared, notes
 from packwise.cli.findings_text import as_lines
 from packwise.cli.inputs import Sides, read_sides
+from packwise.cli.judgement import is_of_release
 from packwise.cli.together import variants_as_one
 from packwise.commands.diff import State, state_after, state_before
 from packwise.commands.diff import diff as compare
@@ -41,6 +42,7 @@ def diff(command: Diff) -> int:
         say(lines)
         return 1
     compared = _compared(command, *inputs)._replace(coverage=(before, after))
+    say(as_lines(compared.unnamed, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if command.output not in ("json", "markdown"):
         say([f"note: {note}" for note in notes(compared)])
     difference = compared.difference
@@ -57,7 +59,16 @@ def diff(command: Diff) -> int:
 def _compared(command: Diff, before: Inputs, after: Inputs) -> Compared:
     old = sorted_state(state_before(before.package), before)
     new = sorted_state(state_after(after.package, before.package), after)
-    return Compared(compare(old, new), *_names(command), old.rendered, new.rendered, is_coloured(sys.stdout))
+    # What no file is blamed for is the same of both.
+    unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
+    return Compared(
+        compare(old, new),
+        *_names(command),
+        old.rendered,
+        new.rendered,
+        is_coloured(sys.stdout),
+        tuple(unnamed.values()),
+    )
 
 
 def _names(command: Diff) -> tuple[str, str]:

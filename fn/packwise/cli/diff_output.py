@@ -34,7 +34,7 @@ class Compared(NamedTuple):
     """What changes from the state that the user calls `before` to the one called `after`.
 
     The two `…_rendered` tell which of them was rendered from sources; `coloured` asks for the colours of a terminal.
-    `coverage` is what was read of both.
+    `unnamed` are the warnings that nothing names the release. `coverage` is what was read of both.
     """
 
     difference: Difference
@@ -43,6 +43,7 @@ class Compared(NamedTuple):
     before_rendered: bool = True
     after_rendered: bool = True
     coloured: bool = False
+    unnamed: tuple[Result, ...] = ()
     coverage: tuple[Coverage, Coverage] = (Coverage(), Coverage())
 
 

@@ -16,7 +16,7 @@ from packwise.cli.explain_text import Explained
 from packwise.cli.findings_text import as_lines
 from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import real
-from packwise.cli.judgement import layers_rendered, results_of
+from packwise.cli.judgement import is_of_release, layers_rendered, results_of
 from packwise.commands.explain import at_line, explanation_of, location_of, named, names
 from packwise.pipeline import render
 from packwise.wording import closest
@@ -67,8 +67,8 @@ def explain(command: Explain) -> int:
     results = [*checkup.results, *(result for _, layers in judged for result in results_of(layers))]
     # A definition that several groups read is wrong once.
     unique = sort_results({str(result): result for result in results}.values())
-    errors = [result for result in unique if result.severity is Severity.ERROR]
-    say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    shown = [result for result in unique if result.severity is Severity.ERROR or is_of_release(result)]
+    say(as_lines(shown, coloured=is_coloured(sys.stderr)), as_they_are=True)
     explanations = list(_explained(rendered))
     if not explanations:
         say([coverage.line])

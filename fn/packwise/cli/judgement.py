@@ -13,6 +13,7 @@ from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
 from packwise.pipeline.rules import rules_of_packages
 from packwise.pipeline.steps import NO_WORKLOADS
+from packwise.select.choice import UNNAMED
 from packwise.select.kai import UNNAMED as KAI_UNNAMED
 from packwise.select.selection import ABSENT
 
@@ -23,12 +24,17 @@ if TYPE_CHECKING:
     from packwise.cli.groups import Checkup, Group
     from packwise.pipeline import Rendered
 
-__all__ = ["Judgement", "Layer", "judge", "layers_rendered", "results_of", "rules_missed_by"]
+__all__ = ["Judgement", "Layer", "is_of_release", "judge", "layers_rendered", "results_of", "rules_missed_by"]
 
 _OF_WORKLOADS = frozenset({ABSENT.name, KAI_UNNAMED.name})
 """Rules about what only workloads ask for: where there is none, they report nothing."""
 
 _NAMES = frozenset([kind.name for kind in WORKLOADS])
+
+
+def is_of_release(result: Result) -> bool:
+    """Whether a result says that nobody names the release: what else a command says rests on the assumed one."""
+    return result.tags.get("rule") == UNNAMED.name
 
 
 class Judgement(NamedTuple):

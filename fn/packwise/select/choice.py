@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEPLOYING",
     "RULES",
+    "UNNAMED",
     "Choice",
     "choose_revision",
     "has_grove_workloads",
@@ -28,6 +29,9 @@ __all__ = [
 
 REVISION = Rule("revision", "The revision is one that packwise renders.", "spec/designs.md#1")
 NEWER = Rule("revision-newer", "The release is one that packwise knows.", "spec/grove-releases.md#1", Severity.WARNING)
+UNNAMED = Rule("revision-unnamed", "The release is named.", "spec/grove-releases.md#1.1", Severity.WARNING, once=True)
+"""Who reports it looks at what in the input tells a release: `packwise.select.evidence`."""
+
 RULES = (REVISION, NEWER)
 """Rules of the choice of a revision."""
 

@@ -11,12 +11,11 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.objects.place import place_text
 from packwise.revisions.records import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, precedes
-from packwise.select.choice import DEPLOYING, has_grove_workloads
+from packwise.select.choice import DEPLOYING, UNNAMED, has_grove_workloads
 from packwise.topology.levels import DOMAINS
 
 if TYPE_CHECKING:
@@ -46,13 +45,6 @@ CONTRADICTED = Rule(
     "revision-contradicted",
     "Where nothing names the release, the input has the API that is assumed.",
     "spec/grove-releases.md#1.1",
-    once=True,
-)
-UNNAMED = Rule(
-    "revision-unnamed",
-    "The release is named.",
-    "spec/grove-releases.md#1.1",
-    Severity.WARNING,
     once=True,
 )
 RULES = (CONTRADICTED, UNNAMED)

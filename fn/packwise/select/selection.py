@@ -26,7 +26,7 @@ from packwise.select.choice import (
 from packwise.select.choice import RULES as CHOICE_RULES
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import Configuration, check_levels, read_source
-from packwise.settings.sources import SOURCES, chosen_source, operators_of
+from packwise.settings.sources import SOURCES, Source, chosen_source, operators_of
 from packwise.topology.known import ConfiguredTopology, known_topologies
 from packwise.topology.levels import check_labels
 from packwise.validate.definitions import NO_DEFINITIONS, Definitions, definitions_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from packwise.placement import Schedulers
     from packwise.revisions.revision import Revision
     from packwise.select.evidence import Evidence
-    from packwise.settings.sources import Operator, Source
+    from packwise.settings.sources import Operator
     from packwise.topology.known import KnownTopologies
 
 
@@ -116,7 +116,8 @@ class Selection(NamedTuple):
     than that it is a later one; `evidence` what in the input contradicts it,
     None where somebody did. `absent` reports that nothing configures a topology. What is wrong with CRDs
     among the items stands in `definitions`: it keeps nothing from being judged otherwise.
-    `configuration` is None where nothing configures a topology. `enabled` is whether TAS is; `schedulers`: where the
+    `configuration` is None where nothing configures a topology; `around` has the sections beside a topology also then,
+    None where there are none. `enabled` is whether TAS is; `schedulers`: where the
     revision has them. `results` are krmfn's about packwise's own configuration.
     """
 
@@ -124,6 +125,7 @@ class Selection(NamedTuple):
     revision: Revision
     configuration: Configuration | None
     enabled: bool
+    around: Configuration | None = None
     definitions: Definitions = NO_DEFINITIONS
     schedulers: Schedulers | None = None
     findings: tuple[Finding, ...] = ()
@@ -198,7 +200,8 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         findings += check_levels(configuration, revision)
     elif configuration is not None and configuration.levels:
         findings.append(_levels_unused(configuration, revision))
-    schedulers = _schedulers(configuration, revision, settings, findings, is_assumed=choice.is_assumed)
+    around = configuration if source is not None else _around(settings, revision)
+    schedulers = _schedulers(around, revision, settings, findings, is_assumed=choice.is_assumed)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
     absent = None
     if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
@@ -207,6 +210,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         settings=settings.with_values(package.values),
         revision=revision,
         configuration=configuration,
+        around=around,
         enabled=enabled,
         definitions=definitions,
         schedulers=schedulers,
@@ -234,16 +238,16 @@ def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies
 
 def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
     """The cluster that is rendered for; `nodes` are objects of it, its Nodes among them, where they were given."""
-    configuration, revision = selection.configuration, selection.revision
+    configuration, around, revision = selection.configuration, selection.around, selection.revision
     # Without scheduler profiles the operator makes the scheduler's topologies.
-    profiles = configuration.makes_kai_topologies if configuration is not None else None
+    profiles = around.makes_kai_topologies if around is not None else None
     return Cluster(
         revision=revision,
         enabled=selection.enabled,
         domains=configuration.domains if configuration is not None else (),
         topologies={name: topology.topology for name, topology in known.by_name.items()},
-        auto_mnnvl=configuration is not None and configuration.auto_mnnvl,
-        knows_mnnvl=configuration is not None or not selection.is_assumed,
+        auto_mnnvl=around is not None and around.auto_mnnvl,
+        knows_mnnvl=around is not None or not selection.is_assumed,
         schedulers=selection.schedulers,
         makes_topologies=not revision.scheduler_profiles or profiles is not False,
         revision_before=selection.revision_before,
@@ -418,6 +422,15 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
     return settings
 
 
+def _around(settings: TopologyRender, revision: Revision) -> Configuration | None:
+    """The sections of the settings beside a topology that they do not have; None without any."""
+    if settings.scheduler is None and settings.network is None:
+        return None
+    place, sections = settings_place(settings), {revision.configuration_key: {}}
+    # Their types are right: `load` has looked at them.
+    return read_source(Source(f"the {KIND}", place, sections, settings.scheduler, settings.network), [])
+
+
 def _schedulers(
     configuration: Configuration | None,
     revision: Revision,
@@ -433,7 +446,7 @@ def _schedulers(
 
     schedulers, problems = read_schedulers(configuration, revision, settings.item)
     findings += problems
-    if is_assumed and (configuration is None or configuration.scheduler is None):
+    if is_assumed and configuration is None:
         # As Grove's chart configures it: KAI schedules what names it, and nothing else need have its queue.
         return schedulers._replace(default=KUBE_PROFILE)
     return schedulers

@@ -350,8 +350,8 @@ SPEC = Object(
         "scheduler": _grove_section("The cluster's schedulers.", _SCHEDULER),
         "network": _grove_section("The network of the cluster's nodes.", _NETWORK),
         "revision": _text(
-            "Which Grove runs: a release's tag, or a design's name; unset: a ClusterTopologyBinding chooses "
-            "upstream, else the topology section's key chooses.",
+            "Which Grove runs: a release's tag, or a design's name; unset: what the input shows decides, a "
+            "ClusterTopologyBinding or a design's own fields, and without these the newest is assumed, with a warning.",
             kind=Text(wrong=_wrong_revision),
         ),
         "newerRevision": _text(
